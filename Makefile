@@ -1,0 +1,71 @@
+# Everything a person or a machine runs here. `make help` lists it.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+# The first Python of these that is 3.11 or newer and can make a virtual environment.
+define find_python
+for python in $${PYTHON:-} python3 python3.13 python3.12 python3.11 python3.14 python; do \
+  command -v "$$python" >/dev/null 2>&1 \
+    && "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
+    && { echo "$$python"; exit 0; }; \
+done; exit 1
+endef
+
+$(BIN)/python:
+	@python=$$($(find_python)) || { \
+	  echo "Elefante needs Python 3.11 or newer with venv and pip (on Debian: apt install python3 python3-venv)." >&2; exit 1; }; \
+	"$$python" -m venv $(VENV)
+
+# Locked: every package by its hash. The stamp is written last, so that an interrupted install is done again.
+$(VENV)/.installed: $(BIN)/python requirements.txt pyproject.toml
+	@echo "Installing Elefante into $(VENV) (once; about a minute) ..." >&2
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt >&2
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . >&2
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
+	@echo "Installing what the tests need (once) ..." >&2
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt >&2
+	@touch $@
+
+.PHONY: help chat run test check fix spec bench lock clean
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+chat: $(VENV)/.installed ## Talk to the bot in this terminal: no key, no account
+	@$(BIN)/elefante chat $(ARGS)
+
+run: $(VENV)/.installed ## Run the bot on the platforms that have a token in .env
+	@$(BIN)/elefante run $(ARGS)
+
+test: $(VENV)/.installed-dev ## Run every test
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
+
+check: $(VENV)/.installed-dev ## The developers' gate: format, lint, types, imports, tests, coverage
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/coverage erase
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal --cov --cov-report=term $(ARGS)
+
+fix: $(VENV)/.installed-dev ## Format, and mend what the linter can mend
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+spec: $(VENV)/.installed-dev ## List every requirement of the specification with its tests
+	@$(BIN)/python -m pytest -q --collect-only --spec-table -p no:xdist
+
+bench: $(VENV)/.installed-dev ## Measure: every figure of docs/performance.md (ARGS=memory for one)
+	@$(BIN)/python -m bench $(ARGS)
+
+lock: $(VENV)/.installed-dev ## Renew the lock files from pyproject.toml (needs uv)
+	uv pip compile -q pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements.txt
+	uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -c requirements.txt -o requirements-dev.txt
+
+clean: ## Remove the environment and every cache; your data stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

@@ -1,0 +1,25 @@
+"""The real clock. Knows the time. Does not know who asks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+
+from core.ports import Clock
+
+
+class SystemClock(Clock):
+    """Time as the operating system tells it."""
+
+    def now(self) -> datetime:
+        """Return the wall clock, aware UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Return seconds since an arbitrary start; never goes back."""
+        return time.monotonic()
+
+    async def sleep(self, delay_s: float) -> None:
+        """Return after `delay_s` seconds."""
+        await asyncio.sleep(max(delay_s, 0.0))

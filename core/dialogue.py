@@ -1,0 +1,142 @@
+"""What a model is asked and what it answers.
+
+Knows the shape of a question and of an answer. Does not know which model, or what became of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+from core.types import JSONValue, Locale, MemoryItem, Message, Role
+
+
+class Task(StrEnum):
+    """What a prompt asks for, in a word."""
+
+    DECIDE = "decide"
+    SEARCH_QUERIES = "search-queries"
+    SAVE_DRAFTS = "save-drafts"
+    UPDATE_DRAFTS = "update-drafts"
+    DELETE_IDS = "delete-ids"
+    REPORT = "report"
+    QUESTION = "question"
+    FINISH = "finish"
+    SUMMARY = "summary"
+
+
+class Outcome(StrEnum):
+    """How a step ended. NOTHING: it ran and changed or found nothing. REPEATED: it would have done the same again."""
+
+    DONE = "done"
+    NOTHING = "nothing"
+    FAILED = "failed"
+    REPEATED = "repeated"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action of the turn, after it ran. `queries` are what was looked for; `items` what was found or changed.
+
+    `refused_ids` are ids that the model named and that do not count (not shown here, or nobody's of this person's).
+    """
+
+    action: str
+    outcome: Outcome
+    queries: tuple[str, ...] = ()
+    items: tuple[MemoryItem, ...] = ()
+    refused_ids: tuple[str, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A prompt as data, for minds that do not read prose, and for traces.
+
+    `message` is what the person said in this turn; `history` every message shown to the model, oldest first, this
+    turn's included; `steps` what was done in this turn; `choices` the action names a decision may answer.
+    """
+
+    task: Task
+    locale: Locale
+    message: str
+    now: datetime
+    history: tuple[Message, ...] = ()
+    steps: tuple[Step, ...] = ()
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTurn:
+    """One entry of the dialogue a language model is sent; `role` is USER or ASSISTANT."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One question to a model, twice over: as prose (`system`, `turns`) and as data (`brief`).
+
+    `system` is byte-identical for every call of one task, so that providers can cache it; whatever changes stands in
+    the last turn. `turns` starts and ends with USER and alternates. `schema` is a JSON schema with an object at its
+    root, or None for free text.
+    """
+
+    system: str
+    turns: tuple[PromptTurn, ...]
+    brief: Brief
+    schema: Mapping[str, JSONValue] | None = None
+    max_tokens: int = 1024
+
+
+class Stop(StrEnum):
+    """Why a model stopped: it was done, it hit `max_tokens`, or it declined."""
+
+    END = "end"
+    LENGTH = "length"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call.
+
+    `input_tokens` is all of the input; `cached_tokens` the part of it read from a cache; `reasoning_tokens` the part of
+    `output_tokens` that was thought and not said.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of the answer's text, as it comes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end of an answer: exactly one, and last."""
+
+    stop: Stop
+    usage: Usage = field(default_factory=Usage)
+
+
+StreamEvent: TypeAlias = Delta | Finish
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer."""
+
+    text: str
+    stop: Stop
+    usage: Usage

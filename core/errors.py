@@ -1,0 +1,129 @@
+"""Every failure, as one tree drawn by what the caller can do about it.
+
+    BotError
+    ├── ConfigError(setting, advice)     stop the start; tell the owner what to write
+    ├── InputError                       tell the person what to send instead
+    │   ├── EmptyInput
+    │   └── InputTooLong(max_chars)
+    ├── ProviderError                    a model or an embedder
+    │   ├── ProviderBusy(retry_after_s)  wait, or ask another
+    │   ├── ProviderDown                 ask another, or say so
+    │   ├── ProviderRefused              the model declined: say so
+    │   ├── KeyRejected                  the owner must mend the key
+    │   ├── ContextTooLong               trim once more and ask again
+    │   ├── StreamCut                    it broke off after some text: keep what came, say so
+    │   └── BadReply                     ask once more with the error, then fall back
+    ├── SurfaceError                     a place to write
+    │   ├── SurfaceBusy(retry_after_s)   wait, then write only the newest text
+    │   └── SurfaceGone                  end the turn quietly
+    ├── StorageError
+    │   ├── SchemaTooNew                 this database was written by a newer version
+    │   └── Damaged                      restore a backup
+    └── TurnTimeout                      the turn's deadline passed
+
+Messages are for the log and the owner: no secret and no person's words are ever put into one. What the person in the
+chat reads stands in `core/texts.py`, by class.
+"""
+
+from __future__ import annotations
+
+
+class BotError(Exception):
+    """Anything this project raises on purpose."""
+
+
+class ConfigError(BotError):
+    """A setting is wrong or missing. `setting` is its name in the environment, `advice` what to write instead."""
+
+    def __init__(self, setting: str, advice: str) -> None:
+        """Name the setting first: it is what the owner looks for."""
+        super().__init__(f"{setting}: {advice}")
+        self.setting = setting
+        self.advice = advice
+
+
+class InputError(BotError):
+    """What the person sent cannot be answered as it is."""
+
+
+class EmptyInput(InputError):
+    """Nothing readable was left after cleaning."""
+
+
+class InputTooLong(InputError):
+    """The text is longer than MAX_MESSAGE_CHARS."""
+
+    def __init__(self, max_chars: int) -> None:
+        """Keep the limit for the sentence that the person reads."""
+        super().__init__(f"longer than {max_chars} characters")
+        self.max_chars = max_chars
+
+
+class ProviderError(BotError):
+    """A model or an embedder did not answer as asked."""
+
+
+class ProviderBusy(ProviderError):
+    """Rate limit or overload. `retry_after_s` is the wait it named, 0.0 if it named none."""
+
+    def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
+        """Keep the wait for whoever decides between waiting and asking another."""
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ProviderDown(ProviderError):
+    """Network, server error, timeout, or a crashed worker."""
+
+
+class ProviderRefused(ProviderError):
+    """The model declined to answer."""
+
+
+class KeyRejected(ProviderError):
+    """The key is wrong, lacks a right, or has no credit."""
+
+
+class ContextTooLong(ProviderError):
+    """The prompt does not fit the model."""
+
+
+class StreamCut(ProviderError):
+    """The stream ended without saying that it was done."""
+
+
+class BadReply(ProviderError):
+    """The answer is not of the shape that was asked for."""
+
+
+class SurfaceError(BotError):
+    """A place to write refused."""
+
+
+class SurfaceBusy(SurfaceError):
+    """Written too often. `retry_after_s` is the wait it named."""
+
+    def __init__(self, retry_after_s: float) -> None:
+        """Keep the wait: it is obeyed to the letter."""
+        super().__init__(f"wait {retry_after_s:g} s")
+        self.retry_after_s = retry_after_s
+
+
+class SurfaceGone(SurfaceError):
+    """Blocked, kicked, deleted or closed: nobody will read it."""
+
+
+class StorageError(BotError):
+    """The database cannot be used."""
+
+
+class SchemaTooNew(StorageError):
+    """The database was written by a newer version of this program."""
+
+
+class Damaged(StorageError):
+    """The database file is not readable as one."""
+
+
+class TurnTimeout(BotError):
+    """The turn took longer than TURN_TIMEOUT_S."""

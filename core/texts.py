@@ -1,0 +1,96 @@
+"""Sentences that people read and that no single file owns, in every language.
+
+Knows what is said. Does not know when. An action's own sentences stand in the action's file.
+"""
+
+from __future__ import annotations
+
+from core import errors
+from core.types import Locale, Localized
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+
+FAILURES: dict[type[errors.BotError], Localized] = {
+    errors.EmptyInput: {
+        PT: "Não consegui ler nada nessa mensagem. Pode escrever de novo?",
+        EN: "I could not read anything in that message. Could you write it again?",
+        ES: "No pude leer nada en ese mensaje. ¿Puedes escribirlo de nuevo?",
+    },
+    errors.InputTooLong: {
+        PT: "Essa mensagem é longa demais para mim (o limite é de {max_chars} caracteres). Pode mandar em partes?",
+        EN: "That message is too long for me (the limit is {max_chars} characters). Could you send it in parts?",
+        ES: "Ese mensaje es demasiado largo para mí (el límite es de {max_chars} caracteres). ¿Lo envías por partes?",
+    },
+    errors.ProviderBusy: {
+        PT: "O modelo de linguagem está ocupado agora. Nada se perdeu; tente de novo em um minuto.",
+        EN: "The language model is busy right now. Nothing was lost; please try again in a minute.",
+        ES: "El modelo de lenguaje está ocupado ahora. No se perdió nada; inténtalo de nuevo en un minuto.",
+    },
+    errors.ProviderDown: {
+        PT: "Não consegui falar com o modelo de linguagem. Nada se perdeu; tente de novo daqui a pouco.",
+        EN: "I could not reach the language model. Nothing was lost; please try again in a little while.",
+        ES: "No pude comunicarme con el modelo de lenguaje. No se perdió nada; inténtalo de nuevo en un rato.",
+    },
+    errors.ProviderRefused: {
+        PT: "O modelo de linguagem recusou este pedido.",
+        EN: "The language model declined this request.",
+        ES: "El modelo de lenguaje rechazó esta petición.",
+    },
+    errors.KeyRejected: {
+        PT: "O modelo de linguagem não aceitou a chave deste bot. Quem cuida dele precisa corrigi-la.",
+        EN: "The language model did not accept this bot's key. Its owner has to mend it.",
+        ES: "El modelo de lenguaje no aceptó la clave de este bot. Su responsable debe corregirla.",
+    },
+    errors.ContextTooLong: {
+        PT: "A conversa ficou grande demais para o modelo. Use /reset para começar outra; suas memórias ficam.",
+        EN: "The conversation outgrew the model. Use /reset to start another; your memories stay.",
+        ES: "La conversación es demasiado larga para el modelo. Usa /reset para empezar otra; tus memorias se quedan.",
+    },
+    errors.StreamCut: {
+        PT: "(A resposta foi interrompida no meio.)",
+        EN: "(The answer was cut off in the middle.)",
+        ES: "(La respuesta se cortó a la mitad.)",
+    },
+    errors.BadReply: {
+        PT: "O modelo respondeu de um jeito que não entendi. Nada foi alterado.",
+        EN: "The model answered in a way I could not understand. Nothing was changed.",
+        ES: "El modelo respondió de una forma que no entendí. No se cambió nada.",
+    },
+    errors.StorageError: {
+        PT: "Não consegui gravar agora. Nada foi alterado; tente de novo daqui a pouco.",
+        EN: "I could not write to disk just now. Nothing was changed; please try again in a little while.",
+        ES: "No pude guardar ahora. No se cambió nada; inténtalo de nuevo en un rato.",
+    },
+    errors.TurnTimeout: {
+        PT: "Demorei demais nesta resposta e parei. Pode perguntar de novo?",
+        EN: "I took too long over this answer and stopped. Could you ask again?",
+        ES: "Tardé demasiado en esta respuesta y paré. ¿Puedes preguntar de nuevo?",
+    },
+    errors.BotError: {
+        PT: "Algo deu errado do meu lado. Nada se perdeu; pode tentar de novo?",
+        EN: "Something went wrong on my side. Nothing was lost; could you try again?",
+        ES: "Algo salió mal de mi lado. No se perdió nada; ¿puedes intentarlo de nuevo?",
+    },
+}
+
+LENGTH_STOP: Localized = {
+    PT: "(A resposta chegou ao tamanho máximo.)",
+    EN: "(The answer reached its maximum length.)",
+    ES: "(La respuesta llegó a su longitud máxima.)",
+}
+
+STOPPED: Localized = {PT: "Parei.", EN: "Stopped.", ES: "Me detuve."}
+
+NOTHING_TO_STOP: Localized = {
+    PT: "Não há nada em andamento.",
+    EN: "Nothing is running.",
+    ES: "No hay nada en curso.",
+}
+
+
+def failure_text(error: BaseException, locale: Locale) -> str:
+    """Return what the person is told of a failure: the sentence of its nearest class in the tree."""
+    for kind in type(error).__mro__:
+        if issubclass(kind, errors.BotError) and kind in FAILURES:
+            return FAILURES[kind][locale].format_map(vars(error))
+    return FAILURES[errors.BotError][locale]

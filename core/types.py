@@ -1,0 +1,253 @@
+"""Every noun of the house but those of asking a model, which stand in `core/dialogue.py`.
+
+Knows what things are. Does not know how any of them is stored, sent, shown or thought up: there is no I/O here and no
+import of ours. Identity given by storage (`id`) is a plain field that is empty until something was stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+JSONValue: TypeAlias = "Mapping[str, JSONValue] | list[JSONValue] | str | int | float | bool | None"
+"""Anything `json.dumps` takes."""
+
+Vector: TypeAlias = npt.NDArray[np.float32]
+"""Shape (dims,), float32, L2 norm 1. Embedders normalise; nobody else does."""
+
+Vectors: TypeAlias = npt.NDArray[np.float32]
+"""Shape (n, dims), float32, every row of norm 1."""
+
+
+class Locale(StrEnum):
+    """The languages people read. Portuguese is the default when nothing tells the person's own."""
+
+    PT = "pt-BR"
+    EN = "en"
+    ES = "es"
+
+
+Localized: TypeAlias = Mapping[Locale, str]
+"""One sentence in every language of `Locale`."""
+
+
+# --- who and where ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ChatKey:
+    """A place where people talk: `chat` and `thread` (topic, or "" where there is none) as the platform names them."""
+
+    platform: str
+    chat: str
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UserKey:
+    """One account of one platform; the owner of its memories. Both fields are non-empty."""
+
+    platform: str
+    user: str
+
+    def __post_init__(self) -> None:
+        """Refuse an empty scope: a memory without an owner would belong to everybody."""
+        if not self.platform.strip() or not self.user.strip():
+            message = "a UserKey needs a platform and a user"
+            raise ValueError(message)
+
+    def __str__(self) -> str:
+        """Write PLATFORM:ID, the form the command line reads."""
+        return f"{self.platform}:{self.user}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationKey:
+    """One person's conversation in one place: people who share a room do not share a conversation."""
+
+    chat: ChatKey
+    user: UserKey
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One message as a platform delivered it.
+
+    `message_id` is unique within the chat; `at` is aware UTC; `addressed` says whether the bot was meant (always, in a
+    private chat); `private` whether nobody else reads along; `language` is the platform's tag for the person ("pt-br").
+    """
+
+    chat: ChatKey
+    user: UserKey
+    user_name: str
+    message_id: str
+    text: str
+    at: datetime
+    addressed: bool = True
+    private: bool = True
+    language: str = ""
+
+    @property
+    def conversation(self) -> ConversationKey:
+        """The conversation that this message belongs to."""
+        return ConversationKey(self.chat, self.user)
+
+
+# --- what is said ----------------------------------------------------------------------------------------------------
+
+
+class Role(StrEnum):
+    """Who says a message, as a language model is told."""
+
+    USER = "user"
+    SYSTEM = "system"
+    ASSISTANT = "assistant"
+
+
+class Modal(StrEnum):
+    """How a message is shown: to stay, to be replaced by the next one, or as a recalled memory."""
+
+    TEXT = "text"
+    TEXT_FOR_REPLACE = "textForReplace"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The message of document 1.
+
+    `in_history` is its "chat-history": whether later model calls of this turn read it. `content` is text, or the JSON
+    form of a MemoryItem when `modal` is MEMORY. `turn` groups the messages that answer one user message; `memory_id`
+    names the memory shown. `source_id` is the platform's message id ("" if ours); `id` is 0 until stored.
+    """
+
+    role: Role
+    content: JSONValue
+    modal: Modal = Modal.TEXT
+    in_history: bool = True
+    at: datetime | None = None
+    turn: str = ""
+    source_id: str = ""
+    memory_id: str = ""
+    id: int = 0
+
+    def to_wire(self) -> dict[str, JSONValue]:
+        """Return exactly the four keys of document 1."""
+        return {
+            "chat-history": self.in_history,
+            "modal": self.modal.value,
+            "role": self.role.value,
+            "content": self.content,
+        }
+
+    @property
+    def text(self) -> str:
+        """The content as text: as it is, or as compact JSON."""
+        if isinstance(self.content, str):
+            return self.content
+        return json.dumps(self.content, ensure_ascii=False, separators=(",", ":"))
+
+
+class ThreadStatus(StrEnum):
+    """Whether a thread is being talked in, was cleared by /reset, or was put away."""
+
+    ACTIVE = "active"
+    RESET = "reset"
+    ARCHIVED = "archived"
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One conversation from its first message to its reset. `id` matches [a-zA-Z0-9-_]{3,64}."""
+
+    id: str
+    conversation: ConversationKey
+    created_at: datetime
+    updated_at: datetime
+    status: ThreadStatus = ThreadStatus.ACTIVE
+
+
+# --- what is remembered ----------------------------------------------------------------------------------------------
+
+
+class MemoryKind(StrEnum):
+    """What a memory's content is: plain text, or JSON in text form."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDraft:
+    """A memory about to be saved. `bindings` are the short phrases it is found by: at least one, none empty."""
+
+    kind: MemoryKind
+    content: str
+    bindings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryItem:
+    """A stored memory. `id` is random text; `source_ids` are the stored user messages that it rests on."""
+
+    id: str
+    kind: MemoryKind
+    content: str
+    bindings: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime
+    source_ids: tuple[int, ...] = ()
+
+    def to_json(self) -> dict[str, JSONValue]:
+        """Return what a model, an export and a `memory` message show of it; times in ISO 8601, UTC."""
+        return {
+            "id": self.id,
+            "type": self.kind.value,
+            "content": self.content,
+            "bindings": list(self.bindings),
+            "created_at": self.created_at.isoformat(timespec="seconds"),
+            "updated_at": self.updated_at.isoformat(timespec="seconds"),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryHit:
+    """A memory that a search found: the phrase that matched best, and scores in 0..1 (higher is nearer)."""
+
+    item: MemoryItem
+    matched: str
+    score: float
+    dense: float = 0.0
+    lexical: float = 0.0
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a surface puts on the screen: Markdown text, and how the spec wants it seen.
+
+    `memories` are the items behind a MEMORY message, for surfaces that draw them in their own manner; `final` is False
+    while the text may still grow, so that a surface can leave costly formatting to the end.
+    """
+
+    text: str
+    modal: Modal = Modal.TEXT
+    memories: tuple[MemoryItem, ...] = ()
+    final: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceLimits:
+    """What a surface bears: `max_chars` of one post (in `Surface.measure` units), `edit_interval_s` between edits."""
+
+    max_chars: int
+    edit_interval_s: float

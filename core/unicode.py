@@ -1,0 +1,34 @@
+"""Text as it may safely be handled. Knows Unicode. Does not know what the text is for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+
+
+def clean(text: str, max_chars: int | None = None) -> str:
+    """Return the text NFC-normalised, without lone surrogates and control characters (tab and newline stay), stripped.
+
+    Carriage returns become newlines. `max_chars` caps the result.
+    """
+    if max_chars is not None:  # 4 input characters may compose into one; no need to normalise a megabyte
+        text = text[: max_chars * 4]
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    text = _CONTROLS.sub("", _SURROGATES.sub("\ufffd", text))
+    text = unicodedata.normalize("NFC", text).strip()
+    return text if max_chars is None else text[:max_chars].rstrip()
+
+
+def one_line(text: str, max_chars: int) -> str:
+    """Return the text on one line of at most `max_chars`, an ellipsis at the end where it was cut."""
+    flat = " ".join(clean(text, max_chars + 1).split())
+    return flat if len(flat) <= max_chars else flat[: max_chars - 1].rstrip() + "…"
+
+
+def fold(text: str) -> str:
+    """Return the text for comparison: case-folded, without accents, white space collapsed."""
+    decomposed = unicodedata.normalize("NFKD", clean(text).casefold())
+    return " ".join("".join(c for c in decomposed if not unicodedata.combining(c)).split())

@@ -1,0 +1,44 @@
+"""What every test shares: no network but loopback, no real keys, derandomised properties, fake time."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.fakes.clock import FakeClock
+
+settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ci")
+
+_SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", "DISCORD", "TELEGRAM")
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if any(part in name.upper() for part in _SECRET_PARTS):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_connect = socket.socket.connect
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if self.family in {socket.AF_INET, socket.AF_INET6}:
+            host = address[0]
+            if host != "localhost" and not ipaddress.ip_address(host).is_loopback:
+                raise AssertionError(f"a test reached for {host}: loopback only")
+        real_connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()

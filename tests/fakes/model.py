@@ -1,0 +1,98 @@
+"""Models and embedders that answer what a test tells them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+import numpy as np
+
+from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
+from core.errors import ProviderDown, ProviderError
+from core.ports import ChatModel, Embedder
+from core.types import Vectors
+
+Answer = str | ProviderError | Finish
+
+
+class ScriptedModel(ChatModel):
+    """Answers by task: the next of a list, or what a function makes of the prompt. Keeps every prompt it saw.
+
+    An answer is a text (streamed word by word), an error to raise, or a Finish to end with after an empty text. A task
+    without a script answers "ok"; a list that ran out repeats its last answer.
+    """
+
+    def __init__(
+        self, script: Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]], name: str = "scripted:1"
+    ) -> None:
+        self._script = dict(script)
+        self._name = name
+        self._asked: dict[Task, int] = {}
+        self.prompts: list[Prompt] = []
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def asked(self, task: Task) -> list[Prompt]:
+        """Every prompt of that task so far."""
+        return [prompt for prompt in self.prompts if prompt.brief.task is task]
+
+    def _answer(self, prompt: Prompt) -> Answer:
+        task = prompt.brief.task
+        rule = self._script.get(task, ["ok"])
+        if callable(rule):
+            return rule(prompt)
+        index = self._asked.get(task, 0)
+        self._asked[task] = index + 1
+        return rule[min(index, len(rule) - 1)]
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        self.prompts.append(prompt)
+        yield self._events(self._answer(prompt))
+
+    async def _events(self, answer: Answer) -> AsyncIterator[StreamEvent]:
+        if isinstance(answer, ProviderError):
+            raise answer
+        if isinstance(answer, Finish):
+            yield answer
+            return
+        for piece in answer.split(" "):
+            yield Delta(piece if piece == answer.split(" ", maxsplit=1)[0] else " " + piece)
+        yield Finish(Stop.END, Usage(10, 5))
+
+
+class HashEmbedder(Embedder):
+    """A vector that depends on the words of a text: texts that share words are near. `down` makes it fail."""
+
+    def __init__(self, dims: int = 64, space: str = "hash") -> None:
+        self._dims = dims
+        self._space = space
+        self.down = False
+        self.calls: list[list[str]] = []
+
+    @property
+    def space(self) -> str:
+        return f"{self._space}@{self._dims}"
+
+    @property
+    def dims(self) -> int:
+        return self._dims
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.calls.append(list(texts))
+        if self.down:
+            raise ProviderDown("the embedder is down")
+        return np.stack([self._vector(text) for text in texts]) if texts else np.empty((0, self._dims), np.float32)
+
+    def _vector(self, text: str) -> Vectors:
+        total = np.full(self._dims, 1e-3, np.float64)
+        for word in text.casefold().split():
+            seed = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
+            total += np.random.default_rng(int.from_bytes(seed[:8], "little")).standard_normal(self._dims)
+        return (total / np.linalg.norm(total)).astype(np.float32)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""

@@ -1,0 +1,65 @@
+"""A surface that keeps a log of all that a person would have seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.errors import SurfaceError
+from core.ports import Clock, Surface
+from core.types import Modal, Shown, SurfaceLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One call: at what time, `post` or `edit`, which message, what."""
+
+    at_s: float
+    verb: str
+    handle: str
+    shown: Shown
+
+
+@dataclass(slots=True)
+class RecordingSurface(Surface):
+    """Records every call; raises what `faults` holds, one for each call, first."""
+
+    clock: Clock
+    limits: SurfaceLimits = field(default_factory=lambda: SurfaceLimits(max_chars=4096, edit_interval_s=1.5))
+    log: list[Seen] = field(default_factory=list)
+    faults: list[SurfaceError | None] = field(default_factory=list)
+
+    def measure(self, text: str) -> int:
+        return len(text)
+
+    async def post(self, shown: Shown) -> str:
+        self._maybe_fail()
+        handle = f"m{sum(seen.verb == 'post' for seen in self.log) + 1}"
+        self.log.append(Seen(self.clock.monotonic(), "post", handle, shown))
+        return handle
+
+    async def edit(self, handle: str, shown: Shown) -> None:
+        self._maybe_fail()
+        self.log.append(Seen(self.clock.monotonic(), "edit", handle, shown))
+
+    def _maybe_fail(self) -> None:
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is not None:
+            raise fault
+
+    @property
+    def screen(self) -> list[Shown]:
+        """What is on the screen now, top to bottom."""
+        latest: dict[str, Shown] = {}
+        for seen in self.log:
+            latest[seen.handle] = seen.shown
+        return list(latest.values())
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the messages that stayed."""
+        return [shown.text for shown in self.screen if shown.modal is not Modal.TEXT_FOR_REPLACE]
+
+    @property
+    def statuses(self) -> list[str]:
+        """Every status text that was ever shown, in order."""
+        return [seen.shown.text for seen in self.log if seen.shown.modal is Modal.TEXT_FOR_REPLACE]
