@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
-from core.types import JSONValue, Locale, MemoryItem, Message, Role
+from core.types import JSONValue, Locale, MemoryHit, MemoryItem, Message, Role
 
 
 class Task(StrEnum):
@@ -41,7 +41,8 @@ class Outcome(StrEnum):
 class Step:
     """One action of the turn, after it ran. `queries` are what was looked for; `items` what was found or changed.
 
-    `refused_ids` are ids that the model named and that do not count (not shown here, or nobody's of this person's).
+    `hits` are the items with their scores, where they were searched for; `refused_ids` are ids that the model named and
+    that do not count (not shown in this conversation, or not this person's). `decide_s` and `run_s` are seconds.
     """
 
     action: str
@@ -50,6 +51,14 @@ class Step:
     items: tuple[MemoryItem, ...] = ()
     refused_ids: tuple[str, ...] = ()
     detail: str = ""
+    hits: tuple[MemoryHit, ...] = ()
+    decide_s: float = 0.0
+    run_s: float = 0.0
+
+    @property
+    def result(self) -> tuple[object, ...]:
+        """What it came to, for telling a repetition: everything but the outcome's name and the time it took."""
+        return self.action, self.queries, self.items, self.refused_ids, self.detail
 
 
 @dataclass(frozen=True, slots=True)

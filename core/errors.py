@@ -19,7 +19,9 @@
     ├── StorageError
     │   ├── SchemaTooNew                 this database was written by a newer version
     │   └── Damaged                      restore a backup
-    └── TurnTimeout                      the turn's deadline passed
+    └── TurnEnded                        the turn ended before its answer
+        ├── TurnTimeout                  its deadline passed
+        └── TurnStopped                  the person said /stop
 
 Messages are for the log and the owner: no secret and no person's words are ever put into one. What the person in the
 chat reads stands in `core/texts.py`, by class.
@@ -125,5 +127,13 @@ class Damaged(StorageError):
     """The database file is not readable as one."""
 
 
-class TurnTimeout(BotError):
+class TurnEnded(BotError):
+    """The turn ended before its answer."""
+
+
+class TurnTimeout(TurnEnded):
     """The turn took longer than TURN_TIMEOUT_S."""
+
+
+class TurnStopped(TurnEnded):
+    """The person said /stop."""

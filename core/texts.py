@@ -66,6 +66,7 @@ FAILURES: dict[type[errors.BotError], Localized] = {
         EN: "I took too long over this answer and stopped. Could you ask again?",
         ES: "Tardé demasiado en esta respuesta y paré. ¿Puedes preguntar de nuevo?",
     },
+    errors.TurnStopped: {PT: "Parei.", EN: "Stopped.", ES: "Me detuve."},
     errors.BotError: {
         PT: "Algo deu errado do meu lado. Nada se perdeu; pode tentar de novo?",
         EN: "Something went wrong on my side. Nothing was lost; could you try again?",
@@ -77,14 +78,6 @@ LENGTH_STOP: Localized = {
     PT: "(A resposta chegou ao tamanho máximo.)",
     EN: "(The answer reached its maximum length.)",
     ES: "(La respuesta llegó a su longitud máxima.)",
-}
-
-STOPPED: Localized = {PT: "Parei.", EN: "Stopped.", ES: "Me detuve."}
-
-NOTHING_TO_STOP: Localized = {
-    PT: "Não há nada em andamento.",
-    EN: "Nothing is running.",
-    ES: "No hay nada en curso.",
 }
 
 

@@ -1,0 +1,13 @@
+"""The actions, in the order the model reads them. A new one is one file and one line here; the last is the fallback."""
+
+from core.actions.action import Action
+from core.actions.finish import FINISH
+from core.actions.memory_delete import MEMORY_DELETE
+from core.actions.memory_save import MEMORY_SAVE
+from core.actions.memory_search import MEMORY_SEARCH
+from core.actions.memory_update import MEMORY_UPDATE
+from core.actions.question import QUESTION
+
+ACTIONS: tuple[Action, ...] = (MEMORY_SEARCH, MEMORY_SAVE, MEMORY_UPDATE, MEMORY_DELETE, QUESTION, FINISH)
+
+__all__ = ["ACTIONS", "Action"]

@@ -1,0 +1,84 @@
+"""Every setting, read once from the environment and `.env`.
+
+Knows names, defaults and what is wrong with a value. Does not know what is built from it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from platformdirs import user_data_path
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import NoDecode, SettingsConfigDict
+
+from bot.model_settings import ModelSettings
+from bot.telegram_settings import TelegramSettings
+from core.errors import ConfigError
+from core.types import Locale
+
+
+class Settings(ModelSettings, TelegramSettings):
+    """The settings of one bot. The name of each in the environment is its own in capitals."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
+
+    data_dir: Path = Field(
+        default_factory=lambda: user_data_path("elefante", appauthor=False),
+        description="Folder of the database and the logs. Default: the user-data folder of the system.",
+    )
+    language: Literal["", "pt-BR", "en", "es"] = Field(
+        default="",
+        description="Answer everybody in this language (pt-BR, en, es). Default: each person's own.",
+    )
+    actions_off: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Actions that are not offered, separated by commas, such as MemoryDelete."
+    )
+    max_steps: int = Field(default=8, ge=2, le=50, description="Most actions in one turn.")
+    turn_timeout_s: float = Field(default=300.0, ge=5, description="Longest time that one answer may take, in seconds.")
+    min_message_chars: int = Field(default=1, ge=1, description="Shortest message that is answered, in characters.")
+    max_message_chars: int = Field(
+        default=32_000, ge=100, le=1_000_000, description="Longest message that is answered, in characters."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="Least level that is logged: DEBUG, INFO, WARNING, ERROR."
+    )
+    log_content: bool = Field(
+        default=False, description="Write the text of people's messages into the log: true or false."
+    )
+    console_user: str = Field(
+        default="", description="Who talks in the terminal. Default: the name of the system user."
+    )
+
+    @field_validator("actions_off", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @property
+    def database_path(self) -> Path:
+        """The one file that holds the truth."""
+        return self.data_dir / "elefante.db"
+
+    @property
+    def locale(self) -> Locale | None:
+        """The language set for everybody, or None."""
+        return Locale(self.language) if self.language else None
+
+
+def load(env_file: Path | None = Path(".env"), **overrides: Any) -> Settings:
+    """Read the settings.
+
+    Raises:
+        ConfigError: the first setting that is wrong, and what to write instead.
+    """
+    try:
+        return Settings(_env_file=env_file, **overrides)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "_".join(str(part) for part in first["loc"]).upper() or "SETTINGS"
+        cause = first.get("ctx", {}).get("error")
+        if isinstance(cause, ConfigError):
+            raise cause from None
+        advice = first["msg"].removeprefix("Value error, ")
+        raise ConfigError(name, f"{advice[:1].lower()}{advice[1:]}; see .env.example") from None

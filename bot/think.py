@@ -1,0 +1,141 @@
+"""`elefante think`: one turn on a copy of the data, with everything that is usually not seen.
+
+Knows how a turn is laid open. Does not know how it is thought: that is the cycle itself, unchanged.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.settings import Settings
+from bot.wiring import build
+from core.cycle import think as run_cycle
+from core.deadline import Deadline
+from core.delivery.view import View
+from core.dialogue import Step
+from core.language import choose
+from core.ports import Surface
+from core.turn import Turn
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    JSONValue,
+    MemoryHit,
+    Message,
+    Modal,
+    Role,
+    Shown,
+    SurfaceLimits,
+    UserKey,
+)
+from core.unicode import clean
+
+
+@dataclass(slots=True)
+class LoggedSurface(Surface):
+    """A surface without a screen: it keeps the statuses, and edits cost nothing."""
+
+    limits: SurfaceLimits = field(default_factory=lambda: SurfaceLimits(max_chars=1_000_000, edit_interval_s=3600.0))
+    statuses: list[str] = field(default_factory=list)
+
+    def measure(self, text: str) -> int:
+        """Return the number of code points."""
+        return len(text)
+
+    async def post(self, shown: Shown) -> str:
+        """Keep a status."""
+        self._keep(shown)
+        return "screen"
+
+    async def edit(self, handle: str, shown: Shown) -> None:
+        """Keep a status that took another's place."""
+        self._keep(shown)
+
+    def _keep(self, shown: Shown) -> None:
+        if shown.modal is Modal.TEXT_FOR_REPLACE and shown.text not in self.statuses[-1:]:
+            self.statuses.append(shown.text)
+
+
+async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONValue]:
+    """Answer one message on a copy of the data, in a conversation of its own, and return everything about it."""
+    async with build(settings, dry=True) as app:
+        surface = LoggedSurface()
+        conversation = await app.conversations.open(ConversationKey(ChatKey(user.platform, "think"), user))
+        started_s = app.clock.monotonic()
+        asked = Message(Role.USER, clean(text, settings.max_message_chars), turn=uuid.uuid4().hex)
+        turn = Turn(
+            asked=await conversation.add(asked),
+            locale=settings.locale or choose(asked.text, ""),
+            conversation=conversation,
+            memory=app.memories.of(user),
+            models=app.models,
+            view=View(surface, app.clock),
+            clock=app.clock,
+        )
+        async with Deadline(app.clock, settings.turn_timeout_s):
+            await run_cycle(turn, app.registry, max_steps=settings.max_steps)
+        await turn.view.close()
+        messages = await conversation.messages()
+        return {
+            "user": str(user),
+            "locale": turn.locale.value,
+            "models": {"heavy": app.models.heavy.name, "chat": app.models.chat.name, "embedding": app.models.embedder.space},
+            "steps": [_step(step) for step in turn.steps],
+            "statuses": list(surface.statuses),
+            "messages": [message.to_wire() for message in messages],
+            "total_ms": _ms(app.clock.monotonic() - started_s),
+        }
+
+
+def render(document: dict[str, JSONValue]) -> str:
+    """Return the document as a person reads it."""
+    thought: Any = document
+    lines = [f"{thought['user']} · {thought['locale']} · {thought['total_ms']} ms · nothing was written", ""]
+    for number, step in enumerate(thought["steps"], 1):
+        lines.append(
+            f"{number}. {step['action']}: {step['outcome']} (decided in {step['decide_ms']} ms, ran {step['run_ms']} ms)"
+        )
+        lines += [f"     looked for: {query}" for query in step["queries"]]
+        lines += [
+            f"     {hit['score']:.2f} (dense {hit['dense']:.2f}, words {hit['lexical']:.2f}) "
+            f"by “{hit['matched']}”: {hit['content']}"
+            for hit in step["hits"]
+        ]
+        if not step["hits"]:
+            lines += [f"     {item['id']}: {item['content']}" for item in step["items"]]
+        lines += [f"     refused id: {refused}" for refused in step["refused_ids"]]
+        lines += [f"     {step['detail']}"] if step["detail"] else []
+    lines.append("")
+    lines += [f"{message['role']}: {message['content']}" for message in thought["messages"] if message["modal"] == "text"]
+    return "\n".join(lines)
+
+
+def _step(step: Step) -> dict[str, JSONValue]:
+    return {
+        "action": step.action,
+        "outcome": step.outcome.value,
+        "queries": list(step.queries),
+        "items": [item.to_json() for item in step.items],
+        "hits": [_hit(hit) for hit in step.hits],
+        "refused_ids": list(step.refused_ids),
+        "detail": step.detail,
+        "decide_ms": _ms(step.decide_s),
+        "run_ms": _ms(step.run_s),
+    }
+
+
+def _hit(hit: MemoryHit) -> dict[str, JSONValue]:
+    return {
+        "id": hit.item.id,
+        "content": hit.item.content,
+        "matched": hit.matched,
+        "score": round(hit.score, 4),
+        "dense": round(hit.dense, 4),
+        "lexical": round(hit.lexical, 4),
+    }
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)

@@ -1,0 +1,113 @@
+"""Who is who: the one place that names concrete classes.
+
+Knows every implementation. Does not know what any of them does with what it is given.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.models import build_models
+from bot.settings import Settings
+from core.actions import ACTIONS
+from core.actions.registry import Registry
+from core.chatbot import ChatBot, ChatBotParts, TurnLimits
+from core.clock import SystemClock
+from core.errors import ConfigError
+from core.history.conversation import Conversations
+from core.llm import Models
+from core.memory.indexes import Indexes
+from core.memory.user_memory import Memories
+from core.ports import Clock, VectorIndex
+from core.storage.history import SqliteHistory
+from core.storage.inbox import SqliteInbox
+from core.storage.memories import SqliteMemories
+from core.storage.sqlite import Database, open_copy, open_database
+
+MAX_LOADED_OWNERS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A bot put together, with the parts that the command line looks into."""
+
+    settings: Settings
+    database: Database
+    memories: Memories
+    conversations: Conversations
+    models: Models
+    registry: Registry
+    clock: Clock
+    parts: ChatBotParts
+
+
+@asynccontextmanager
+async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
+    """Put a bot together, and take it apart again in reverse order. A `dry` one works on a copy of the data in RAM.
+
+    Raises:
+        ConfigError: a setting is wrong, or the data folder cannot be used.
+        StorageError: the database cannot be used.
+    """
+    clock = SystemClock()
+    registry = Registry(ACTIONS, settings.actions_off)
+    async with AsyncExitStack() as stack:
+        prepare_folder(settings.data_dir)
+        database = await (open_copy if dry else open_database)(settings.database_path)
+        stack.push_async_callback(database.close)
+        models = await build_models(settings, clock, stack)
+        store = SqliteMemories(database)
+        indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
+        memories = Memories(store, models.embedder, indexes, clock)
+        conversations = Conversations(SqliteHistory(database), clock)
+        parts = ChatBotParts(
+            inbox=SqliteInbox(database),
+            conversations=conversations,
+            memories=memories,
+            models=models,
+            registry=registry,
+            clock=clock,
+            limits=TurnLimits(
+                max_steps=settings.max_steps,
+                timeout_s=settings.turn_timeout_s,
+                min_message_chars=settings.min_message_chars,
+                max_message_chars=settings.max_message_chars,
+            ),
+            language=settings.locale,
+            log_content=settings.log_content,
+        )
+        yield App(settings, database, memories, conversations, models, registry, clock, parts)
+
+
+@asynccontextmanager
+async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
+    """Run the bot's Door; leaving waits for the answers that are under way."""
+    async with ChatBot(app.parts) as chatbot:
+        yield chatbot
+
+
+def new_index(dims: int) -> VectorIndex:
+    """Return an empty index. FAISS is loaded by the first one, not by the start."""
+    from core.storage.faiss_index import FaissIndex
+
+    return FaissIndex(dims)
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the data folder, readable by its owner only.
+
+    Raises:
+        ConfigError: it cannot be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.stat(folder).st_uid == os.getuid():
+            folder.chmod(0o700)
+    except OSError as error:
+        raise ConfigError("DATA_DIR", f"cannot use {folder} ({error.strerror}); name a folder you may write to") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError("DATA_DIR", f"cannot write to {folder}; name a folder you may write to")

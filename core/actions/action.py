@@ -1,0 +1,22 @@
+"""What an action is: a value. There are no subclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from core.turn import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that the bot can do in a turn.
+
+    `name` is what the model answers to choose it; `when` tells the model when to; `run` does it and records
+    exactly one step on the turn; after an action that `ends_cycle` the turn is over.
+    """
+
+    name: str
+    when: str
+    run: Callable[[Turn], Awaitable[None]]
+    ends_cycle: bool = False

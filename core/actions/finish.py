@@ -1,0 +1,29 @@
+"""Finish (T7, *Finalizar*): the answer, or a short word on what was done. Ends the turn; always enabled."""
+
+from __future__ import annotations
+
+from core.actions.action import Action
+from core.dialogue import Outcome, Step, Task
+from core.turn import Turn
+
+NAME = "Finish"
+
+WHEN = "No other action is valid any more: everything was done, or the message only needs an answer."
+
+ANSWER = """\
+Answer the person now. If they asked something, give the answer, from the memories and the conversation. If something \
+was done in this turn's steps, say in one short sentence what, without repeating what you already told them in this \
+turn. If a step failed, say honestly what could not be done."""
+
+
+async def run(turn: Turn) -> None:
+    """Stream the answer and end the turn.
+
+    Its text is `chat-history: false`, as document 1 has it: the turn that wrote it never reads it again. The
+    conversation keeps it all the same, and the next turn is shown it (decision 1).
+    """
+    turn.steps.append(Step(NAME, Outcome.DONE))
+    await turn.speak(Task.FINISH, ANSWER, in_history=False)
+
+
+FINISH = Action(NAME, WHEN, run, ends_cycle=True)

@@ -1,0 +1,87 @@
+"""MemorySearch (T9): recall what this person's memory holds on what is being asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.actions.action import Action
+from core.dialogue import Outcome, Step, Task
+from core.llm import complete_as
+from core.turn import Turn
+from core.types import Locale, Localized
+from core.unicode import clean
+
+NAME = "MemorySearch"
+MAX_QUERIES = 8
+MAX_QUERY_CHARS = 300
+MAX_HITS = 8
+
+WHEN = (
+    "Something must be looked up in the person's long-term memory: what they ask about, what another action needs "
+    "(an update or a deletion first needs the memory it is about), or what you do not know of them. "
+    "Not when the same was searched in this turn already."
+)
+
+QUERIES = """\
+List what to look for in the person's memory: short, isolated contexts, each a phrase of a few words that such a \
+memory would be filed under, like "user information" or "aliexpress password". Leave out what the memories already \
+recalled above answer. Use the person's own words and language. Answer with the JSON {"items": ["..."]}."""
+
+REPORT = """\
+Tell the person in one short sentence what you just looked for in their memory and whether it was found. \
+Do not answer their question yet."""
+
+SEARCHING: Localized = {
+    Locale.PT: "Buscando por memórias...",
+    Locale.EN: "Searching memories...",
+    Locale.ES: "Buscando memorias...",
+}
+EMBEDDING: Localized = {
+    Locale.PT: "Buscando por memórias, formatando...",
+    Locale.EN: "Searching memories, preparing...",
+    Locale.ES: "Buscando memorias, preparando...",
+}
+LOOKING_UP: Localized = {
+    Locale.PT: "Buscando por memórias, pesquisando...",
+    Locale.EN: "Searching memories, looking them up...",
+    Locale.ES: "Buscando memorias, consultando...",
+}
+FOUND: Localized = {
+    Locale.PT: "Encontrei isto na sua memória:",
+    Locale.EN: "I found this in your memory:",
+    Locale.ES: "Encontré esto en tu memoria:",
+}
+NOT_FOUND: Localized = {
+    Locale.PT: "Não encontrei nada sobre isso na sua memória.",
+    Locale.EN: "I found nothing about that in your memory.",
+    Locale.ES: "No encontré nada sobre eso en tu memoria.",
+}
+
+
+@dataclass(frozen=True)
+class Queries:
+    """What the reasoning model answers."""
+
+    items: list[str]
+
+
+async def run(turn: Turn) -> None:
+    """Ask what to look for, embed it, search, show what was found, say so."""
+    await turn.status(SEARCHING[turn.locale])
+    answer = await complete_as(Queries, turn.models.reasoning, await turn.prompt(Task.SEARCH_QUERIES, QUERIES))
+    cleaned = (clean(query, MAX_QUERY_CHARS) for query in answer.items)
+    queries = tuple(dict.fromkeys(query for query in cleaned if query))[:MAX_QUERIES]
+    if not queries:
+        turn.steps.append(Step(NAME, Outcome.NOTHING, detail="there was nothing new to look for"))
+        return
+    await turn.status(EMBEDDING[turn.locale])
+    vectors = await turn.memory.embed(queries)
+    await turn.status(LOOKING_UP[turn.locale])
+    hits = await turn.memory.search(queries, vectors, limit=MAX_HITS)
+    items = tuple(hit.item for hit in hits)
+    await turn.recall(items)
+    step = Step(NAME, Outcome.DONE if items else Outcome.NOTHING, queries, items, hits=tuple(hits))
+    await turn.report(step, REPORT, (FOUND if items else NOT_FOUND)[turn.locale])
+
+
+MEMORY_SEARCH = Action(NAME, WHEN, run)

@@ -1,0 +1,61 @@
+"""Which actions are on. Knows names. Does not know what an action does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from core.actions.action import Action
+from core.errors import ConfigError
+
+
+class Registry:
+    """The actions of one bot, each of which can be turned off and on again while it runs (T6).
+
+    The last action is the fallback of every turn and cannot be turned off.
+    """
+
+    def __init__(self, actions: Iterable[Action], off: Iterable[str] = ()) -> None:
+        self._actions = {action.name: action for action in actions}
+        self._off: set[str] = set()
+        for name in off:
+            self.disable(name)
+
+    @property
+    def fallback(self) -> Action:
+        """The action that ends a turn when no other can."""
+        return next(reversed(self._actions.values()))
+
+    @property
+    def enabled(self) -> tuple[Action, ...]:
+        """The actions that a model is offered, in order."""
+        return tuple(action for action in self._actions.values() if action.name not in self._off)
+
+    @property
+    def disabled(self) -> tuple[Action, ...]:
+        """The actions that are off."""
+        return tuple(action for action in self._actions.values() if action.name in self._off)
+
+    def disable(self, name: str) -> None:
+        """Offer the action no more.
+
+        Raises:
+            ConfigError: there is no such action, or it is the fallback.
+        """
+        action = self._find(name)
+        if action is self.fallback:
+            raise ConfigError("ACTIONS_OFF", f"{action.name} ends every turn and cannot be turned off; leave it out")
+        self._off.add(action.name)
+
+    def enable(self, name: str) -> None:
+        """Offer the action again.
+
+        Raises:
+            ConfigError: there is no such action.
+        """
+        self._off.discard(self._find(name).name)
+
+    def _find(self, name: str) -> Action:
+        for action in self._actions.values():
+            if action.name.casefold() == name.strip().casefold():
+                return action
+        raise ConfigError("ACTIONS_OFF", f"there is no action {name!r}; write names of: {', '.join(self._actions)}")

@@ -1,0 +1,189 @@
+"""The Door: takes a message, owes an answer until it was given, and gives it.
+
+Knows the order of things around a turn: durable first, then the lane, then the turn, then done. Does not know how a
+turn is thought, stored or shown. Holds the house's one broad `except`: whatever else fails, the person is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+from core import commands
+from core.actions.registry import Registry
+from core.cycle import think
+from core.deadline import Deadline
+from core.delivery.view import View
+from core.errors import BotError, EmptyInput, InputTooLong, StorageError, SurfaceError, SurfaceGone
+from core.history.conversation import Conversation, Conversations
+from core.language import choose, detect, from_tag
+from core.llm import Models
+from core.mailbox import Mailbox
+from core.memory.user_memory import Memories
+from core.ports import Clock, Door, Inbox, Surface
+from core.texts import failure_text
+from core.turn import Turn
+from core.types import ConversationKey, Incoming, Locale, Message, Role, Shown
+from core.unicode import clean
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLimits:
+    """What one turn may take: actions, seconds, and the length of the message in characters."""
+
+    max_steps: int = 8
+    timeout_s: float = 300.0
+    min_message_chars: int = 1
+    max_message_chars: int = 32_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChatBotParts:
+    """What a ChatBot is made of."""
+
+    inbox: Inbox
+    conversations: Conversations
+    memories: Memories
+    models: Models
+    registry: Registry
+    clock: Clock
+    limits: TurnLimits
+    language: Locale | None = None  # answers in this one, whatever the person writes
+    log_content: bool = False  # the owner wants to read what people ask
+
+
+class ChatBot(Door):
+    """An async context: leaving it ends what still runs, which the inbox keeps for the next start."""
+
+    def __init__(self, parts: ChatBotParts) -> None:
+        self._parts = parts
+        self._mailbox = Mailbox()
+        self._running: dict[ConversationKey, Deadline] = {}
+        self._tasks = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._tasks.__aexit__(kind, error, traceback)
+
+    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+        """Take one message: durable first, then answered in its chat's lane. `/stop` overtakes a running answer."""
+        incoming = replace(incoming, text=clean(incoming.text, self._parts.limits.max_message_chars + 1))
+        if _is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
+            running.stop()
+            return _done()
+        try:
+            if not await self._parts.inbox.accept(incoming):
+                return _done()
+        except StorageError as error:
+            await self._apologise(error, incoming, View(surface, self._parts.clock))
+            return _done()
+        return asyncio.shield(self._tasks.create_task(self._answer(incoming, surface)))
+
+    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+        """Queue what was accepted on that platform before a crash and never answered, oldest first."""
+        for incoming in await self._parts.inbox.owed(platform):
+            _log.info("resumed", extra={"platform": platform})
+            self._tasks.create_task(self._answer(incoming, reopen(incoming)))
+
+    async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+        async with self._mailbox.lane(incoming.chat):
+            clock = self._parts.clock
+            started_s = clock.monotonic()
+            outcome = "completed"
+            view = View(surface, clock)
+            try:
+                await self._turn(incoming, view)
+            except SurfaceGone:
+                outcome = "gone"
+            except Exception as error:  # noqa: BLE001  (the one place: whatever failed, the person is told)
+                outcome = type(error).__name__
+                if not isinstance(error, BotError):
+                    _log.exception("turn failed")
+                await self._apologise(error, incoming, view)
+            await self._close(incoming)
+            duration_s = round(clock.monotonic() - started_s, 3)
+            said = {"question": incoming.text} if self._parts.log_content else {}
+            facts = {"platform": incoming.chat.platform, "outcome": outcome, "duration_s": duration_s}
+            _log.info("turn", extra=facts | said)
+
+    async def _turn(self, incoming: Incoming, view: View) -> None:
+        parts = self._parts
+        self._check(incoming.text)
+        conversation = await parts.conversations.open(incoming.conversation)
+        turn = Turn(
+            asked=Message(Role.USER, incoming.text, turn=uuid.uuid4().hex, source_id=incoming.message_id),
+            locale=await self._locale(incoming, conversation),
+            conversation=conversation,
+            memory=parts.memories.of(incoming.user),
+            models=parts.models,
+            view=view,
+            clock=parts.clock,
+        )
+        deadline = Deadline(parts.clock, parts.limits.timeout_s)
+        self._running[incoming.conversation] = deadline
+        try:
+            async with deadline:
+                await self._run(turn)
+        finally:
+            del self._running[incoming.conversation]
+        await view.close()
+
+    async def _run(self, turn: Turn) -> None:
+        if turn.asked.text.startswith("/"):
+            await commands.run(turn, turn.asked.text)
+            return
+        turn.asked = await turn.conversation.add(turn.asked)
+        await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
+
+    def _check(self, text: str) -> None:
+        limits = self._parts.limits
+        if len(text) < max(limits.min_message_chars, 1):
+            raise EmptyInput("nothing to read")
+        if len(text) > limits.max_message_chars:
+            raise InputTooLong(limits.max_message_chars)
+
+    async def _locale(self, incoming: Incoming, conversation: Conversation | None) -> Locale:
+        if self._parts.language is not None:
+            return self._parts.language
+        text = "" if incoming.text.startswith("/") else incoming.text
+        told = detect(text) or from_tag(incoming.language)
+        if told is not None or conversation is None:
+            return told or Locale.PT
+        context = await conversation.context("")
+        return choose(text, "", (message.text for message in reversed(context.messages) if message.role is Role.USER))
+
+    async def _apologise(self, error: Exception, incoming: Incoming, view: View) -> None:
+        """Tell the person what failed, in place of whatever was on the screen for the moment."""
+        try:
+            await view.show(Shown(failure_text(error, await self._locale(incoming, None))))
+            await view.close()
+        except SurfaceError as surface_error:
+            _log.warning("apology not delivered", extra={"error": type(surface_error).__name__})
+
+    async def _close(self, incoming: Incoming) -> None:
+        try:
+            await self._parts.inbox.close(incoming)
+        except StorageError as error:  # it will be answered twice rather than never
+            _log.warning("inbox not closed", extra={"error": type(error).__name__})
+
+
+def _is_stop(text: str) -> bool:
+    return text.split(maxsplit=1)[:1] == ["/stop"]
+
+
+def _done() -> Awaitable[None]:
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    done.set_result(None)
+    return done

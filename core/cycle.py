@@ -1,0 +1,86 @@
+"""The thought cycle: decide, act, until an action ends the turn (T3).
+
+Knows how the next action is chosen and when to stop choosing. Does not know what any action does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.actions.action import Action
+from core.actions.registry import Registry
+from core.dialogue import Outcome, Step, Task
+from core.errors import BadReply
+from core.llm import choose
+from core.turn import Turn
+from core.types import Locale, Localized
+
+THINKING: Localized = {
+    Locale.PT: "IA está pensando...",
+    Locale.EN: "AI is thinking...",
+    Locale.ES: "La IA está pensando...",
+}
+
+DECIDE = """\
+Decide the next action that brings the person's message nearer to what they want, given the conversation and the steps \
+already done. Answer with exactly the name of one action, nothing else:
+{actions}"""
+
+_log = logging.getLogger(__name__)
+
+
+async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
+    """Run the cycle for one message; at most `max_steps` actions, the last of which ends the turn.
+
+    Raises:
+        ProviderError: a model failed in a way that no other action can make up for.
+    """
+    while True:
+        started_s = turn.clock.monotonic()
+        action = await _decide(turn, registry, max_steps=max_steps)
+        decided_s = turn.clock.monotonic()
+        before = len(turn.steps)
+        try:
+            await action.run(turn)
+        except BadReply as error:  # nothing was changed: the next decision is told, and may choose another way
+            _log.warning("action failed", extra={"action": action.name, "error": str(error)})
+            if action.ends_cycle:
+                raise
+            turn.steps[before:] = [Step(action.name, Outcome.FAILED, detail="the model's answer could not be used")]
+        _close_step(turn, decide_s=decided_s - started_s, run_s=turn.clock.monotonic() - decided_s)
+        if action.ends_cycle:
+            return
+
+
+def offered(actions: Sequence[Action], steps: Sequence[Step]) -> tuple[Action, ...]:
+    """Return the actions that may run next: not the one that came to the same result twice in a row."""
+    stuck = steps[-1].action if steps and steps[-1].outcome is Outcome.REPEATED else None
+    return tuple(action for action in actions if action.name != stuck)
+
+
+async def _decide(turn: Turn, registry: Registry, *, max_steps: int) -> Action:
+    await turn.status(THINKING[turn.locale])
+    choices = offered(registry.enabled, turn.steps)
+    if len(turn.steps) >= max_steps - 1 or len(choices) == 1:
+        return registry.fallback
+    actions = "\n".join(f"- {action.name}: {action.when}" for action in choices)
+    names = [action.name for action in choices]
+    prompt = await turn.prompt(Task.DECIDE, DECIDE.format(actions=actions), choices=names)
+    try:
+        name = await choose(turn.models.heavy, prompt, names)
+    except BadReply as error:
+        _log.warning("no decision", extra={"error": str(error)})
+        turn.steps.append(Step("decision", Outcome.FAILED, detail="the next action could not be decided"))
+        return registry.fallback
+    return next(action for action in choices if action.name == name)
+
+
+def _close_step(turn: Turn, *, decide_s: float, run_s: float) -> None:
+    """Stamp the step that just ran, and mark it REPEATED when it came to the same as the one before it."""
+    step = replace(turn.steps[-1], decide_s=decide_s, run_s=run_s)
+    if len(turn.steps) > 1 and step.result == turn.steps[-2].result:
+        step = replace(step, outcome=Outcome.REPEATED)
+    turn.steps[-1] = step
+    _log.info("step", extra={"action": step.action, "outcome": step.outcome.value, "run_s": round(run_s, 3)})

@@ -1,0 +1,57 @@
+"""A stretch of work that can be ended from outside: by time, or by somebody who says stop.
+
+Knows how a task is interrupted without losing a real cancellation. Does not know what the work is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Self
+
+from core.errors import TurnEnded, TurnStopped, TurnTimeout
+from core.ports import Clock
+
+
+class Deadline:
+    """An async context that raises TurnTimeout after `delay_s`, or TurnStopped after `stop()`.
+
+    Built on `asyncio.timeout`, which keeps our interruption apart from a cancellation of the task by others.
+    """
+
+    def __init__(self, clock: Clock, delay_s: float) -> None:
+        self._clock = clock
+        self._delay_s = delay_s
+        self._scope = asyncio.timeout(None)
+        self._reason: TurnEnded | None = None
+        self._timer: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._scope.__aenter__()
+        self._timer = asyncio.create_task(self._expire())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            await self._scope.__aexit__(kind, error, traceback)
+        except TimeoutError as ended:
+            if self._reason is None:  # a TimeoutError of the work's own
+                raise
+            raise self._reason from ended
+
+    def stop(self) -> None:
+        """End the work now, as the person asked."""
+        self._end(TurnStopped("stopped by the person"))
+
+    async def _expire(self) -> None:
+        await self._clock.sleep(self._delay_s)
+        self._end(TurnTimeout(f"longer than {self._delay_s:g} s"))
+
+    def _end(self, reason: TurnEnded) -> None:
+        if self._reason is None and not self._scope.expired():
+            self._reason = reason
+            self._scope.reschedule(asyncio.get_running_loop().time())

@@ -1,0 +1,149 @@
+"""Asking a model: for a whole answer, for one of several names, for a typed shape.
+
+Knows how an answer is gathered, checked and asked for once more. Does not know what is asked, nor of whom.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.dialogue import Delta, Finish, Prompt, PromptTurn, Reply, Stop
+from core.errors import BadReply, ProviderRefused, StreamCut
+from core.ports import ChatModel, Embedder
+from core.types import JSONValue, Role
+
+Shape = TypeVar("Shape")
+
+_NAME = re.compile(r"[A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The modes of T14, each bound to its model; `summary` is document 2's cheaper one."""
+
+    heavy: ChatModel
+    reasoning: ChatModel
+    chat: ChatModel
+    summary: ChatModel
+    embedder: Embedder
+
+
+async def complete(model: ChatModel, prompt: Prompt) -> Reply:
+    """Return the whole answer.
+
+    Raises:
+        ProviderError: the model failed, declined, or broke off.
+    """
+    parts: list[str] = []
+    async with model.stream(prompt) as events:
+        async for event in events:
+            match event:
+                case Delta(text):
+                    parts.append(text)
+                case Finish(Stop.REFUSED):
+                    raise ProviderRefused(f"{model.name} declined")
+                case Finish(stop, usage):
+                    return Reply("".join(parts), stop, usage)
+    raise StreamCut(f"{model.name} ended without a stop reason")
+
+
+async def choose(model: ChatModel, prompt: Prompt, names: Sequence[str]) -> str:
+    """Return the one of `names` that the model answers (T4). A bad answer is asked for once more.
+
+    The model may answer the bare name or `{"action": name}`, in any case.
+
+    Raises:
+        BadReply: it named none of them, twice.
+        ProviderError: the model failed.
+    """
+    schema: dict[str, JSONValue] = {
+        "type": "object",
+        "properties": {"action": {"type": "string", "enum": list(names)}},
+        "required": ["action"],
+        "additionalProperties": False,
+    }
+    prompt = replace(prompt, schema=schema)
+    known = {name.casefold(): name for name in names}
+    for attempt in (1, 2):
+        reply = await complete(model, prompt)
+        said = {known[word.casefold()] for word in _NAME.findall(reply.text) if word.casefold() in known}
+        if len(said) == 1:
+            return said.pop()
+        if attempt == 1:
+            prompt = _again(prompt, reply.text, f"Answer with exactly one of these names: {', '.join(names)}.")
+    raise BadReply(f"{model.name} named no action")
+
+
+async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> Shape:
+    """Return the answer as a dataclass. A bad answer is asked for once more, with what was wrong with it.
+
+    Raises:
+        BadReply: it did not fit, twice.
+        ProviderError: the model failed.
+    """
+    adapter = TypeAdapter(shape)
+    prompt = replace(prompt, schema=schema_of(shape))
+    for attempt in (1, 2):
+        reply = await complete(model, prompt)
+        try:
+            return adapter.validate_python(_parse(reply.text, shape))
+        except ValidationError as error:
+            problem = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
+        except ValueError:
+            problem = "this is not JSON" if reply.stop is not Stop.LENGTH else "the JSON was cut off: answer shorter"
+        if attempt == 1:
+            prompt = _again(
+                prompt, reply.text, f"That did not fit the schema ({problem}). Answer again, only the JSON."
+            )
+    raise BadReply(f"{model.name} did not answer as {shape.__name__}: {problem}")
+
+
+def schema_of(shape: type[Any]) -> dict[str, JSONValue]:
+    """Return the JSON schema of a dataclass in the strict form that providers ask for.
+
+    No references, every property required, nothing beside them allowed, no titles or defaults.
+    """
+    raw = TypeAdapter(shape).json_schema()
+    return cast("dict[str, JSONValue]", _strict(raw, raw.get("$defs", {})))
+
+
+def _strict(node: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_strict(entry, definitions) for entry in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return _strict(definitions[node["$ref"].rsplit("/", 1)[-1]], definitions)
+    kept = {
+        key: {name: _strict(entry, definitions) for name, entry in value.items()}
+        if key == "properties"
+        else _strict(value, definitions)
+        for key, value in node.items()
+        if key not in {"$defs", "title", "default"}
+    }
+    if kept.get("type") == "object":
+        kept |= {"required": list(kept.get("properties", {})), "additionalProperties": False}
+    return kept
+
+
+def _parse(text: str, shape: type[Any]) -> object:
+    """Return the JSON of the text, fenced or not; a bare list stands for the shape's first field."""
+    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    if start < 0:
+        raise ValueError("no JSON")
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    value = json.loads(text[start:end])
+    if isinstance(value, list) and is_dataclass(shape):
+        return {fields(shape)[0].name: value}
+    return cast("object", value)
+
+
+def _again(prompt: Prompt, answer: str, complaint: str) -> Prompt:
+    turns = (*prompt.turns, PromptTurn(Role.ASSISTANT, answer or "(nothing)"), PromptTurn(Role.USER, complaint))
+    return replace(prompt, turns=turns)

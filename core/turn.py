@@ -1,0 +1,142 @@
+"""One message being answered: all that an action may touch.
+
+Knows the person, the conversation, the memory, the models and the screen of this one turn. Does not know which actions
+there are, nor in what order they run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC
+
+from core.delivery.view import View
+from core.dialogue import Brief, Delta, Finish, Prompt, Step, Stop, Task
+from core.errors import ProviderError, ProviderRefused
+from core.history.conversation import Conversation
+from core.llm import Models
+from core.memory.user_memory import UserMemory
+from core.ports import Clock
+from core.prompts import build
+from core.texts import LENGTH_STOP
+from core.types import Locale, MemoryItem, Message, Modal, Role, Shown
+from core.unicode import one_line
+
+_MEMORY_PREVIEW_CHARS = 160
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Turn:
+    """Everything about answering one message. `asked` is the person's message as it was stored."""
+
+    asked: Message
+    locale: Locale
+    conversation: Conversation
+    memory: UserMemory
+    models: Models
+    view: View
+    clock: Clock
+    steps: list[Step] = field(default_factory=list)
+
+    async def status(self, text: str) -> None:
+        """Show a `textForReplace`: the next message takes its place (T5)."""
+        await self.view.status(text)
+
+    async def recall(self, items: Sequence[MemoryItem]) -> None:
+        """Add one `memory` message for each item to the conversation, and show them all in one compact message."""
+        for item in items:
+            await self._store(Message(Role.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id))
+        if items:
+            lines = "\n".join(memory_line(item) for item in items)
+            await self.view.show(Shown(lines, Modal.MEMORY, tuple(items)))
+
+    async def say(self, text: str, *, in_history: bool) -> None:
+        """Show a whole message of the bot's own words."""
+        await self.view.show(Shown(text))
+        await self._store(Message(Role.ASSISTANT, text, in_history=in_history))
+
+    async def speak(self, task: Task, instruction: str, *, in_history: bool) -> None:
+        """Stream what the chat model answers into the screen, and keep it.
+
+        Raises:
+            ProviderError: the model failed; what had come by then is on the screen and kept.
+        """
+        prompt = await self.prompt(task, instruction)
+        said: list[str] = []
+        try:
+            await self.view.stream(self._pieces(prompt, said))
+        finally:
+            if text := "".join(said).strip():
+                await self._store(Message(Role.ASSISTANT, text, in_history=in_history))
+
+    async def report(self, step: Step, instruction: str, plainly: str) -> None:
+        """Record a step and stream a short text on it.
+
+        Where the model cannot say it any more, `plainly` is said instead: what was done is done, and never goes untold.
+        """
+        self.steps.append(step)
+        try:
+            await self.speak(Task.REPORT, instruction, in_history=True)
+        except ProviderError as error:
+            _log.warning("report failed", extra={"error": type(error).__name__, "action": step.action})
+            lines = [memory_line(item) for item in step.items]
+            await self.say("\n".join([plainly, *lines]), in_history=True)
+
+    async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
+        """Return the prompt that asks for `instruction` with all that this turn may show a model."""
+        context = await self.conversation.context(self.asked.turn)
+        brief = Brief(
+            task=task,
+            locale=self.locale,
+            message=self.asked.text,
+            now=self.clock.now(),
+            history=context.messages,
+            steps=tuple(self.steps),
+            choices=tuple(choices),
+        )
+        return build(brief, context, instruction)
+
+    async def known_ids(self, ids: Sequence[str]) -> tuple[list[MemoryItem], tuple[str, ...]]:
+        """Return the memories that the ids may mean, and the ids refused.
+
+        An id that a model answers counts only if the memory was shown in this conversation and is this person's (T15).
+        """
+        shown = await self.conversation.shown_memories()
+        items = await self.memory.get([memory_id for memory_id in dict.fromkeys(ids) if memory_id in shown])
+        held = {item.id for item in items}
+        return list(items), tuple(memory_id for memory_id in dict.fromkeys(ids) if memory_id not in held)
+
+    async def _pieces(self, prompt: Prompt, said: list[str]) -> AsyncIterator[str]:
+        async with self.models.chat.stream(prompt) as events:
+            async for event in events:
+                match event:
+                    case Delta(text):
+                        piece = text
+                    case Finish(Stop.REFUSED):
+                        raise ProviderRefused(f"{self.models.chat.name} declined")
+                    case Finish(Stop.LENGTH):
+                        piece = f"\n\n{LENGTH_STOP[self.locale]}"
+                    case Finish():
+                        continue
+                said.append(piece)
+                yield piece
+
+    async def _store(self, message: Message) -> None:
+        await self.conversation.add(
+            Message(
+                message.role,
+                message.content,
+                message.modal,
+                message.in_history,
+                turn=self.asked.turn,
+                memory_id=message.memory_id,
+            )
+        )
+
+
+def memory_line(item: MemoryItem) -> str:
+    """Return a memory on one line: what it is found by, what it holds, since when."""
+    content = one_line(item.content, _MEMORY_PREVIEW_CHARS)
+    return f"🧠 **{one_line(item.bindings[0], 60)}**: {content} · {item.updated_at.astimezone(UTC):%Y-%m-%d}"
