@@ -1,0 +1,215 @@
+"""What one turn puts on the screen, decided purely: no I/O, no clock of its own. Knows when to write. Not where.
+
+Fed with statuses, whole messages, a growing text and the time; gives one write after another. Three rules:
+
+1. What is new to the person goes out at once: a status, a message, the first words of an answer. Every other write
+   waits until the last one is an interval old: `edit_interval_s`, doubling as an answer grows (`Pace`).
+2. The newest text wins: what was overtaken before it could be written is never written, and nothing is written twice.
+3. A status is replaced in place by whatever comes next; a message that went full is completed once and left alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from core.delivery.split import Measure, Splitter, split
+from core.types import Modal, Shown, SurfaceLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How an answer is told as it grows.
+
+    It begins at `first_chars` characters (or complete); the interval between its writes doubles every `stretch_edits`
+    writes and never stretches beyond `max_interval_s`. Its last write waits for the unstretched interval only.
+    """
+
+    first_chars: int = 1
+    stretch_edits: int = 15
+    max_interval_s: float = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Write a new message, the `index`-th of the turn."""
+
+    index: int
+    shown: Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the `index`-th message of the turn."""
+
+    index: int
+    shown: Shown
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message of the turn: what it should be, what it is (None: not there yet), whether it may skip the interval."""
+
+    wanted: Shown
+    at_once: bool
+    written: Shown | None = None
+
+    @property
+    def replaceable(self) -> bool:
+        return self.wanted.modal is Modal.TEXT_FOR_REPLACE
+
+    @property
+    def settled(self) -> bool:
+        return self.wanted == self.written
+
+
+class StreamPlan:
+    """Ask for `due_s`; when that time has come ask for `next`; report with `wrote` or `hold`."""
+
+    def __init__(self, limits: SurfaceLimits, measure: Measure, pace: Pace) -> None:
+        """Plan for a surface of these limits, measured its way."""
+        self._limits = limits
+        self._measure = measure
+        self._pace = pace
+        self._messages: list[_Message] = []
+        self._unsettled = 0  # every message before it is as it should be, for good
+        self._answer: Splitter | None = None
+        self._told = False  # something of the answer is among the messages
+        self._growing = False  # and the last of them is its open part
+        self._pending: list[str] = []
+        self._writes = 0
+        self._wrote_s = -math.inf
+        self._held_s = -math.inf
+
+    # --- what should be seen ---
+
+    def status(self, text: str) -> None:
+        """Show a text that the next message replaces."""
+        self.finish()
+        parts = self._parts(text)
+        if parts:
+            self._place(Shown(parts[0], Modal.TEXT_FOR_REPLACE))
+
+    def show(self, shown: Shown) -> None:
+        """Show a whole message, in several where it is too long; memories drawn by the surface are not cut."""
+        if shown.modal is Modal.TEXT_FOR_REPLACE:
+            self.status(shown.text)
+            return
+        self.finish()
+        parts = self._parts(shown.text)
+        if len(parts) == 1:
+            self._place(Shown(parts[0], shown.modal, shown.memories))
+            return
+        for number, text in enumerate(parts):
+            self._place(Shown(text, shown.modal), at_once=number == 0)
+
+    def feed(self, more: str) -> None:
+        """Let the answer grow."""
+        if self._answer is None:
+            self._answer = Splitter(self._limits.max_chars, self._measure)
+            self._writes = 0
+            self._told = self._growing = False
+        self._pending.append(more)
+
+    def finish(self) -> None:
+        """The answer is complete."""
+        if self._answer is not None:
+            self._absorb(final=True)
+            self._answer = None
+
+    def close(self, ended: str) -> None:
+        """Nothing comes after this: a status that is still on the screen becomes `ended`."""
+        self.finish()
+        if self._messages and self._messages[-1].replaceable:
+            if self._messages[-1].written is None:
+                self._messages.pop()
+            else:
+                self._place(Shown(ended))
+
+    # --- what to write, and when ---
+
+    @property
+    def due_s(self) -> float:
+        """When to ask for the next write, on the caller's monotonic clock; infinite while there is nothing to write."""
+        while self._unsettled < len(self._messages) and self._messages[self._unsettled].settled:
+            self._unsettled += 1
+        if self._unsettled < len(self._messages):
+            at_once = self._messages[self._unsettled].at_once
+        elif self._pending:
+            at_once = not self._told
+        else:
+            return math.inf
+        return self._held_s if at_once else max(self._held_s, self._wrote_s + self._interval_s())
+
+    def next(self, now_s: float) -> Post | Edit | None:
+        """Return the next write that is due, if there is one."""
+        if self.due_s > now_s:
+            return None
+        self._absorb()
+        if self.due_s > now_s:
+            return None
+        message = self._messages[self._unsettled]
+        return (Post if message.written is None else Edit)(self._unsettled, message.wanted)
+
+    def wrote(self, operation: Post | Edit, now_s: float) -> None:
+        """That write succeeded."""
+        message = self._messages[operation.index]
+        message.written = operation.shown
+        overtaken = operation.shown.modal is Modal.TEXT_FOR_REPLACE and not message.replaceable
+        message.at_once = message.at_once and overtaken  # what replaced the status meanwhile still goes out at once
+        self._wrote_s = now_s
+        self._writes += 1
+
+    def hold(self, until_s: float) -> None:
+        """Nothing may be written before that time; and it was written too often, so go slower from now on."""
+        self._held_s = max(self._held_s, until_s)
+        self._writes += self._pace.stretch_edits
+
+    # --- inside ---
+
+    def _parts(self, text: str) -> list[str]:
+        return [part.text for part in split(text, self._limits.max_chars, self._measure) if part.text]
+
+    def _interval_s(self) -> float:
+        base_s = self._limits.edit_interval_s
+        if self._answer is None:
+            return base_s
+        doublings = min(self._writes // self._pace.stretch_edits, 16)
+        return min(base_s * 2.0**doublings, max(base_s, self._pace.max_interval_s))
+
+    def _place(self, shown: Shown, *, at_once: bool = True) -> None:
+        """Put a message where the status is, if there is one, else below."""
+        last = self._messages[-1] if self._messages else None
+        if last and last.replaceable:
+            last.at_once = shown.modal is not Modal.TEXT_FOR_REPLACE or last.at_once
+            self._change(shown)
+        else:
+            self._messages.append(_Message(shown, at_once))
+
+    def _change(self, shown: Shown) -> None:
+        """Make the last message that one; no other ever changes."""
+        self._messages[-1].wanted = shown
+        self._unsettled = min(self._unsettled, len(self._messages) - 1)
+
+    def _absorb(self, *, final: bool = False) -> None:
+        """Bring the messages of the answer up to what was fed."""
+        if self._answer is None:
+            return
+        closed = self._answer.feed("".join(self._pending))
+        self._pending.clear()
+        for part in closed:
+            self._tell(part.text, final=True)
+            self._growing = False
+        text = self._answer.open.text
+        if final or self._told or len(text) >= self._pace.first_chars:
+            self._tell(text, final=final)
+
+    def _tell(self, text: str, *, final: bool) -> None:
+        """Let the answer's last message, or a new one, show that text."""
+        if not text:
+            return
+        if self._growing:
+            self._change(Shown(text, final=final))
+        else:
+            self._place(Shown(text, final=final), at_once=not self._told)
+        self._growing = self._told = True

@@ -1,0 +1,154 @@
+"""Cutting a text into messages, also while it grows. Knows where a text may be cut. Does not know who shows it.
+
+The law: the sources of the parts, joined, are the text, character for character. What is shown of a part is its source
+without the blank lines before it and the white space behind it; where a cut falls into a fenced code block, the block
+is closed at the end of the part and opened again, with its language, at the beginning of the next. No shown part
+measures more than the limit (but a single code point that does by itself, which nothing can help).
+
+A cut is looked for after a paragraph, a line, a sentence (each in the second half of what fits), a word, and at last
+between two characters. The time it takes is linear in the text, for every measure that is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from core.delivery.fence import Fence, open_fence
+from core.delivery.grapheme import whole_before
+
+Measure: TypeAlias = Callable[[str], int]
+"""The size of a text as it will be shown; it need not be its length, nor grow evenly."""
+
+_BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)+")
+_GAP = re.compile(r"(?:[^\S\n]*\n)+|[^\S\n]+")
+_SENTENCE = re.compile("[.!?…][\"'”’»)\\]*_]*(?=\\s)|[。！？]")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the text as it came (`source`) and as it is shown (`text`; empty if there is nothing to see)."""
+
+    source: str
+    text: str
+
+
+class Splitter:
+    """Splits a growing text. Parts that `feed` returned are closed: they never change; `open` is the rest."""
+
+    def __init__(self, max_chars: int, measure: Measure) -> None:
+        """`max_chars` (>= 1) is in units of `measure`."""
+        self._max_chars = max_chars
+        self._measure = measure
+        self._text = ""
+        self._start = 0  # what stands before it is one character of a closed part: it tells whether a line begins here
+        self._fence: Fence | None = None
+
+    @property
+    def open(self) -> Part:
+        """The last part, which may still grow."""
+        return Part(self._text[self._start :], self._shown(len(self._text), None))
+
+    def feed(self, more: str) -> list[Part]:
+        """Take more of the text; return the parts that are complete now."""
+        self._text += more
+        closed = []
+        while (end := self._end()) < len(self._text):
+            fence = open_fence(self._text, self._start, end, self._fence)
+            closed.append(Part(self._text[self._start : end], self._shown(end, fence)))
+            self._start, self._fence = end, fence
+        if closed:
+            self._text, self._start = self._text[self._start - 1 :], 1
+        return closed
+
+    def _shown(self, end: int, fence: Fence | None) -> str:
+        """Return what is seen of the part that ends at `end` while `fence` is open there."""
+        blank = _BLANK_LINES.match(self._text, self._start, end)
+        body = self._text[blank.end() if blank else self._start : end].rstrip()
+        if not body:
+            return ""
+        opening = self._fence.opening if self._fence and self._affords(self._fence) else ""
+        return opening + body + (fence.closing if fence and self._affords(fence) else "")
+
+    def _affords(self, fence: Fence) -> bool:
+        return len(fence.opening) + len(fence.closing) <= self._max_chars // 2
+
+    def _size(self, end: int) -> int:
+        """Return the size of the part if it ended at `end`."""
+        fence = open_fence(self._text, self._start, end, self._fence) if end < len(self._text) else None
+        return self._measure(self._shown(end, fence))
+
+    def _end(self) -> int:
+        """Return where the part that begins at `_start` ends: at the end of the text if all of it fits."""
+        reach = self._reach()
+        if reach == len(self._text):
+            return reach
+        while True:
+            cut = self._cut(reach)
+            if cut <= self._start + 1 or self._size(cut) <= self._max_chars:
+                break
+            reach = cut - max(1, (cut - self._start) // 8)
+        gap = _GAP.match(self._text, cut)
+        return gap.end() if gap else cut
+
+    def _reach(self) -> int:
+        """Return about the largest end that fits: the size is taken to grow with the text, which mostly holds."""
+        fits, fits_size = self._start, 0
+        over, over_size, step = 0, 0, self._max_chars
+        while not over:
+            guess = min(self._start + step, len(self._text))
+            size = self._size(guess)
+            if size > self._max_chars:
+                over, over_size = guess, size
+            elif guess == len(self._text):
+                return guess
+            else:
+                fits, fits_size, step = guess, size, step * 2
+        by_halves = False
+        while over - fits > 1:  # in turns by proportion, which is nearly right at once, and by halves, which is safe
+            share = 0.5 if by_halves else (self._max_chars - fits_size) / (over_size - fits_size)
+            guess = min(over - 1, max(fits + 1, fits + int((over - fits) * share)))
+            size = self._size(guess)
+            if size > self._max_chars:
+                over, over_size = guess, size
+            else:
+                fits, fits_size = guess, size
+            by_halves = not by_halves
+        return max(fits, self._start + 1)
+
+    def _cut(self, reach: int) -> int:
+        """Return the best place for a cut in `_start + 1 .. reach`."""
+        half = self._start + 1 + (reach - self._start) // 2
+        for find in (self._paragraph, self._line, self._sentence):
+            cut = find(half, reach)
+            if cut >= half:
+                fence = open_fence(self._text, self._start, cut, self._fence)
+                return fence.at if fence and fence is not self._fence and fence.at >= half else cut
+        word = self._word(reach)
+        return word if word > self._start else whole_before(self._text, reach, self._start)
+
+    def _paragraph(self, low: int, high: int) -> int:
+        return self._text.rfind("\n\n", low, high + 2)
+
+    def _line(self, low: int, high: int) -> int:
+        return self._text.rfind("\n", low, high + 1)
+
+    def _sentence(self, low: int, high: int) -> int:
+        ends = (match.end() for match in _SENTENCE.finditer(self._text, low - 1, high + 1))
+        return max((end for end in ends if end <= high), default=-1)
+
+    def _word(self, high: int) -> int:
+        """Return the last index after `_start` and a visible character at which white space stands, or -1."""
+        for index in range(high, self._start, -1):
+            if self._text[index].isspace() and not self._text[index - 1].isspace():
+                return index
+        return -1
+
+
+def split(text: str, max_chars: int, measure: Measure = len) -> list[Part]:
+    """Return the parts of a whole text; none for the empty text."""
+    splitter = Splitter(max_chars, measure)
+    parts = splitter.feed(text)
+    return [*parts, splitter.open] if splitter.open.source else parts

@@ -1,0 +1,174 @@
+"""One turn on one surface. Knows who writes and who waits. Does not know what is due when: that is the plan's.
+
+A single task writes, so that neither the pace nor a flood wait ever holds back what is being thought. Each verb returns
+when what may be written by now is written; the rest follows by itself, and `close` waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator
+
+from core.delivery.plan import Edit, Pace, Post, StreamPlan
+from core.errors import SurfaceBusy
+from core.ports import Clock, Surface
+from core.types import Shown
+
+_LEAST_WAIT_S = 0.5
+"""A surface that says it is busy without saying how long gets this much."""
+
+
+class View:
+    """What an action may do to the screen. One for each turn; always closed, also when the turn fails.
+
+    SurfaceGone (like anything that a surface raises and that is not SurfaceBusy) comes out of one call; afterwards
+    nothing is written and nothing is raised any more.
+    """
+
+    def __init__(
+        self, surface: Surface, clock: Clock, *, pace: Pace | None = None, grace_s: float = 5.0, ended: str = "…"
+    ) -> None:
+        """`grace_s` bounds what is written after a failure or a cancellation; `ended` replaces a status left over."""
+        self._surface = surface
+        self._clock = clock
+        self._plan = StreamPlan(surface.limits, surface.measure, pace or Pace())
+        self._grace_s = grace_s
+        self._ended = ended
+        self._handles: dict[int, str] = {}
+        self._writer: asyncio.Task[None] | None = None
+        self._alarm_s = -math.inf  # until when the writer sleeps, if it does
+        self._wake = asyncio.Event()
+        self._resting = asyncio.Event()
+        self._told = False  # the caller knows of the writer's failure
+
+    async def status(self, text: str) -> None:
+        """Show a status, which whatever comes next replaces in place."""
+        self._plan.status(text)
+        await self._settle()
+
+    async def show(self, shown: Shown) -> None:
+        """Show a whole message."""
+        self._plan.show(shown)
+        await self._settle()
+
+    async def stream(self, chunks: AsyncIterator[str]) -> str:
+        """Show a text while it comes, and return it whole.
+
+        If `chunks` fails, or this is cancelled, what came is completed on the screen (for at most `grace_s`) before the
+        error goes on.
+        """
+        said: list[str] = []
+        whole = False
+        try:
+            async for chunk in chunks:
+                said.append(chunk)
+                self._plan.feed(chunk)
+                self._start()
+                self._raise_once()
+            whole = True
+        finally:
+            self._plan.finish()
+            if not whole:
+                await self._drain(self._grace_s)
+        await self._settle()
+        return "".join(said)
+
+    async def close(self) -> None:
+        """Return when everything is on the screen and nothing on it waits to be replaced. Closing twice is fine."""
+        self._plan.close(self._ended)
+        try:
+            await self._drain()
+        except asyncio.CancelledError:
+            await self._drain(self._grace_s)
+            raise
+        finally:
+            if self._writer is not None and not self._writer.done():
+                self._writer.cancel()
+                await asyncio.wait({self._writer})
+        self._raise_once()
+
+    # --- waiting for the writer ---
+
+    def _start(self) -> None:
+        """See to it that what is due gets written."""
+        due_s = self._plan.due_s
+        if due_s == math.inf or self._failure() is not None:
+            return
+        if self._writer is None or self._writer.done():
+            self._resting.clear()
+            self._writer = asyncio.create_task(self._write())
+        elif due_s < self._alarm_s:
+            self._resting.clear()
+            self._wake.set()
+
+    async def _settle(self) -> None:
+        """Return when nothing can be written right now."""
+        self._start()
+        if self._writer is not None:
+            await self._resting.wait()
+        self._raise_once()
+
+    async def _drain(self, limit_s: float = math.inf) -> None:
+        """Return when everything is written, or after that time."""
+        self._start()
+        if self._writer is None or self._writer.done():
+            return
+        timer = asyncio.create_task(self._clock.sleep(limit_s)) if limit_s < math.inf else None
+        try:
+            await asyncio.wait({self._writer, timer} if timer else {self._writer}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _failure(self) -> BaseException | None:
+        done = self._writer is not None and self._writer.done() and not self._writer.cancelled()
+        return self._writer.exception() if self._writer is not None and done else None
+
+    def _raise_once(self) -> None:
+        failure = self._failure()
+        if failure is not None and not self._told:
+            self._told = True
+            raise failure
+
+    # --- the writer ---
+
+    async def _write(self) -> None:
+        """Write until there is nothing left to write."""
+        try:
+            while (due_s := self._plan.due_s) < math.inf:
+                now_s = self._clock.monotonic()
+                if due_s > now_s:
+                    await self._rest(due_s, due_s - now_s)
+                elif (operation := self._plan.next(now_s)) is not None:
+                    await self._perform(operation)
+        finally:
+            self._resting.set()
+
+    async def _perform(self, operation: Post | Edit) -> None:
+        try:
+            if isinstance(operation, Post):
+                self._handles[operation.index] = await self._surface.post(operation.shown)
+            else:
+                await self._surface.edit(self._handles[operation.index], operation.shown)
+        except SurfaceBusy as busy:
+            self._plan.hold(self._clock.monotonic() + max(busy.retry_after_s, _LEAST_WAIT_S))
+        else:
+            self._plan.wrote(operation, self._clock.monotonic())
+
+    async def _rest(self, until_s: float, delay_s: float) -> None:
+        """Sleep until then, or until something is due earlier."""
+        self._alarm_s = until_s
+        self._wake.clear()
+        self._resting.set()
+        timer = asyncio.create_task(self._ring(delay_s))
+        try:
+            await self._wake.wait()
+        finally:
+            timer.cancel()
+            self._alarm_s = -math.inf
+            self._resting.clear()
+
+    async def _ring(self, delay_s: float) -> None:
+        await self._clock.sleep(delay_s)
+        self._wake.set()
