@@ -1,0 +1,92 @@
+"""Telegram as a platform: Updates become Incoming, a Surface writes the answers.
+
+Knows how a run begins and ends. Does not know what the bot says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+
+from telegram import Bot
+from telegram.error import InvalidToken, TelegramError
+from telegram.request import HTTPXRequest
+
+from adapters.telegram.api import TelegramApi, rejected_token
+from adapters.telegram.config import TelegramConfig
+from adapters.telegram.intake import Intake
+from adapters.telegram.menu import offer_commands
+from adapters.telegram.pacer import Pacer
+from adapters.telegram.updates import LongPoll
+from core.ports import Clock, Door
+
+_LOG = logging.getLogger(__name__)
+
+_LONGEST_PAUSE_S = 30.0
+
+
+async def run(config: TelegramConfig, door: Door, clock: Clock, stop: asyncio.Event) -> None:
+    """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
+
+    Raises:
+        ConfigError: Telegram does not know the token, be it at the start or later.
+    """
+    async with _bot(config) as bot:
+        if not await _unless(stop, _introduce(bot, clock)):
+            return
+        pacer = Pacer(config.private, config.group, config.overall, clock)
+        intake = Intake(door, TelegramApi(bot, pacer), bot.bot, clock, config.max_age_s)
+        updates = LongPoll(bot, intake.take, clock, config.poll_timeout_s)
+        await intake.resume()
+        await _unless(stop, offer_commands(bot))
+        await _unless(stop, updates.run())
+        await updates.acknowledge()
+        await intake.drain(config.drain_s)
+
+
+@asynccontextmanager
+async def _bot(config: TelegramConfig) -> AsyncIterator[Bot]:
+    """Open the client, which does not speak to anybody yet."""
+    os.environ.setdefault("PTB_TIMEDELTA", "true")  # else every flood wait comes with a deprecation warning
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs every address, and the token is a part of it
+    request = HTTPXRequest(connect_timeout=5.0, read_timeout=20.0, write_timeout=20.0, pool_timeout=20.0)
+    bot = Bot(config.token, base_url=f"{config.base_url.rstrip('/')}/bot", request=request)
+    try:
+        yield bot
+    finally:
+        await bot.shutdown()
+
+
+async def _introduce(bot: Bot, clock: Clock) -> None:
+    """Learn who we are. While nobody answers, keep asking: a bot that starts before its network is no failure."""
+    pause_s = 1.0
+    while True:
+        try:
+            await bot.initialize()
+        except InvalidToken:
+            raise rejected_token() from None  # the library's own message holds the token
+        except TelegramError as error:
+            _LOG.warning("telegram cannot be reached", extra={"error": type(error).__name__})
+            await clock.sleep(pause_s)
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+        else:
+            _LOG.info("telegram is connected", extra={"bot": bot.username})
+            return
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[None, None, None]) -> bool:
+    """Do the work, but leave off when `stop` is set. Return whether it was done."""
+    doing, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            await doing
+            return True
+    finally:
+        for task in (doing, stopping):
+            task.cancel()
+        await asyncio.gather(doing, stopping, return_exceptions=True)
+    return False

@@ -1,0 +1,56 @@
+"""What the Telegram adapter is told. Knows the settings' meaning. Does not know where they are read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What one chat bears: `writes` in any `period_s`, of which `burst` at once; and the time between two edits.
+
+    Source: core.telegram.org/bots/faq: about one message a second in a chat, 20 a minute in a group, 30 a second in
+    all. Edits and chat actions count like messages.
+    """
+
+    writes: int
+    period_s: float
+    burst: int
+    edit_interval_s: float = 0.0
+
+    @property
+    def refill_per_s(self) -> float:
+        """Tokens a second that never let a window of `period_s` hold more than `writes`, burst included."""
+        return (self.writes - self.burst) / self.period_s
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Updates pushed to us. `cert` and `key` are our own TLS; without them a proxy in front speaks it."""
+
+    url: str
+    secret: str = field(repr=False)
+    host: str = "127.0.0.1"
+    port: int = 8443
+    cert: Path | None = None
+    key: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramConfig:
+    """All of it. `base_url` is a Bot API server without the token; `max_age_s` is when an update is too old to answer.
+
+    `drafts` streams into private chats by `sendMessageDraft` instead of edits; `drain_s` bounds a graceful stop.
+    """
+
+    token: str = field(repr=False)
+    base_url: str = "https://api.telegram.org"
+    private: Pace = Pace(writes=63, period_s=60.0, burst=3, edit_interval_s=1.5)
+    group: Pace = Pace(writes=20, period_s=60.0, burst=5, edit_interval_s=4.0)
+    overall: Pace = Pace(writes=30, period_s=1.0, burst=5)
+    poll_timeout_s: int = 50
+    max_age_s: float = 6 * 3600.0
+    drain_s: float = 20.0
+    drafts: bool = False
+    webhook: Webhook | None = None

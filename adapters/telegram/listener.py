@@ -1,0 +1,123 @@
+"""Update -> Incoming. Knows what people do in Telegram and what of it is said to the bot. Does not know any answer."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from telegram import Message, MessageEntity, Update, User
+
+from core.commands import COMMANDS
+from core.types import ChatKey, Incoming, UserKey
+from core.unicode import one_line
+
+PLATFORM = "telegram"
+
+_COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
+_OURS = frozenset(COMMANDS) | {"start"}
+_MAX_NAME_CHARS = 64
+_AROUND_MENTION = " \t\n,;:-–—"
+
+
+def incoming_of(message: Message, me: User, *, edit: int | None = None) -> Incoming | None:
+    """Return what a person said, or None where no person speaks (bots, channels, the service itself).
+
+    `edit` is the id of the update that brought a changed text: the same message says something new. The text is empty
+    where there is none to read.
+    """
+    if message.from_user is None or message.is_automatic_forward:
+        return None
+    # Who writes in the name of a group or channel is nobody's account: it is known by that name only.
+    speaker = message.sender_chat
+    if speaker is None and message.from_user.is_bot:
+        return None
+    private = message.chat.type == message.chat.PRIVATE
+    text = message.text or message.caption or ""
+    name = message.from_user.full_name if speaker is None else speaker.title or ""
+    return Incoming(
+        chat=ChatKey(PLATFORM, str(message.chat.id), _topic(message)),
+        user=UserKey(PLATFORM, str(message.from_user.id if speaker is None else speaker.id)),
+        user_name=one_line(name, _MAX_NAME_CHARS),
+        message_id=str(message.message_id) if edit is None else f"{message.message_id}.{edit}",
+        text=_without_me(text, message, me),
+        at=message.date if edit is None else message.edit_date or message.date,
+        addressed=private or _addressed(message, me),
+        private=private,
+        language=message.from_user.language_code or "",
+    )
+
+
+def stop_of(update: Update, at: datetime) -> Incoming | None:
+    """Return `/stop` for a touch of the stop button that the server draws under a draft (Bot API 10.3)."""
+    stopped = update.api_kwargs.get("stopped_message_generation")
+    if not isinstance(stopped, dict):
+        return None
+    chat_id = str(stopped["chat"]["id"])  # a private chat has the id of its person
+    return Incoming(
+        chat=ChatKey(PLATFORM, chat_id, str(stopped.get("message_thread_id") or "")),
+        user=UserKey(PLATFORM, chat_id),
+        user_name=one_line(str(stopped["chat"].get("first_name", "")), _MAX_NAME_CHARS),
+        message_id=f"stop.{update.update_id}",
+        text="/stop",
+        at=at,
+    )
+
+
+def asked_in(incoming: Incoming) -> int | None:
+    """Return the id of the message itself, edited or not; None for what is no message."""
+    head = incoming.message_id.split(".", maxsplit=1)[0]
+    return int(head) if head.isdecimal() else None
+
+
+def command_of(text: str) -> str:
+    """Return the name of the command that the text is, in lower case, or ""."""
+    found = _COMMAND.match(text)
+    return found["name"].lower() if found else ""
+
+
+def _topic(message: Message) -> str:
+    # A reply in a group without topics has a thread id too, which is none.
+    return str(message.message_thread_id) if message.is_topic_message and message.message_thread_id else ""
+
+
+def _addressed(message: Message, me: User) -> bool:
+    """Whether a message in a group is for the bot: a command of ours, a reply to us, or our name in it."""
+    text = message.text or message.caption or ""
+    if command := _COMMAND.match(text):
+        at = command["at"]
+        return at.lower() == _handle(me) if at else command["name"].lower() in _OURS
+    replied = message.reply_to_message
+    # In a topic, whatever replies to nothing "replies" to the message that opened it.
+    if replied is not None and replied.from_user == me and replied.forum_topic_created is None:
+        return True
+    return any(_names(entity, word, me) for entity, word in _entities(message).items())
+
+
+def _entities(message: Message) -> dict[MessageEntity, str]:
+    kinds: list[str | None] = [MessageEntity.MENTION, MessageEntity.TEXT_MENTION]
+    return message.parse_entities(kinds) if message.text else message.parse_caption_entities(kinds)
+
+
+def _names(entity: MessageEntity, word: str, me: User) -> bool:
+    if entity.type == MessageEntity.TEXT_MENTION:
+        return entity.user == me
+    return word.removeprefix("@").lower() == _handle(me)
+
+
+def _handle(me: User) -> str:
+    return (me.username or "").lower()
+
+
+def _without_me(text: str, message: Message, me: User) -> str:
+    """Return the text without our own name where it only calls us: after a command, at the start, at the end."""
+    if (command := _COMMAND.match(text)) and command["at"] and command["at"].lower() == _handle(me):
+        return f"/{command['name']}{text[command.end() :]}"
+    for entity, word in _entities(message).items():
+        if not _names(entity, word, me):
+            continue
+        stripped = text.strip(_AROUND_MENTION)
+        if stripped.startswith(word):
+            text = stripped.removeprefix(word).lstrip(_AROUND_MENTION)
+        elif stripped.endswith(word):
+            text = stripped.removesuffix(word).rstrip(_AROUND_MENTION)
+    return text

@@ -1,0 +1,88 @@
+"""Markdown as Telegram shows it: plain text and entities.
+
+Knows what the reader sees and how Telegram counts it. Does not know who reads it, nor how it is sent. Entities, unlike
+a `parse_mode`, cannot fail on half-written Markdown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+
+from telegram import MessageEntity
+from telegramify_markdown import convert
+from telegramify_markdown.config import RenderConfig
+from telegramify_markdown.entity import MessageEntity as Span
+from telegramify_markdown.entity import utf16_len
+
+from core.types import Modal
+
+MAX_UNITS = 4096
+"""UTF-16 units of one message, counted after formatting. Source: core.telegram.org/bots/api#sendmessage."""
+
+MAX_ENTITIES = 100
+"""Entities of one message; the server drops the rest in silence. Source: `telegram.constants.MessageLimit`."""
+
+_NOTHING_VISIBLE = "…"
+
+# A converter takes `<word>` for a tag and `[word]: text` for a link's definition, and drops both. People and models
+# write such things and mean them, so the two characters pass it as noncharacters that no text holds.
+_DEFINITION = re.compile(r"^([ >]*\[[^\]\n]+\]):", re.MULTILINE)
+_LESS, _COLON = "\ufdd0", "\ufdd1"
+_RESTORE = str.maketrans({_LESS: "<", _COLON: ":"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What is sent: text, and entities whose offsets and lengths are UTF-16 units of it."""
+
+    text: str
+    entities: tuple[MessageEntity, ...] = ()
+
+    @property
+    def plain(self) -> Rendered:
+        """The same without formatting."""
+        return replace(self, entities=())
+
+    @property
+    def size(self) -> int:
+        """The length in UTF-16 units, or what the entities come to on the same scale if that is more."""
+        units, count = utf16_len(self.text), len(self.entities) + 1  # one more: the quote around memories
+        return units if count <= MAX_ENTITIES else max(units, math.ceil(count * MAX_UNITS / MAX_ENTITIES))
+
+
+def style() -> RenderConfig:
+    """Return our taste: no emoji that the author did not write, plain bullets."""
+    config = RenderConfig.isolated()
+    symbol = config.markdown_symbol
+    symbol.heading_level_1 = symbol.heading_level_2 = symbol.heading_level_3 = symbol.heading_level_4 = ""
+    symbol.image = symbol.link = ""
+    symbol.unordered_list_item = "•"
+    return config
+
+
+def render(markdown: str, config: RenderConfig) -> Rendered:
+    """Convert Markdown, finished or not, and lose no word of it."""
+    guarded = _DEFINITION.sub(rf"\1{_COLON}", markdown.translate({0xFDD0: None, 0xFDD1: None}).replace("<", _LESS))
+    text, spans = convert(guarded, latex_escape=False, config=config)
+    text = text.rstrip().translate(_RESTORE)
+    if not text:
+        return Rendered(markdown.strip() or _NOTHING_VISIBLE)
+    units = utf16_len(text)
+    return Rendered(
+        text, tuple(_entity(span, units) for span in spans if span.offset < units and span.type != "custom_emoji")
+    )
+
+
+def draw(modal: Modal, rendered: Rendered) -> Rendered:
+    """Return how a message of that kind looks: memories stand in a quote that opens when it is touched."""
+    if modal is not Modal.MEMORY:
+        return rendered
+    quote = MessageEntity(MessageEntity.EXPANDABLE_BLOCKQUOTE, 0, utf16_len(rendered.text))
+    return replace(rendered, entities=(quote, *(e for e in rendered.entities if "blockquote" not in e.type)))
+
+
+def _entity(span: Span, units: int) -> MessageEntity:
+    url = span.url.translate(_RESTORE) if span.url else None
+    return MessageEntity(span.type, span.offset, min(span.length, units - span.offset), url=url, language=span.language)

@@ -1,0 +1,111 @@
+"""Where updates come from when we ask for them: the long poll.
+
+Knows the offset, which is our word to the server that it may forget. Does not know what an update means. Each one is
+taken, and thereby on disk, before the next batch is asked for: a crash repeats updates and never loses one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from telegram import Bot, Update
+from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter, TelegramError
+
+from adapters.telegram.api import rejected_token, seconds
+from core.ports import Clock
+
+_LOG = logging.getLogger(__name__)
+
+Take: TypeAlias = Callable[[Update], Awaitable[None]]
+
+ALLOWED = ("message", "edited_message", "my_chat_member", "stopped_message_generation")
+"""The kinds of update we ask for; the server keeps the list between runs."""
+
+_ANSWER_SLACK_S = 10.0  # beyond the poll's own time, before we call the connection dead
+_LONGEST_PAUSE_S = 30.0
+_CONFLICT_PAUSE_S = 5.0
+
+
+class LongPoll:
+    """Asks for updates until cancelled. Only one process may do so for one bot."""
+
+    def __init__(self, bot: Bot, take: Take, clock: Clock, timeout_s: int) -> None:
+        self._bot = bot
+        self._take = take
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._offset = 0
+        self._failures = 0
+
+    async def run(self) -> None:
+        """Poll for ever.
+
+        Raises:
+            ConfigError: the token does not count any more.
+        """
+        unhooked = False
+        while True:
+            try:
+                unhooked = unhooked or await self._bot.delete_webhook(drop_pending_updates=False)
+                batch = await self._fetch(limit=100, timeout_s=self._timeout_s)
+            except (InvalidToken, EndPointNotFound):
+                raise rejected_token() from None
+            except TelegramError as error:
+                await self._clock.sleep(self._pause_s(error))
+                continue
+            self._recovered()
+            for raw in batch:
+                await self._one(raw)
+
+    async def acknowledge(self) -> None:
+        """Tell the server what it may forget. Not a must: what it repeats is known."""
+        if self._offset:
+            try:
+                await self._fetch(limit=1, timeout_s=0)
+            except TelegramError as error:
+                _LOG.info("last updates not acknowledged", extra={"error": type(error).__name__})
+
+    async def _fetch(self, *, limit: int, timeout_s: int) -> list[dict[str, Any]]:
+        # By its bare name, because the typed call reads a whole batch or none: one update that the library cannot read
+        # would come back for ever. Method names know no case; this spelling is not the typed call's.
+        asked = {"offset": self._offset, "limit": limit, "timeout": timeout_s, "allowed_updates": list(ALLOWED)}
+        batch: list[dict[str, Any]] = await self._bot.do_api_request(
+            "GetUpdates", api_kwargs=asked, read_timeout=timeout_s + _ANSWER_SLACK_S
+        )
+        return batch
+
+    async def _one(self, raw: Mapping[str, Any]) -> None:
+        if raw["update_id"] < self._offset:
+            return
+        if (update := parse(raw, self._bot)) is not None:
+            await self._take(update)
+        self._offset = raw["update_id"] + 1
+
+    def _pause_s(self, error: TelegramError) -> float:
+        """Return how long to wait before asking again; the first failure in a row is told, the others are not."""
+        self._failures += 1
+        if isinstance(error, Conflict):
+            if self._failures == 1:
+                _LOG.error("another process polls for this bot, or a webhook is set: stop it, or use another token")
+            return _CONFLICT_PAUSE_S
+        if self._failures == 1:
+            _LOG.warning("telegram cannot be reached", extra={"error": type(error).__name__})
+        if isinstance(error, RetryAfter):
+            return seconds(error)
+        return min(2.0 ** (self._failures - 1), _LONGEST_PAUSE_S)
+
+    def _recovered(self) -> None:
+        if self._failures:
+            _LOG.info("telegram answers again", extra={"failures": self._failures})
+        self._failures = 0
+
+
+def parse(raw: Mapping[str, Any], bot: Bot) -> Update | None:
+    """Return the update, or None for one that the library cannot read: it is left out, the others are not."""
+    try:
+        return Update.de_json(dict(raw), bot)
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        _LOG.error("an update could not be read", extra={"update": raw.get("update_id"), "error": type(error).__name__})
+        return None

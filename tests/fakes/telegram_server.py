@@ -1,0 +1,286 @@
+"""A Bot API on loopback: the part of it that this bot uses, strict where the real one is.
+
+HTTP status = error code, long poll with acknowledgement, one poller, UTF-16 limits, "not modified", flood waits on a
+clock of the test's, drafts of 30 s. Everything that was asked stands in `calls`. Source: core.telegram.org/bots/api and
+the server's own source for the words of its refusals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from core.ports import Clock
+from tests.fakes.telegram_limits import Limits
+from tests.fakes.telegram_people import BOT, BOT_ID, Chat, Json, People, Post, units
+
+TOKEN = "123456:test-token"
+_JSON = {"allowed_updates", "commands", "entities", "link_preview_options", "message_thread_id", "reply_parameters"}
+_PATIENCE_S = 10.0  # real seconds: how long a test waits for what should happen at once
+
+
+class Refused(Exception):
+    """The server says no."""
+
+    def __init__(self, code: int, description: str, **parameters: Any) -> None:
+        super().__init__(description)
+        self.code = code
+        self.body = {"ok": False, "error_code": code, "description": description}
+        if parameters:
+            self.body["parameters"] = parameters
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request: when (on the test's clock), what, and how it ended."""
+
+    at_s: float
+    method: str
+    params: Json
+    code: int
+    message_id: int | None = None
+
+    @property
+    def chat_id(self) -> int:
+        return int(self.params.get("chat_id", 0))
+
+    @property
+    def text(self) -> str:
+        return str(self.params.get("text", ""))
+
+
+class TelegramServer(People):
+    """An async context; `url` is what TELEGRAM_API_BASE_URL would be."""
+
+    def __init__(self, clock: Clock, limits: Limits | None = None) -> None:
+        super().__init__(clock)
+        self.clock = clock
+        self.limits = limits
+        self.calls: list[Call] = []
+        self.commands: dict[str, list[Json]] = {}
+        self.drafts: dict[int, tuple[float, str]] = {}
+        self.token = TOKEN
+        self.webhook: Json | None = None
+        self.busy = 0  # requests being worked on, long polls aside
+        self.faults: list[Callable[[str, Json], None]] = []  # each sees every call first and may raise
+        self.swallow: Callable[[str, Json], bool] = lambda _method, _params: False  # done, but the answer gets lost
+        self.offset = 0
+        self._changed = asyncio.Event()
+        self._poller: asyncio.Event | None = None
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=1 << 20)
+        app.router.add_post("/bot{token}/{method}", self._serve)
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        host, port = self._runner.addresses[0][:2]
+        self.url = f"http://{host}:{port}"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._runner.cleanup()
+
+    # --- what a test does ---
+
+    def push(self, update: Any) -> Json:
+        pushed = super().push(update)
+        self._notify()
+        return pushed
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Return when the condition holds; it is looked at whenever anything happened here."""
+        async with asyncio.timeout(_PATIENCE_S):
+            while not condition():
+                await self._changed.wait()
+                await asyncio.sleep(0)
+
+    def done(self, *methods: str, chat_id: int | None = None) -> list[Call]:
+        """The calls that succeeded."""
+        return [
+            call for call in self.calls
+            if call.code == 200 and call.method in methods and chat_id in (None, call.chat_id)
+        ]  # fmt: skip
+
+    def flood(self, chat_id: int, wait_s: float) -> None:
+        """Everything written to that chat is refused until the wait is over."""
+        self.chat(chat_id).flooded_until_s = self.clock.monotonic() + wait_s
+
+    # --- HTTP ---
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        method = request.match_info["method"].lower()
+        form = await request.post()
+        params = {key: json.loads(str(value)) if key in _JSON else str(value) for key, value in form.items()}
+        polling = method == "getupdates"
+        self.busy += not polling
+        try:
+            answer, code = await self._answer(request.match_info["token"], method, params)
+        finally:
+            self.busy -= not polling
+            self._notify()
+        if self.swallow(method, params):
+            assert request.transport is not None
+            request.transport.close()
+        return web.json_response(answer, status=code)
+
+    async def _answer(self, token: str, method: str, params: Json) -> tuple[Json, int]:
+        message_id = None
+        try:
+            result = await self._result(token, method, params)
+            answer, code = {"ok": True, "result": result}, 200
+            if isinstance(result, dict):
+                message_id = result.get("message_id")
+        except Refused as refused:
+            answer, code = refused.body, refused.code
+        self.calls.append(Call(self.clock.monotonic(), method, params, code, message_id))
+        return answer, code
+
+    async def _result(self, token: str, method: str, params: Json) -> Any:
+        if token != self.token:
+            raise Refused(401, "Unauthorized")
+        for fault in list(self.faults):
+            fault(method, params)
+        call = getattr(self, f"_do_{method}", None)
+        if call is None:
+            raise Refused(404, "Not Found")
+        result = call(params)
+        return await result if asyncio.iscoroutine(result) else result
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    # --- methods ---
+
+    def _do_getme(self, _: Json) -> Json:
+        return BOT
+
+    def _do_deletewebhook(self, _: Json) -> bool:
+        self.webhook = None
+        return True
+
+    def _do_setwebhook(self, params: Json) -> bool:
+        self.webhook = params
+        return True
+
+    def _do_getmycommands(self, params: Json) -> list[Json]:
+        return self.commands.get(str(params.get("language_code", "")), [])
+
+    def _do_setmycommands(self, params: Json) -> bool:
+        self.commands[str(params.get("language_code", ""))] = params["commands"]
+        return True
+
+    async def _do_getupdates(self, params: Json) -> list[Json]:
+        if self.webhook:
+            raise Refused(409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first")
+        if self._poller is not None:
+            self._poller.set()  # the older one is sent away
+        mine = self._poller = asyncio.Event()
+        self.offset = max(self.offset, int(params.get("offset", 0)))
+        self.updates = [update for update in self.updates if update["update_id"] >= self.offset]
+        try:
+            async with asyncio.timeout(min(float(params.get("timeout", 0)), 50.0)):
+                while not self.updates and not mine.is_set():
+                    changed = asyncio.ensure_future(self._changed.wait())
+                    gone = asyncio.ensure_future(mine.wait())
+                    await asyncio.wait({changed, gone}, return_when=asyncio.FIRST_COMPLETED)
+                    changed.cancel(), gone.cancel()
+        except TimeoutError:
+            pass
+        if mine.is_set():
+            raise Refused(
+                409,
+                "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
+            )
+        self._poller = None
+        return self.updates[: int(params.get("limit", 100))]
+
+    def _do_sendchataction(self, params: Json) -> bool:
+        self._writable(params)
+        return True
+
+    def _do_sendmessage(self, params: Json) -> Json:
+        chat = self._writable(params)
+        text, entities = _checked(params)
+        message = self.message(chat, BOT, text, thread=params.get("message_thread_id"))
+        reply = params.get("reply_parameters", {})
+        if reply and reply["message_id"] not in chat.posts and not reply.get("allow_sending_without_reply"):
+            raise Refused(400, "Bad Request: message to be replied not found")
+        post = Post(
+            message["message_id"], BOT_ID, text, entities, reply.get("message_id"), params.get("message_thread_id")
+        )
+        chat.posts[post.id] = post
+        self.drafts.pop(chat.id, None)
+        return message | {"entities": entities}
+
+    def _do_editmessagetext(self, params: Json) -> Json:
+        chat = self._writable(params)
+        text, entities = _checked(params)
+        post = chat.posts.get(int(params["message_id"]))
+        if post is None:
+            raise Refused(400, "Bad Request: message to edit not found")
+        if (post.text, post.entities) == (text, entities):
+            raise Refused(
+                400,
+                "Bad Request: message is not modified: specified new message content and reply markup are exactly the "
+                "same as a current content and reply markup of the message",
+            )
+        post.text, post.entities = text, entities
+        return self.shown(chat, post)
+
+    def _do_sendmessagedraft(self, params: Json) -> bool:
+        chat = self._writable(params)
+        if chat.type != "private":
+            raise Refused(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
+        text, _ = _checked(params | {"text": params.get("text") or "…"})
+        self.drafts[chat.id] = (self.clock.monotonic() + 30.0, text)
+        return True
+
+    def draft(self, chat_id: int) -> str | None:
+        """The preview that a person sees now."""
+        until_s, text = self.drafts.get(chat_id, (0.0, ""))
+        return text if until_s > self.clock.monotonic() else None
+
+    def _writable(self, params: Json) -> Chat:
+        chat_id, now_s = int(params["chat_id"]), self.clock.monotonic()
+        if chat_id not in self.chats:
+            raise Refused(400, "Bad Request: chat not found")
+        chat = self.chats[chat_id]
+        if chat.moved_to is not None:
+            raise Refused(
+                400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=chat.moved_to
+            )
+        if chat.refusal:
+            raise Refused(int(chat.refusal[:3]), chat.refusal[5:])
+        wait_s = max(chat.flooded_until_s - now_s, self.limits.wait_s(chat_id, now_s) if self.limits else 0.0)
+        if wait_s > 0:
+            retry_after = -int(-wait_s // 1)
+            raise Refused(429, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
+        return chat
+
+
+def _checked(params: Json) -> tuple[str, list[Json]]:
+    """The text and entities that a message ends up with, as the real server makes them of what it is sent."""
+    text, entities = str(params.get("text", "")), params.get("entities", [])
+    if "parse_mode" in params:
+        raise Refused(400, "Bad Request: unsupported parse_mode")
+    if not text.strip():
+        raise Refused(400, "Bad Request: message text is empty")
+    if units(text) > 4096:
+        raise Refused(400, "Bad Request: message is too long")
+    ends = {0, *accumulate(units(char) for char in text)}  # an entity may not begin or end inside a surrogate pair
+    for entity in entities:
+        if entity["length"] <= 0 or not {entity["offset"], entity["offset"] + entity["length"]} <= ends:
+            raise Refused(400, "Bad Request: ENTITY_BOUNDS_INVALID")
+    return text.strip(), entities[:100]
