@@ -11,7 +11,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -50,9 +49,9 @@ def main() -> None:
 
 @app.command()
 def chat() -> None:
-    """Talk to the bot in this terminal. No key, no account.
+    r"""Talk to the bot in this terminal. No key, no account.
 
-    Example: printf 'Remember that the wifi password is abc123\\n' | elefante chat
+    Example: printf 'Remember that the wifi password is abc123\n' | elefante chat
     """
     from bot.chat import chat as talk
 
@@ -77,20 +76,20 @@ def think(
 
     Example: elefante think 'What is the wifi password?'
     """
-    from bot.think import render, think as think_dry
+    from bot import think as dry
 
     settings = _settings()
-    thought = _run(think_dry(settings, text, _user(user, settings)))
-    _print(thought, as_json=as_json, plain=render)
+    thought = _run(dry.think(settings, text, _user(user, settings)))
+    _print(thought, as_json=as_json, plain=dry.render)
 
 
 @app.command()
 def check(as_json: JsonOption = False) -> None:
     """Check settings, storage, index, embedder and models; exit 1 if one of them fails."""
-    from bot.check import check as check_all, render
+    from bot import check as health
 
-    report = _run(check_all(_settings()))
-    _print(report, as_json=as_json, plain=render)
+    report = _run(health.check(_settings()))
+    _print(report, as_json=as_json, plain=health.render)
     if not report["ok"]:
         raise typer.Exit(1)
 
@@ -143,7 +142,9 @@ def memories_search(
 
 @memories_app.command("show")
 def memories_show(
-    memory_id: Annotated[str, typer.Argument(help="The memory's id.")], user: UserOption = "", as_json: JsonOption = False
+    memory_id: Annotated[str, typer.Argument(help="The memory's id.")],
+    user: UserOption = "",
+    as_json: JsonOption = False,
 ) -> None:
     """Show one memory whole."""
     from bot import memories

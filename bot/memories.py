@@ -9,11 +9,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from core.memory.user_memory import UserMemory
+
 from bot.settings import Settings
 from bot.wiring import build
 from core.actions.drafts import to_bindings, to_kind
 from core.errors import ConfigError
-from core.memory.user_memory import UserMemory
 from core.types import JSONValue, MemoryDraft, MemoryItem, UserKey
 from core.unicode import clean
 
@@ -97,7 +98,7 @@ def render(document: Document) -> str:
     items: Any = document["memories"]
     scores: Any = document.get("scores") or [None] * len(items)
     if not items:
-        return f"{document['user']} has no such memory." if "query" in document else f"{document['user']} has no memory."
+        return f"{document['user']} has no {'such ' if 'query' in document else ''}memory."
     lines = []
     for item, score in zip(items, scores, strict=True):
         found_by = f"  {score['score']:.2f} by “{score['matched']}”" if score else ""

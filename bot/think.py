@@ -49,7 +49,7 @@ class LoggedSurface(Surface):
         self._keep(shown)
         return "screen"
 
-    async def edit(self, handle: str, shown: Shown) -> None:
+    async def edit(self, handle: str, shown: Shown) -> None:  # noqa: ARG002  (there is one screen)
         """Keep a status that took another's place."""
         self._keep(shown)
 
@@ -77,11 +77,15 @@ async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONV
         async with Deadline(app.clock, settings.turn_timeout_s):
             await run_cycle(turn, app.registry, max_steps=settings.max_steps)
         await turn.view.close()
-        messages = await conversation.messages()
+        messages = (await conversation.context("")).messages  # no turn's own view: all that was said
         return {
             "user": str(user),
             "locale": turn.locale.value,
-            "models": {"heavy": app.models.heavy.name, "chat": app.models.chat.name, "embedding": app.models.embedder.space},
+            "models": {
+                "heavy": app.models.heavy.name,
+                "chat": app.models.chat.name,
+                "embedding": app.models.embedder.space,
+            },
             "steps": [_step(step) for step in turn.steps],
             "statuses": list(surface.statuses),
             "messages": [message.to_wire() for message in messages],
@@ -94,9 +98,8 @@ def render(document: dict[str, JSONValue]) -> str:
     thought: Any = document
     lines = [f"{thought['user']} · {thought['locale']} · {thought['total_ms']} ms · nothing was written", ""]
     for number, step in enumerate(thought["steps"], 1):
-        lines.append(
-            f"{number}. {step['action']}: {step['outcome']} (decided in {step['decide_ms']} ms, ran {step['run_ms']} ms)"
-        )
+        took = f"decided in {step['decide_ms']} ms, ran {step['run_ms']} ms"
+        lines.append(f"{number}. {step['action']}: {step['outcome']} ({took})")
         lines += [f"     looked for: {query}" for query in step["queries"]]
         lines += [
             f"     {hit['score']:.2f} (dense {hit['dense']:.2f}, words {hit['lexical']:.2f}) "
@@ -108,7 +111,8 @@ def render(document: dict[str, JSONValue]) -> str:
         lines += [f"     refused id: {refused}" for refused in step["refused_ids"]]
         lines += [f"     {step['detail']}"] if step["detail"] else []
     lines.append("")
-    lines += [f"{message['role']}: {message['content']}" for message in thought["messages"] if message["modal"] == "text"]
+    said = [message for message in thought["messages"] if message["modal"] == "text"]
+    lines += [f"{message['role']}: {message['content']}" for message in said]
     return "\n".join(lines)
 
 

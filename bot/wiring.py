@@ -6,10 +6,13 @@ Knows every implementation. Does not know what any of them does with what it is 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from core.history.conversation import Conversations
+from core.memory.user_memory import Memories
 
 from bot.models import build_models
 from bot.settings import Settings
@@ -18,10 +21,8 @@ from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
 from core.clock import SystemClock
 from core.errors import ConfigError
-from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
-from core.memory.user_memory import Memories
 from core.ports import Clock, VectorIndex
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
@@ -105,9 +106,10 @@ def prepare_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if os.stat(folder).st_uid == os.getuid():
+        if folder.stat().st_uid == os.getuid():
             folder.chmod(0o700)
     except OSError as error:
-        raise ConfigError("DATA_DIR", f"cannot use {folder} ({error.strerror}); name a folder you may write to") from error
+        advice = f"cannot use {folder} ({error.strerror}); name a folder you may write to"
+        raise ConfigError("DATA_DIR", advice) from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ConfigError("DATA_DIR", f"cannot write to {folder}; name a folder you may write to")

@@ -24,16 +24,19 @@ class Deadline:
         self._delay_s = delay_s
         self._scope = asyncio.timeout(None)
         self._reason: TurnEnded | None = None
+        self._running = False
         self._timer: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         await self._scope.__aenter__()
+        self._running = True
         self._timer = asyncio.create_task(self._expire())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._running = False
         if self._timer is not None:
             self._timer.cancel()
         try:
@@ -52,6 +55,6 @@ class Deadline:
         self._end(TurnTimeout(f"longer than {self._delay_s:g} s"))
 
     def _end(self, reason: TurnEnded) -> None:
-        if self._reason is None and not self._scope.expired():
+        if self._running and self._reason is None:
             self._reason = reason
             self._scope.reschedule(asyncio.get_running_loop().time())

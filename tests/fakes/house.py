@@ -1,0 +1,89 @@
+"""A whole bot in memory, for tests of the cycle: real core, in-memory stores, a scripted model, words as vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.memory.user_memory import Memories
+
+from core.actions import ACTIONS
+from core.actions.registry import Registry
+from core.chatbot import ChatBot, ChatBotParts, TurnLimits
+from core.delivery.view import View
+from core.dialogue import Prompt, Task
+from core.history.conversation import Conversations
+from core.llm import Models
+from core.memory.indexes import Indexes
+from core.ports import Clock, HistoryStore, Inbox, MemoryStore
+from core.storage.exact_index import ExactIndex
+from core.storage.in_memory_history import InMemoryHistory
+from core.storage.in_memory_inbox import InMemoryInbox
+from core.storage.in_memory_memories import InMemoryMemories
+from core.turn import Turn
+from core.types import ChatKey, Incoming, Locale, Message, Role, UserKey
+from tests.fakes.clock import FakeClock
+from tests.fakes.model import Answer, HashEmbedder, ScriptedModel
+from tests.fakes.surface import RecordingSurface
+
+Script = Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]]
+ANA = UserKey("test", "ana")
+BIA = UserKey("test", "bia")
+
+
+@dataclass(slots=True)
+class House:
+    """The parts of a bot, each of which a test may look into or replace before `chatbot` is asked for."""
+
+    script: Script = field(default_factory=dict)
+    clock: Clock = field(default_factory=lambda: FakeClock(auto=True))
+    embedder: HashEmbedder = field(default_factory=HashEmbedder)
+    history: HistoryStore = field(default_factory=InMemoryHistory)
+    inbox: Inbox = field(default_factory=InMemoryInbox)
+    store: MemoryStore = field(default_factory=InMemoryMemories)
+    limits: TurnLimits = field(default_factory=TurnLimits)
+    off: tuple[str, ...] = ()
+    model: ScriptedModel = field(init=False)
+    models: Models = field(init=False)
+    memories: Memories = field(init=False)
+    conversations: Conversations = field(init=False)
+    registry: Registry = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = ScriptedModel(self.script)
+        self.models = Models(self.model, self.model, self.model, self.model, self.embedder)
+        self.memories = Memories(self.store, self.embedder, Indexes(self.store, ExactIndex, max_owners=8), self.clock)
+        self.conversations = Conversations(self.history, self.clock)
+        self.registry = Registry(ACTIONS, self.off)
+
+    def chatbot(self) -> ChatBot:
+        return ChatBot(
+            ChatBotParts(
+                inbox=self.inbox,
+                conversations=self.conversations,
+                memories=self.memories,
+                models=self.models,
+                registry=self.registry,
+                clock=self.clock,
+                limits=self.limits,
+            )
+        )
+
+    def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
+        return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")
+
+    def surface(self) -> RecordingSurface:
+        return RecordingSurface(self.clock)
+
+    async def turn(self, text: str, surface: RecordingSurface, *, user: UserKey = ANA, chat: str = "c") -> Turn:
+        conversation = await self.conversations.open(self.incoming(text, user=user, chat=chat).conversation)
+        asked = await conversation.add(Message(Role.USER, text, turn=f"t{len(surface.log)}"))
+        return Turn(
+            asked=asked,
+            locale=Locale.EN,
+            conversation=conversation,
+            memory=self.memories.of(user),
+            models=self.models,
+            view=View(surface, self.clock),
+            clock=self.clock,
+        )

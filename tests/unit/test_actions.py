@@ -1,0 +1,63 @@
+"""What holds for every action, whoever writes it."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from core.actions import ACTIONS, Action
+from core.cycle import think
+from core.dialogue import Task
+from core.types import Locale, Localized
+from tests.fakes.house import House
+
+EXTRACTIONS = {
+    Task.SEARCH_QUERIES: ['{"items": ["x"]}'],
+    Task.SAVE_DRAFTS: ['{"items": [{"type": "json", "content": "{\\"a\\": 1}", "bindings": ["x"]}]}'],
+    Task.UPDATE_DRAFTS: ['{"items": []}'],
+    Task.DELETE_IDS: ['{"ids": []}'],
+}
+
+
+@pytest.mark.spec("T6", "T7", "T8", "T9", "T10", "T11", "T12", "T13")
+def test_there_are_the_six_actions_of_the_document_and_finish_is_the_fallback() -> None:
+    assert [action.name for action in ACTIONS] == [
+        "MemorySearch",
+        "MemorySave",
+        "MemoryUpdate",
+        "MemoryDelete",
+        "Question",
+        "Finish",
+    ]
+    assert [action.name for action in ACTIONS if action.ends_cycle] == ["Question", "Finish"]
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.name)
+def test_an_action_tells_the_model_when_and_speaks_every_language(action: Action) -> None:
+    assert len(action.when) > 20
+    module = importlib.import_module(action.run.__module__)
+    localized: list[Localized] = [
+        value for value in vars(module).values() if isinstance(value, dict) and Locale.PT in value
+    ]
+    for sentences in localized:
+        assert set(sentences) == set(Locale)
+        assert all(sentences.values())
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.name)
+async def test_an_action_records_one_step_of_its_own_name(action: Action) -> None:
+    house = House(EXTRACTIONS)
+    turn = await house.turn("hi", house.surface())
+    await action.run(turn)
+    await turn.view.close()
+    assert [step.action for step in turn.steps] == [action.name]
+
+
+@pytest.mark.spec("T10")
+async def test_json_content_is_kept_as_json_and_what_is_not_json_as_text() -> None:
+    house = House({Task.DECIDE: ["MemorySave", "Finish"], **EXTRACTIONS})
+    turn = await house.turn("keep it", house.surface())
+    await think(turn, house.registry, max_steps=3)
+    (item,) = turn.steps[0].items
+    assert item.to_json()["type"] == "json"

@@ -1,0 +1,238 @@
+"""The Door: durable first, in order, never silent, never twice."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core.chatbot import TurnLimits
+from core.dialogue import Task
+from core.errors import BotError, KeyRejected, ProviderBusy, ProviderDown, StorageError, SurfaceGone
+from core.storage.in_memory_inbox import InMemoryInbox
+from core.types import Incoming, Modal
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import ANA, BIA, House
+
+FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
+
+
+async def test_a_message_is_answered_and_closed() -> None:
+    house = House(FINISH)
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hi"), surface))
+    assert surface.texts == ["Hello"]
+    assert await house.inbox.owed("test") == []
+
+
+async def test_a_repeat_is_not_answered_again() -> None:
+    house = House(FINISH)
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        for _ in range(2):
+            await (await bot.receive(house.incoming("hi"), surface))
+    assert surface.texts == ["Hello"]
+
+
+async def test_a_message_is_in_the_inbox_before_any_model_is_asked() -> None:
+    house = House()
+    owed_then: list[int] = []
+
+    class Watched(InMemoryInbox):
+        async def accept(self, incoming: Incoming) -> bool:
+            owed_then.append(len(house.model.prompts))
+            return await super().accept(incoming)
+
+    house.inbox = Watched()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hi"), house.surface()))
+    assert owed_then == [0]
+    assert house.model.prompts
+
+
+async def test_what_was_owed_is_answered_after_a_restart() -> None:
+    house = House(FINISH)
+    await house.inbox.accept(house.incoming("hi"))
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await bot.resume("test", lambda _: surface)
+    assert surface.texts == ["Hello"]
+    assert await house.inbox.owed("test") == []
+
+
+async def test_a_cancelled_answer_is_still_owed() -> None:
+    house = House(clock=FakeClock())
+    stuck = asyncio.Event()
+
+    async def never(*_: object) -> None:
+        stuck.set()
+        await asyncio.get_running_loop().create_future()
+
+    house.inbox = InMemoryInbox()
+    surface = house.surface()
+    surface.post = never  # type: ignore[method-assign,assignment]
+    bot = house.chatbot()
+
+    async def serve() -> None:
+        async with bot:
+            await (await bot.receive(house.incoming("hi"), surface))
+
+    task = asyncio.create_task(serve())
+    await stuck.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [incoming.text for incoming in await house.inbox.owed("test")] == ["hi"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "text"),
+    [
+        (ProviderDown("x"), "could not reach the language model"),
+        (ProviderBusy("x", 3.0), "busy right now"),
+        (KeyRejected("x"), "did not accept this bot's key"),
+    ],
+)
+async def test_a_failing_model_is_told_in_the_persons_language(failure: BotError, text: str) -> None:
+    house = House({Task.DECIDE: [failure]})  # type: ignore[list-item]
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hello there, how are you?"), surface))
+    (shown,) = surface.screen
+    assert text in shown.text
+    assert shown.modal is Modal.TEXT
+    assert await house.inbox.owed("test") == []
+
+
+async def test_even_a_bug_is_told_and_never_shows_its_insides() -> None:
+    def bug(_: object) -> str:
+        raise RuntimeError("secret insides")
+
+    house = House({Task.DECIDE: bug})
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hello there"), surface))
+    assert surface.texts == ["Something went wrong on my side. Nothing was lost; could you try again?"]
+
+
+async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> None:
+    house = House(FINISH)
+
+    class Full(InMemoryInbox):
+        async def accept(self, incoming: Incoming) -> bool:
+            raise StorageError("disk full")
+
+    house.inbox = Full()
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hello there"), surface))
+    assert "could not write" in surface.texts[0]
+    assert not house.model.prompts
+
+
+async def test_a_chat_that_is_gone_ends_the_turn_quietly() -> None:
+    house = House(FINISH)
+    surface = house.surface()
+    surface.faults = [SurfaceGone("blocked")] * 5
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hi"), surface))
+    assert surface.log == []
+    assert await house.inbox.owed("test") == []
+
+
+@pytest.mark.spec("D5")
+@pytest.mark.parametrize("text", ["", "  \n ", "\x00\x07", "\u200b\ufeff"[1:]])
+async def test_input_that_holds_nothing_is_answered_and_not_thought_about(text: str) -> None:
+    house = House(FINISH)
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming(text), surface))
+    assert "could not read anything" in surface.texts[0]
+    assert not house.model.prompts
+
+
+@pytest.mark.spec("D5")
+async def test_the_minimum_length_is_a_setting() -> None:
+    house = House(FINISH, limits=TurnLimits(min_message_chars=5))
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("oi"), surface))
+        await (await bot.receive(house.incoming("olá você", message_id="2"), surface))
+    assert len(house.model.asked(Task.DECIDE)) == 1
+
+
+async def test_a_megabyte_is_refused_with_the_limit() -> None:
+    house = House(FINISH)
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("a" * 1_000_000), surface))
+    assert "32000 characters" in surface.texts[0]
+    assert not house.model.prompts
+
+
+async def test_lone_surrogates_and_controls_reach_no_model() -> None:
+    house = House(FINISH)
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hi \ud800\x00\x1b[31m"), house.surface()))
+    assert house.model.prompts[0].brief.message == "hi \ufffd[31m"
+
+
+async def test_messages_of_one_chat_are_answered_in_order() -> None:
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: prompt.brief.message.upper()})
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        for number, text in enumerate("abc"):
+            await bot.receive(house.incoming(text, message_id=str(number)), surface)
+    assert surface.texts == ["A", "B", "C"]
+
+
+async def test_stop_overtakes_a_running_answer_of_the_same_person_only() -> None:
+    clock = FakeClock()
+    house = House({Task.DECIDE: ["Finish"]}, clock=clock)
+    reached = asyncio.Event()
+    surface = house.surface()
+    real_post = surface.post
+
+    async def slow_think(*_: object, **__: object) -> None:
+        reached.set()
+        await asyncio.get_running_loop().create_future()
+
+    house.model.stream = None  # type: ignore[method-assign,assignment]
+    from contextlib import asynccontextmanager
+
+    @asynccontextmanager
+    async def hang(_: object):  # type: ignore[no-untyped-def]  # noqa: ANN202
+        await slow_think()
+        yield
+
+    house.model.stream = hang  # type: ignore[method-assign,assignment]
+    assert real_post is not None
+    async with house.chatbot() as bot:
+        answered = await bot.receive(house.incoming("think long"), surface)
+        await reached.wait()
+        await bot.receive(house.incoming("/stop", user=BIA, message_id="2"), house.surface())
+        assert not house.surface().log
+        await bot.receive(house.incoming("/stop", user=ANA, message_id="3"), surface)
+        await answered
+    assert surface.texts == ["Stopped."]
+
+
+async def test_a_turn_that_takes_too_long_ends_with_a_word() -> None:
+    clock = FakeClock()
+    house = House({Task.DECIDE: ["Finish"]}, clock=clock, limits=TurnLimits(timeout_s=60))
+    reached = asyncio.Event()
+
+    async def hang(*_: object, **__: object) -> object:
+        reached.set()
+        return await asyncio.get_running_loop().create_future()
+
+    house.conversations.open = hang  # type: ignore[method-assign,assignment]
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        answered = asyncio.ensure_future(await bot.receive(house.incoming("hello there"), surface))
+        await reached.wait()
+        await clock.advance(61)
+        await clock.advance(10)
+        await answered
+    assert "took too long" in surface.texts[0]

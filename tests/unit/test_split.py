@@ -1,0 +1,97 @@
+"""Where a text is cut, by example."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.delivery.split import Splitter, split
+
+
+def shown(text: str, max_chars: int) -> list[str]:
+    return [part.text for part in split(text, max_chars)]
+
+
+def test_a_text_that_fits_is_one_part() -> None:
+    assert shown("Olá.", 4) == ["Olá."]
+    assert split("", 4) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("um dois\n\ntrês quatro. cinco\nseis sete", ["um dois", "três quatro. cinco", "seis sete"]),
+        ("um dois três\nquatro cinco. seis", ["um dois três", "quatro cinco. seis"]),
+        ("um dois três. quatro cinco seis", ["um dois três.", "quatro cinco seis"]),
+        ("um dois três quatro cinco", ["um dois três quatro", "cinco"]),
+        ("aaaaaaaaaaaaaaaaaaaaaaaaaaaaa", ["a" * 20, "a" * 9]),
+        ("ele disse “não quero.” e saiu", ["ele disse “não", "quero.” e saiu"]),
+        ("一二三四五六七八九十一。二三四五六七八九十", ["一二三四五六七八九十一。", "二三四五六七八九十"]),
+    ],
+)
+def test_a_cut_comes_after_a_paragraph_else_a_line_a_sentence_a_word_a_character(text: str, parts: list[str]) -> None:
+    assert shown(text, 20) == parts
+
+
+def test_a_code_block_is_closed_and_opened_again_with_its_language() -> None:
+    code = "```python\n" + "\n".join(f"x{n} = {n}" for n in range(8)) + "\n```\nfim"
+    assert shown(code, 40) == [
+        "```python\nx0 = 0\nx1 = 1\nx2 = 2\n```",
+        "```python\nx3 = 3\nx4 = 4\nx5 = 5\n```",
+        "```python\nx6 = 6\nx7 = 7\n```\nfim",
+    ]
+
+
+def test_a_block_that_begins_late_begins_in_the_next_part_whole() -> None:
+    text = "Uma explicação do código.\n```py\na = 1\n\nb = 2\n```"
+    assert shown(text, 40) == ["Uma explicação do código.", "```py\na = 1\n\nb = 2\n```"]
+
+
+def test_the_indentation_of_code_is_kept_at_a_cut() -> None:
+    text = "```\nif x:\n    yyyyyyyyyy\n    zzzzzzzzzz\n```"
+    assert shown(text, 28) == ["```\nif x:\n    yyyyyyyyyy\n```", "```\n    zzzzzzzzzz\n```"]
+
+
+def test_a_longer_or_other_marker_does_not_close_a_block() -> None:
+    text = "````\n```\n~~~\n" + "linha\n" * 12 + "````\nfim"
+    assert all(part.startswith("````\n") and part.count("````") == 2 for part in shown(text, 40)[:-1])
+
+
+def test_inline_backticks_at_the_start_of_a_line_are_no_block() -> None:
+    assert all("```\n" not in part for part in shown("```a``` b " + "palavra " * 20, 40))
+
+
+def test_a_language_that_is_none_is_not_repeated() -> None:
+    text = "```" + "y" * 100 + "\n" + "linha\n" * 40 + "```"
+    assert shown(text, 120)[1].startswith("```\nlinha")
+
+
+def test_a_block_is_not_reopened_where_that_would_eat_the_part() -> None:
+    assert shown("```python\naaaaaaaaaa\nbbbbbbbbbb\n```", 16)[1] == "aaaaaaaaaa"
+
+
+def test_parts_that_are_closed_never_change_while_the_text_grows() -> None:
+    splitter = Splitter(20, len)
+    assert splitter.feed("um dois três ") == []
+    assert splitter.open.text == "um dois três"
+    assert [part.text for part in splitter.feed("quatro cinco seis")] == ["um dois três quatro"]
+    assert splitter.open.text == "cinco seis"
+
+
+def test_a_line_that_begins_after_a_cut_in_mid_line_is_no_fence() -> None:
+    splitter = Splitter(20, len)
+    splitter.feed("a" * 20 + "```\n")
+    assert splitter.open.text == "```"
+    assert [part.text for part in splitter.feed("um dois três quatro cinco")] == ["```", "um dois três quatro"]
+    assert splitter.open.text == "cinco"
+
+
+def test_a_measure_that_misleads_is_checked_again() -> None:
+    """A closing mark that makes a text shorter again makes sizes rise and fall; no part passes the limit for that."""
+
+    def balanced(text: str) -> int:
+        return len(text) if text.count("*") % 2 == 0 else len(text) + 12
+
+    text = "um *dois três* quatro *cinco seis* sete *oito nove* dez *onze doze* treze"
+    parts = split(text, 24, balanced)
+    assert "".join(part.source for part in parts) == text
+    assert all(balanced(part.text) <= 24 for part in parts)

@@ -1,0 +1,331 @@
+"""One turn on one surface: what a person sees, at what moment, whatever the surface and the model do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import given, strategies as st
+
+from core.delivery.plan import Pace
+from core.delivery.view import View
+from core.errors import ProviderDown, StreamCut, SurfaceBusy, SurfaceError, SurfaceGone
+from core.types import Modal, Shown, SurfaceLimits
+from tests.fakes.clock import FakeClock
+from tests.fakes.surface import RecordingSurface
+
+LIMITS = SurfaceLimits(max_chars=4096, edit_interval_s=1.5)
+
+
+async def said(*chunks: str, clock: FakeClock | None = None, gap_s: float = 0.0) -> AsyncIterator[str]:
+    """A model that says these, with a pause after each."""
+    for chunk in chunks:
+        yield chunk
+        if clock is not None:
+            await clock.sleep(gap_s)
+
+
+async def broken(*chunks: str, error: BaseException) -> AsyncIterator[str]:
+    for chunk in chunks:
+        yield chunk
+    raise error
+
+
+class SlowSurface(RecordingSurface):
+    """Takes a second of the clock's time for each write."""
+
+    async def post(self, shown: Shown) -> str:
+        handle = await RecordingSurface.post(self, shown)
+        await self.clock.sleep(1.0)
+        return handle
+
+
+class HungSurface(RecordingSurface):
+    """Never comes back from an edit."""
+
+    async def edit(self, handle: str, shown: Shown) -> None:
+        await asyncio.Event().wait()
+
+
+async def finish(clock: FakeClock, view: View, seconds: float = 1000.0) -> None:
+    closing = asyncio.create_task(view.close())
+    await clock.advance(seconds)
+    assert closing.done()
+    await closing
+
+
+@pytest.mark.spec("T4", "T5")
+async def test_a_status_is_on_the_screen_when_the_call_returns_and_the_answer_takes_its_place(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock)
+    await view.status("IA está pensando...")
+    assert surface.screen == [Shown("IA está pensando...", Modal.TEXT_FOR_REPLACE)]
+    assert await view.stream(said("É ", "123456.")) == "É 123456."
+    assert surface.screen == [Shown("É 123456.")]
+    assert [seen.handle for seen in surface.log] == ["m1", "m1"]
+    await view.close()
+
+
+@pytest.mark.spec("T5", "T9")
+async def test_statuses_follow_each_other_in_one_message_no_faster_than_the_surface_bears(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock)
+    for text in ("Buscando por memórias...", "…, formatando", "…, pesquisando"):
+        await view.status(text)
+    assert surface.statuses == ["Buscando por memórias..."]
+    await clock.advance(1.5)
+    assert surface.statuses == ["Buscando por memórias...", "…, pesquisando"]
+    await view.show(Shown("🧠 senha", Modal.MEMORY))
+    assert surface.screen == [Shown("🧠 senha", Modal.MEMORY)]
+    await view.close()
+
+
+async def test_the_pace_of_the_surface_never_holds_back_the_model(clock: FakeClock) -> None:
+    surface = SlowSurface(clock, SurfaceLimits(4096, 5.0))
+    view = View(surface, clock)
+    reading = asyncio.create_task(view.stream(said(*"abcdefghij", clock=clock, gap_s=0.1)))
+    await clock.advance(1.0)
+    assert reading.done()
+    assert await reading == "abcdefghij"
+    assert surface.texts == ["a"]
+    await finish(clock, view)
+    assert surface.texts == ["abcdefghij"]
+    assert len(surface.log) == 2
+
+
+async def test_what_must_wait_does_not_hold_back_the_turn_but_close_waits_for_it(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, faults=[SurfaceBusy(35)])
+    view = View(surface, clock)
+    await view.status("pensando")
+    await view.show(Shown("um"))
+    assert await view.stream(said("do", "is")) == "dois"
+    assert surface.log == []
+    await finish(clock, view)
+    assert [(seen.at_s, seen.shown.text) for seen in surface.log] == [(35.0, "um"), (35.0, "dois")]
+
+
+@pytest.mark.parametrize("retry_after_s", [3.0, 35.0, 491.0])
+@pytest.mark.parametrize("refused", range(5))
+async def test_a_flood_wait_anywhere_ends_with_the_final_text_once(
+    clock: FakeClock, retry_after_s: float, refused: int
+) -> None:
+    faults: list[SurfaceError | None] = [None] * refused
+    surface = RecordingSurface(clock, faults=[*faults, SurfaceBusy(retry_after_s)])
+    view = View(surface, clock)
+    words = [f"palavra{n} " for n in range(40)]
+    reading = asyncio.create_task(view.stream(said(*words, clock=clock, gap_s=0.2)))
+    await clock.advance(8.0)
+    assert await reading == "".join(words)
+    await finish(clock, view)
+    assert surface.texts == ["".join(words).strip()]
+    assert [seen.shown.final for seen in surface.log].count(True) == 1
+    gaps = [later.at_s - earlier.at_s for earlier, later in zip(surface.log, surface.log[1:], strict=False)]
+    assert sum(gap >= retry_after_s for gap in gaps) == (1 if 0 < refused < len(surface.log) else 0)
+
+
+async def test_a_surface_that_is_busy_for_no_time_at_all_is_not_hammered(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, faults=[SurfaceBusy(0.0)] * 4)
+    view = View(surface, clock)
+    await view.show(Shown("oi"))
+    await finish(clock, view, 2.0)
+    assert [seen.at_s for seen in surface.log] == [2.0]
+
+
+async def test_a_surface_that_is_gone_is_told_once_and_written_to_no_more(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, faults=[None, SurfaceGone("blocked")])
+    view = View(surface, clock)
+    await view.status("pensando")
+    with pytest.raises(SurfaceGone):
+        await view.show(Shown("um"))
+    await view.show(Shown("dois"))
+    assert await view.stream(said("três")) == "três"
+    await view.close()
+    await view.close()
+    assert [seen.shown.text for seen in surface.log] == ["pensando"]
+
+
+async def test_a_surface_that_goes_during_an_answer_ends_the_reading_of_the_model(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, faults=[None, SurfaceGone("kicked")])
+    view = View(surface, clock)
+    reading = asyncio.create_task(view.stream(said(*"abcdefghij", clock=clock, gap_s=1.0)))
+    await clock.advance(4.0)
+    assert reading.done()
+    with pytest.raises(SurfaceGone):
+        await reading
+    await view.close()
+
+
+async def test_a_surface_that_goes_after_the_answer_is_told_by_close(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, faults=[None, SurfaceGone("kicked")])
+    view = View(surface, clock)
+    reading = asyncio.create_task(view.stream(said("um ", "dois", clock=clock, gap_s=0.1)))
+    await clock.advance(0.3)
+    assert await reading == "um dois"
+    closing = asyncio.create_task(view.close())
+    await clock.advance(10)
+    with pytest.raises(SurfaceGone):
+        await closing
+    await view.close()
+
+
+async def test_what_came_before_a_model_failed_is_completed_on_the_screen_first(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock)
+    await view.status("pensando")
+    with pytest.raises(StreamCut):
+        await view.stream(broken("metade ", "de uma", error=StreamCut("cut")))
+    assert surface.screen == [Shown("metade de uma")]
+    await view.show(Shown("(interrompida)"))
+    assert surface.texts == ["metade de uma", "(interrompida)"]
+    await view.close()
+
+
+async def test_a_model_that_fails_before_its_first_word_leaves_the_status_to_the_apology(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock)
+    await view.status("pensando")
+    with pytest.raises(ProviderDown):
+        await view.stream(broken(error=ProviderDown("down")))
+    await view.show(Shown("Não consegui."))
+    assert surface.screen == [Shown("Não consegui.")]
+    await view.close()
+
+
+async def test_a_failure_waits_for_a_flood_no_longer_than_the_grace(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, faults=[SurfaceBusy(491)])
+    view = View(surface, clock, grace_s=5.0)
+    await view.status("pensando")
+    reading = asyncio.create_task(view.stream(broken("meta", error=StreamCut("cut"))))
+    await clock.advance(4.9)
+    assert not reading.done()
+    await clock.advance(0.1)
+    with pytest.raises(StreamCut):
+        await reading
+    await finish(clock, view)
+    assert surface.texts == ["meta"]
+
+
+async def test_cancelling_completes_what_is_there_and_goes_on_as_a_cancellation(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock)
+    reading = asyncio.create_task(view.stream(said(*"abcdefghij", clock=clock, gap_s=0.5)))
+    await clock.advance(2.2)
+    reading.cancel()
+    await clock.advance(1.0)
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert surface.screen == [Shown("abcde")]
+    await view.close()
+
+
+async def test_a_cancelled_close_is_bounded_even_when_the_surface_hangs(clock: FakeClock) -> None:
+    surface = HungSurface(clock)
+    view = View(surface, clock, grace_s=5.0)
+    await view.status("pensando")
+    shown = asyncio.create_task(view.show(Shown("um")))
+    await clock.advance(0.0)
+    shown.cancel()
+    closing = asyncio.create_task(view.close())
+    await clock.advance(60.0)
+    assert not closing.done()
+    closing.cancel()
+    await clock.advance(5.0)
+    assert closing.done()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
+
+
+async def test_an_error_of_the_surface_that_nobody_foresaw_reaches_the_caller(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, faults=[SurfaceError("strange")])
+    with pytest.raises(SurfaceError, match="strange"):
+        await View(surface, clock).status("pensando")
+
+
+@pytest.mark.spec("T5")
+async def test_a_turn_that_ends_on_a_status_leaves_nothing_to_be_replaced(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock)
+    await view.status("pensando")
+    await finish(clock, view)
+    assert surface.screen == [Shown("…")]
+    never = RecordingSurface(clock, faults=[SurfaceBusy(35)])
+    view = View(never, clock)
+    await view.status("pensando")
+    await finish(clock, view)
+    assert never.log == []
+
+
+async def test_blank_text_is_never_posted_and_keeps_the_status_for_the_next(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock)
+    await view.status("pensando")
+    assert await view.stream(said(" ", "\n")) == " \n"
+    await view.show(Shown(" "))
+    await view.show(Shown("oi"))
+    assert surface.screen == [Shown("oi")]
+    await view.close()
+
+
+async def test_an_answer_longer_than_a_message_goes_on_in_the_next(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, SurfaceLimits(100, 1.5))
+    view = View(surface, clock)
+    text = "```python\n" + "".join(f"valor{n} = {n} * 2\n" for n in range(40)) + "```\nPronto."
+    chunks = [text[at : at + 7] for at in range(0, len(text), 7)]
+    reading = asyncio.create_task(view.stream(said(*chunks, clock=clock, gap_s=0.1)))
+    await clock.advance(60.0)
+    assert await reading == text
+    await finish(clock, view)
+    assert all(len(shown) <= 100 for shown in surface.texts)
+    assert all(shown.startswith("```python\n") for shown in surface.texts[:-1])
+    assert all(shown.count("```") == 2 for shown in surface.texts)
+    assert surface.texts[-1].endswith("Pronto.")
+    assert "".join(surface.texts).count("valor") == 40
+
+
+async def test_first_words_may_be_asked_to_wait_until_there_are_some(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock, pace=Pace(first_chars=30))
+    await view.status("pensando")
+    reading = asyncio.create_task(view.stream(said(*["abcde "] * 10, clock=clock, gap_s=0.1)))
+    await clock.advance(5.0)
+    await reading
+    assert all(len(seen.shown.text) >= 30 for seen in surface.log if seen.shown.modal is Modal.TEXT)
+    await finish(clock, view)
+
+
+@given(
+    st.lists(st.text("ab \n", max_size=30), max_size=25),
+    st.sampled_from([0.0, 0.05, 0.4, 2.0]),
+    st.lists(st.sampled_from([None, None, None, SurfaceBusy(3), SurfaceBusy(35), SurfaceBusy(491)]), max_size=8),
+    st.sampled_from([0.0, 1.5]),
+)
+def test_the_law_of_delivery(
+    chunks: list[str], gap_s: float, faults: list[SurfaceError | None], interval_s: float
+) -> None:
+    """What was said stands on the screen once, in order, within the limits, and no edit was idle or too early."""
+
+    async def play() -> None:
+        clock = FakeClock()
+        surface = RecordingSurface(clock, SurfaceLimits(50, interval_s), faults=list(faults))
+        view = View(surface, clock)
+        await view.status("pensando")
+        reading = asyncio.create_task(view.stream(said(*chunks, clock=clock, gap_s=gap_s)))
+        await clock.advance(60.0)
+        assert reading.done()
+        assert await reading == "".join(chunks)
+        await view.show(Shown("fim", Modal.MEMORY))
+        await finish(clock, view, 10_000.0)
+        assert "".join("".join(surface.texts).split()) == "".join("".join(chunks).split()) + "fim"
+        latest: dict[str, Shown] = {}
+        last_s = float("-inf")
+        for seen in surface.log:
+            before = latest.get(seen.handle)
+            assert seen.shown != before
+            assert len(seen.shown.text) <= 50
+            if seen.verb == "edit" and before is not None and before.modal is Modal.TEXT:
+                assert seen.at_s - last_s >= interval_s - 1e-9
+            latest[seen.handle], last_s = seen.shown, seen.at_s
+
+    asyncio.run(play())
