@@ -61,7 +61,7 @@ class FaissIndex(VectorIndex):
         for block in self._blocks:
             gone = block.ids.intersection(ids)
             if gone:
-                block.rows.remove_ids(faiss.IDSelectorBatch(sorted(gone)))
+                block.rows.remove_ids(faiss.IDSelectorBatch(np.fromiter(gone, np.int64, len(gone))))
                 block.ids -= gone
         self._blocks = [block for block in self._blocks if block.ids]
 

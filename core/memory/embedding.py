@@ -1,0 +1,70 @@
+"""The embedder as memory uses it. Knows what a missing embedder means: no vectors, no exception.
+
+Does not know which embedder it is, or what the vectors are compared with.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from core.errors import ProviderError
+from core.memory.background import LANGUAGES
+from core.memory.lens import Lens
+from core.ports import Embedder
+from core.types import Vector, Vectors
+
+_log = logging.getLogger(__name__)
+
+MAX_CHARS = 1000
+"""How much of a text is embedded: a vector of more says less, and costs more than a second of CPU."""
+
+_BACKGROUND = tuple(sentence for language in LANGUAGES for sentence in language)
+
+
+class Embedding:
+    """Vectors for texts, and the lens of the embedder's space, which is ground once from the first answer."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._lens: Lens | None = None
+
+    @property
+    def space(self) -> str:
+        """The space of the vectors to come."""
+        return self._embedder.space
+
+    async def vectors(self, texts: Sequence[str]) -> Mapping[str, Vector]:
+        """Map the texts to their vectors by one call of the embedder; an empty mapping while it is down."""
+        distinct = list(dict.fromkeys(texts))
+        if not distinct:
+            return {}
+        try:
+            return dict(zip(distinct, await self._embed(distinct), strict=True))
+        except ProviderError as error:
+            _log.warning("embedder failed, full text answers alone: %s", type(error).__name__)
+            return {}
+
+    async def lens(self) -> Lens | None:
+        """Return the lens of the space as it is now; None while the embedder is down and it was never up."""
+        if self._lens is None or self._lens.space != self._embedder.space:
+            try:
+                await self._embed([])
+            except ProviderError as error:
+                _log.warning("embedder failed, full text answers alone: %s", type(error).__name__)
+                return None
+        return self._lens
+
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed the texts, and in the same call the background sentences of a space that was not seen before."""
+        space = self._embedder.space
+        known = self._lens is not None and self._lens.space == space
+        asked = [text[:MAX_CHARS] for text in texts]
+        vectors = await self._embedder.embed(asked if known else [*asked, *_BACKGROUND])
+        if not known:
+            samples, start = [], len(asked)
+            for language in LANGUAGES:
+                samples.append(vectors[start : start + len(language)])
+                start += len(language)
+            self._lens = Lens.of(space, samples)
+        return vectors[: len(asked)]
