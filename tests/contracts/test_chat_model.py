@@ -1,0 +1,122 @@
+"""The promise of ChatModel, held by every implementation."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task
+from core.llm import complete
+from core.ports import ChatModel
+from core.providers.anthropic import AnthropicEndpoint
+from core.providers.openai import OpenAIEndpoint
+from core.providers.options import ModelOptions
+from tests.fakes.model import ScriptedModel
+from tests.fakes.wires import prompt, wire
+
+SAID = "Guardei: a senha é 123456."
+
+
+@pytest.fixture(params=["anthropic", "openai", "llmock-anthropic", "llmock-openai", "scripted"])
+async def model(request: pytest.FixtureRequest) -> AsyncIterator[ChatModel]:
+    """Every implementation, told to say SAID where it can be told."""
+    async with AsyncExitStack() as stack:
+        match request.param.split("-"):
+            case ["scripted"]:
+                yield ScriptedModel({Task.FINISH: [SAID]})
+            case ["llmock", vendor]:
+                mock = request.getfixturevalue("llmock")
+                mock.reply(SAID, times=None)
+                connect = AnthropicEndpoint if vendor == "anthropic" else OpenAIEndpoint
+                endpoint = connect("key", mock.base_url(vendor))
+                stack.push_async_callback(endpoint.aclose)
+                yield endpoint.model(ModelOptions("m"))
+            case [label]:
+                lab = await stack.enter_async_context(wire(label))
+                lab.server.answers = [lab.api.says(*re.findall(r"\S+ ?", SAID))]
+                yield await stack.enter_async_context(lab.model())
+
+
+async def gather(model: ChatModel, question: Prompt) -> list[StreamEvent]:
+    async with model.stream(question) as events:
+        return [event async for event in events]
+
+
+def text_of(events: list[StreamEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, Delta))
+
+
+@pytest.mark.spec("T14")
+async def test_an_answer_is_deltas_and_then_exactly_one_finish(model: ChatModel) -> None:
+    events = await gather(model, prompt())
+    *deltas, finish = events
+    assert all(isinstance(delta, Delta) and delta.text for delta in deltas)
+    assert isinstance(finish, Finish)
+    assert finish.stop is Stop.END
+    assert text_of(events) == SAID
+
+
+async def test_usage_is_counted(model: ChatModel) -> None:
+    usage = (await complete(model, prompt())).usage
+    assert usage.input_tokens > 0
+    assert usage.output_tokens > 0
+    assert usage.cached_tokens <= usage.input_tokens
+    assert usage.reasoning_tokens <= usage.output_tokens
+
+
+async def test_a_reader_may_leave_early_and_the_model_answers_again(model: ChatModel) -> None:
+    async with model.stream(prompt()) as events:
+        first = await anext(events)
+    assert isinstance(first, Delta)
+    assert text_of(await gather(model, prompt())) == SAID
+
+
+async def test_a_reader_may_leave_before_the_first_event(model: ChatModel) -> None:
+    async with model.stream(prompt()):
+        pass
+    assert text_of(await gather(model, prompt())) == SAID
+
+
+async def test_a_readers_own_error_comes_out_as_it_is(model: ChatModel) -> None:
+    async def read() -> None:
+        async with model.stream(prompt()) as events:
+            async for _ in events:
+                raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await read()
+
+
+async def test_questions_side_by_side_do_not_mix(model: ChatModel) -> None:
+    answers = await asyncio.gather(*(gather(model, prompt(f"pergunta {n}")) for n in range(8)))
+    assert [text_of(events) for events in answers] == [SAID] * 8
+
+
+async def test_cancelling_the_reader_cancels(model: ChatModel) -> None:
+    started = asyncio.Event()
+
+    async def read() -> None:
+        async with model.stream(prompt()) as events:
+            async for _ in events:
+                started.set()
+                await asyncio.Event().wait()
+
+    task = asyncio.create_task(read())
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_it_is_named_by_provider_and_model(model: ChatModel) -> None:
+    provider, _, name = model.name.partition(":")
+    assert provider
+    assert name
+
+
+async def test_text_that_no_json_can_carry_is_borne(model: ChatModel) -> None:
+    assert text_of(await gather(model, prompt("lone \ud800 surrogate \x00 and nul"))) == SAID

@@ -1,0 +1,524 @@
+"""What both model leaves do with a real socket: text as it comes, and every failure by what one can do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from core.actions.memory_search import Queries
+from core.dialogue import Delta, Finish, Prompt, Stop, Usage
+from core.errors import (
+    BadReply,
+    ContextTooLong,
+    KeyRejected,
+    ProviderBusy,
+    ProviderDown,
+    ProviderError,
+    ProviderRefused,
+    StreamCut,
+)
+from core.llm import choose, complete, complete_as
+from core.ports import ChatModel
+from core.providers.options import ModelOptions
+from core.types import JSONValue
+from tests.fakes import openai_server
+from tests.fakes.http_server import Answer, Break
+from tests.fakes.wires import KEY, WORDS, Wire, prompt, wire
+
+SCHEMA: dict[str, JSONValue] = {
+    "type": "object",
+    "properties": {"action": {"type": "string", "enum": ["Finish", "Question"]}},
+    "required": ["action"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(params=["anthropic", "openai"])
+async def lab(request: pytest.FixtureRequest) -> AsyncIterator[Wire]:
+    async with wire(request.param) as lab:
+        yield lab
+
+
+async def failing(model: ChatModel, question: Prompt | None = None) -> tuple[str, ProviderError]:
+    """Ask, and return what was said and what it failed with. Nothing of it may hold a secret."""
+    said = ""
+
+    async def read() -> None:
+        nonlocal said
+        async with model.stream(question or prompt()) as events:
+            async for event in events:
+                assert isinstance(event, Delta)
+                said += event.text
+
+    with pytest.raises(ProviderError) as caught:
+        await read()
+    assert "SECRET" not in f"{caught.value!r} {caught.value} {caught.value.__cause__}"
+    assert caught.value.__suppress_context__
+    return said, caught.value
+
+
+async def test_nothing_is_sent_before_the_context_is_entered(lab: Wire) -> None:
+    async with lab.model() as model:
+        model.stream(prompt())
+        await asyncio.sleep(0)
+    assert not lab.server.asked
+
+
+async def test_text_comes_while_the_model_is_still_writing(lab: Wire) -> None:
+    whole = lab.api.says("um ", "dois")
+    assert whole.frames is not None
+    rest = asyncio.Event()
+    before_second = len(lab.api.opening()) + 1
+    lab.server.answers = [Answer(frames=whole.frames, gates={before_second: rest})]
+    async with lab.model() as model, model.stream(prompt()) as events:
+        assert await anext(events) == Delta("um ")
+        rest.set()
+        assert await anext(events) == Delta("dois")
+
+
+@pytest.mark.parametrize("stop", list(Stop))
+async def test_the_end_a_length_stop_and_a_refusal_are_told_apart(lab: Wire, stop: Stop) -> None:
+    lab.server.answers = [lab.api.says("oi", stop=stop)]
+    async with lab.model() as model, model.stream(prompt()) as events:
+        *_, last = [event async for event in events]
+    assert last == Finish(stop, Usage(input_tokens=100, output_tokens=9, cached_tokens=50, reasoning_tokens=4))
+
+
+async def test_a_refusal_in_a_field_of_its_own_is_a_refusal() -> None:
+    async with wire("openai") as lab, lab.model() as model:
+        lab.server.answers = [openai_server.refuses("SECRET")]
+        with pytest.raises(ProviderRefused):
+            await complete(model, prompt())
+
+
+async def test_thoughts_and_tools_never_leak(lab: Wire) -> None:
+    lab.server.answers = [lab.api.says("<b>", "oi", " <think> is a word")]
+    async with lab.model() as model:
+        assert (await complete(model, prompt())).text == "<b>oi <think> is a word"
+
+
+# --- failures --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "failure"),
+    [
+        (400, ProviderDown),
+        (401, KeyRejected),
+        (402, KeyRejected),
+        (403, KeyRejected),
+        (404, ProviderDown),
+        (413, ContextTooLong),
+        (429, ProviderBusy),
+        (500, ProviderDown),
+        (503, ProviderDown),
+        (529, ProviderBusy),
+    ],
+)
+@pytest.mark.spec("D4")
+async def test_a_status_is_a_failure_that_says_what_to_do(lab: Wire, status: int, failure: type[ProviderError]) -> None:
+    lab.server.answers = [lab.api.fails(status)]
+    async with lab.model() as model:
+        _, error = await failing(model)
+    assert isinstance(error, failure)
+    assert model.name in str(error)
+    assert str(status) in str(error)
+
+
+async def test_the_wait_that_a_busy_provider_names_is_told(lab: Wire) -> None:
+    lab.server.answers = [
+        lab.api.fails(429, headers={"retry-after-ms": "", "retry-after": "12"}),
+        lab.api.fails(429, headers={"retry-after-ms": ""}),
+        lab.api.fails(
+            529,
+            headers={
+                "retry-after-ms": "",
+                "date": "Sat, 14 Mar 2026 15:00:00 GMT",
+                "retry-after": "Sat, 14 Mar 2026 15:01:30 GMT",
+            },
+        ),
+    ]
+    waits = []
+    async with lab.model() as model:
+        for _ in lab.server.answers:
+            _, error = await failing(model)
+            assert isinstance(error, ProviderBusy)
+            waits.append(error.retry_after_s)
+    assert waits == [12.0, 0.0, 90.0]
+
+
+async def test_a_short_wait_is_slept_out_and_asked_again(lab: Wire) -> None:
+    lab.server.answers = [lab.api.fails(429), lab.api.fails(529), lab.api.says("oi")]
+    endpoint = lab.endpoint()
+    assert (await complete(endpoint.model(ModelOptions("m")), prompt())).text == "oi"
+    assert len(lab.server.asked) == 3
+    await endpoint.aclose()
+
+
+async def test_a_long_wait_is_handed_on_at_once(lab: Wire) -> None:
+    lab.server.answers = [lab.api.fails(429, headers={"retry-after-ms": "", "retry-after": "3600"})]
+    endpoint = lab.endpoint()
+    _, error = await failing(endpoint.model(ModelOptions("m")))
+    assert isinstance(error, ProviderBusy)
+    assert error.retry_after_s == 3600
+    assert len(lab.server.asked) == 1
+    await endpoint.aclose()
+
+
+async def test_no_credit_is_a_matter_of_the_key() -> None:
+    async with wire("openai") as lab, lab.model() as model:
+        error = {"message": "SECRET", "type": "insufficient_quota", "code": "insufficient_quota"}
+        lab.server.answers = [Answer(429, body=json.dumps({"error": error}).encode())]
+        assert isinstance((await failing(model))[1], KeyRejected)
+
+
+async def test_a_wrong_key_at_geminis_compatible_address_is_told_from_a_wrong_request() -> None:
+    async with wire("openai") as lab, lab.model() as model:
+        error = {"code": 400, "message": "API key not valid. SECRET", "status": "INVALID_ARGUMENT"}
+        lab.server.answers = [Answer(400, body=json.dumps([{"error": error}]).encode())]
+        assert isinstance((await failing(model))[1], KeyRejected)
+
+
+async def test_a_prompt_that_does_not_fit_is_told_from_other_bad_requests(lab: Wire) -> None:
+    lab.server.answers = [lab.api.fails(400, lab.api.CONTEXT_TOO_LONG)]
+    async with lab.model() as model:
+        assert isinstance((await failing(model))[1], ContextTooLong)
+
+
+async def test_a_request_declined_by_a_content_filter_is_a_refusal(lab: Wire) -> None:
+    lab.server.answers = [lab.api.fails(400, "blocked by content_filter")]
+    async with lab.model() as model:
+        assert isinstance((await failing(model))[1], ProviderRefused)
+
+
+async def test_a_server_that_is_not_there_is_down(lab: Wire) -> None:
+    lab.server.url = "http://127.0.0.1:9"
+    async with lab.model() as model:
+        assert isinstance((await failing(model))[1], ProviderDown)
+
+
+@pytest.mark.parametrize("ending", [Break.CUT, Break.NOT])
+async def test_a_stream_cut_in_the_middle_keeps_what_came_and_says_so(lab: Wire, ending: Break) -> None:
+    lab.server.answers = [lab.api.breaks("metade ", "da", ending=ending)]
+    async with lab.model() as model:
+        said, error = await failing(model)
+    assert said == "metade da"
+    assert isinstance(error, StreamCut)
+
+
+@pytest.mark.parametrize("ending", [Break.CUT, Break.NOT])
+async def test_a_stream_cut_before_the_first_text_is_as_good_as_down(lab: Wire, ending: Break) -> None:
+    lab.server.answers = [lab.api.breaks(ending=ending)]
+    async with lab.model() as model:
+        said, error = await failing(model)
+    assert said == ""
+    assert type(error) is ProviderDown
+
+
+async def test_an_event_that_is_no_json_cuts_the_stream(lab: Wire) -> None:
+    lab.server.answers = [lab.api.garbles("metade"), lab.api.garbles()]
+    async with lab.model() as model:
+        assert isinstance((await failing(model))[1], StreamCut)
+        assert isinstance((await failing(model))[1], BadReply)
+
+
+@pytest.mark.parametrize(
+    ("kind", "failure"), [("overloaded_error", ProviderBusy), ("rate_limit_error", ProviderBusy), ("x", ProviderDown)]
+)
+async def test_an_error_inside_the_stream_counts_as_if_it_came_before(
+    lab: Wire, kind: str, failure: type[ProviderError]
+) -> None:
+    lab.server.answers = [lab.api.errs(kind), lab.api.errs(kind, "metade")]
+    async with lab.model() as model:
+        assert isinstance((await failing(model))[1], failure)
+        assert isinstance((await failing(model))[1], StreamCut)
+
+
+async def test_a_page_of_something_else_is_no_answer(lab: Wire) -> None:
+    lab.server.answers = [Answer(body=b"<html>welcome to the proxy</html>", headers={"content-type": "text/html"})]
+    async with lab.model() as model:
+        assert isinstance((await failing(model))[1], ProviderDown)
+
+
+async def test_a_slow_first_word_ends_at_the_modes_timeout(lab: Wire) -> None:
+    lab.server.answers = [lab.api.breaks(ending=Break.SILENCE)]
+    async with lab.model(timeout_s=0.1) as model:
+        _, error = await failing(model)
+    assert type(error) is ProviderDown
+    assert "0.1 s" in str(error)
+
+
+async def test_pings_do_not_keep_a_silent_model_waiting_for_ever(lab: Wire) -> None:
+    lab.server.answers = [lab.api.breaks("metade", ending=Break.SILENCE)]
+    async with lab.model(timeout_s=0.1) as model:
+        said, error = await failing(model)
+    assert said == "metade"
+    assert isinstance(error, StreamCut)
+
+
+async def test_a_server_that_takes_the_request_and_says_nothing_is_down(lab: Wire) -> None:
+    lab.server.answers = [Answer(frames=[b""], gates={0: asyncio.Event()})]
+    async with lab.model(timeout_s=0.1) as model:
+        assert isinstance((await failing(model))[1], ProviderDown)
+
+
+async def test_the_connection_is_closed_when_the_reader_leaves(lab: Wire) -> None:
+    lab.server.answers = [lab.api.breaks("um", "dois", ending=Break.SILENCE)]
+    async with lab.model() as model:
+        async with model.stream(prompt()) as events:
+            await anext(events)
+            assert not lab.server.hung_up.is_set()
+        async with asyncio.timeout(5):
+            await lab.server.hung_up.wait()
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+async def test_knobs_that_are_not_set_are_not_sent(lab: Wire) -> None:
+    lab.server.answers = [lab.api.says("oi")]
+    async with lab.model() as model:
+        await complete(model, prompt())
+    (body,) = lab.server.bodies
+    assert not {"temperature", "effort", "reasoning_effort", "verbosity", "output_config", "thinking"} & body.keys()
+    assert lab.server.asked[0].path == lab.api.PATH
+    assert KEY in str(lab.server.asked[0].headers)
+
+
+@pytest.mark.spec("J7", "D3")
+async def test_knobs_that_are_set_are_sent_in_the_protocols_own_form(lab: Wire) -> None:
+    lab.server.answers = [lab.api.says("oi")]
+    async with lab.model(effort="high", verbosity="low", temperature=0.25, max_tokens=77) as model:
+        await complete(model, prompt())
+    (body,) = lab.server.bodies
+    assert body["temperature"] == 0.25
+    if lab.label == "anthropic":
+        assert body["output_config"] == {"effort": "high"}
+        assert body["max_tokens"] == 77
+    else:
+        assert (body["reasoning_effort"], body["verbosity"], body["max_tokens"]) == ("high", "low", 77)
+        assert body["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.spec("J7")
+async def test_a_knob_that_the_model_refuses_is_left_out_once_and_for_all(lab: Wire) -> None:
+    def picky(asked: object) -> Answer:
+        if "temperature" in lab.server.bodies[-1]:
+            return lab.api.fails(400, "`temperature` is deprecated for this model")
+        return lab.api.says("oi")
+
+    lab.server.answers = [picky]
+    async with lab.model(temperature=0.0, effort="high") as model:
+        await complete(model, prompt())
+        await complete(model, prompt())
+    assert ["temperature" in body for body in lab.server.bodies] == [True, False, False]
+    assert all("output_config" in body or "reasoning_effort" in body for body in lab.server.bodies)
+
+
+async def test_what_one_model_refuses_is_still_sent_to_another_of_the_same_account(lab: Wire) -> None:
+    def picky(asked: object) -> Answer:
+        body = lab.server.bodies[-1]
+        if body["model"] == "old" and "temperature" in body:
+            return lab.api.fails(400, "Unsupported parameter: 'temperature'")
+        return lab.api.says("oi")
+
+    lab.server.answers = [picky]
+    endpoint = lab.endpoint()
+    for name in ("old", "new", "old"):
+        await complete(endpoint.model(ModelOptions(name, temperature=0.0)), prompt())
+    await endpoint.aclose()
+    assert [(body["model"], "temperature" in body) for body in lab.server.bodies] == [
+        ("old", True),
+        ("old", False),
+        ("new", True),
+        ("old", False),
+    ]
+
+
+async def test_a_refusal_that_names_nothing_we_sent_is_not_tried_again(lab: Wire) -> None:
+    lab.server.answers = [lab.api.fails(400, "no")]
+    async with lab.model(temperature=0.0) as model:
+        await failing(model, prompt(schema=SCHEMA))
+    assert len(lab.server.asked) == 1
+
+
+@pytest.mark.spec("T4")
+async def test_a_typed_answer_is_asked_for_by_the_providers_own_schema(lab: Wire) -> None:
+    lab.server.answers = [lab.api.says('{"action": "Finish"}')]
+    async with lab.model() as model:
+        await complete(model, prompt(schema=SCHEMA))
+    (body,) = lab.server.bodies
+    if lab.label == "anthropic":
+        assert body["output_config"]["format"] == {"type": "json_schema", "schema": SCHEMA}
+    else:
+        form = body["response_format"]
+        assert form["type"] == "json_schema"
+        assert form["json_schema"]["schema"] == SCHEMA
+        assert form["json_schema"]["strict"] is True
+    assert "Question" not in json.dumps(body["messages"])
+
+
+async def test_a_server_without_schemas_is_asked_in_words_once_and_for_all(lab: Wire) -> None:
+    def simple(asked: object) -> Answer:
+        body = lab.server.bodies[-1]
+        if "output_config" in body or "response_format" in body:
+            return lab.api.fails(400, "response_format is not supported: use output_config.format elsewhere")
+        return lab.api.says('Sure! ```json\n{"action": "Finish"}\n```')
+
+    lab.server.answers = [simple]
+    async with lab.model() as model:
+        await complete(model, prompt(schema=SCHEMA))
+        reply = await complete(model, prompt(schema=SCHEMA))
+    assert '{"action": "Finish"}' in reply.text
+    tries = len(lab.server.bodies)
+    assert tries == (3 if lab.label == "anthropic" else 4)  # OpenAI's protocol has JSON mode in between
+    for body in lab.server.bodies[-2:]:
+        last = body["messages"][-1]["content"]
+        assert '"enum":["Finish","Question"]' in last
+        assert WORDS in last
+
+
+async def test_json_mode_stands_in_for_schemas_where_the_server_has_it() -> None:
+    async with wire("openai") as lab, lab.model() as model:
+
+        def deepseek(asked: object) -> Answer:
+            if lab.server.bodies[-1]["response_format"]["type"] == "json_schema":
+                return openai_server.fails(400, "This response_format type is unavailable now")
+            return openai_server.says('{"action": "Finish"}')
+
+        lab.server.answers = [deepseek]
+        await complete(model, prompt(schema=SCHEMA))
+    first, second = lab.server.bodies
+    assert first["response_format"]["type"] == "json_schema"
+    assert second["response_format"] == {"type": "json_object"}
+    assert "JSON schema" in second["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("label", "known", "seen"),
+    [
+        ("anthropic", "disabled", ["disabled"]),
+        ("anthropic", "between_tools", ["disabled", "between_tools"]),
+        ("anthropic", "", ["disabled", "between_tools", "effort low"]),
+        ("openai", "none", ["none"]),
+        ("openai", "low", ["none", "minimal", "low"]),
+        ("openai", "", ["none", "minimal", "low", "nothing"]),
+    ],
+)
+async def test_not_thinking_is_asked_for_in_the_first_form_that_the_model_knows(
+    label: str, known: str, seen: list[str]
+) -> None:
+    async with wire(label) as lab, lab.model(effort="none") as model:
+
+        def form_of(body: dict[str, JSONValue]) -> str:
+            match body:
+                case {"thinking": {"type": str(kind)}} | {"reasoning_effort": str(kind)}:
+                    return kind
+                case {"output_config": {"effort": str(effort)}}:
+                    return f"effort {effort}"
+            return "nothing"
+
+        def picky(asked: object) -> Answer:
+            form = form_of(lab.server.bodies[-1])
+            if form in {known, "effort low", "nothing"}:
+                return lab.api.says("oi")
+            return lab.api.fails(400, f"Unsupported value: thinking / reasoning_effort does not support '{form}'")
+
+        lab.server.answers = [picky]
+        await complete(model, prompt())
+        await complete(model, prompt())
+    assert [form_of(body) for body in lab.server.bodies] == [*seen, seen[-1]]
+
+
+async def test_a_parameter_unknown_as_such_is_not_tried_with_other_values() -> None:
+    async with wire("openai") as lab, lab.model(effort="none") as model:
+
+        def old(asked: object) -> Answer:
+            if "reasoning_effort" in lab.server.bodies[-1]:
+                return openai_server.fails(400, "Unrecognized request argument supplied: reasoning_effort")
+            return openai_server.says("oi")
+
+        lab.server.answers = [old]
+        await complete(model, prompt())
+    assert len(lab.server.bodies) == 2
+
+
+async def test_a_newer_name_of_the_token_cap_is_found() -> None:
+    async with wire("openai") as lab, lab.model() as model:
+
+        def newer(asked: object) -> Answer:
+            if "max_tokens" in lab.server.bodies[-1]:
+                return openai_server.fails(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.")
+            return openai_server.says("oi")
+
+        lab.server.answers = [newer]
+        await complete(model, prompt())
+    assert lab.server.bodies[-1]["max_completion_tokens"] == 1024
+
+
+@pytest.mark.spec("J1")
+async def test_what_stays_the_same_comes_first_and_byte_for_byte(lab: Wire) -> None:
+    """Two calls of one turn differ in their last message only; Anthropic is told where the same part ends."""
+    lab.server.answers = [lab.api.says("oi")]
+    async with lab.model() as model:
+        for last in ("decide", "answer"):
+            await complete(model, prompt(last, earlier=("oi", "olá")))
+    one, other = lab.server.bodies
+    assert one["messages"][:-1] == other["messages"][:-1]
+    assert one["messages"][-1] != other["messages"][-1]
+    raw = [asked.raw for asked in lab.server.asked]
+    same = next(at for at, (a, b) in enumerate(zip(*raw, strict=False)) if a != b)
+    assert raw[0][:same].endswith(b'"')
+    if lab.label == "anthropic":
+        mark = {"type": "ephemeral"}
+        assert one["system"][0]["cache_control"] == mark
+        assert one["messages"][-2]["content"][0] == {"type": "text", "text": "olá", "cache_control": mark}
+
+
+async def test_a_prompt_without_a_system_text_has_no_empty_one(lab: Wire) -> None:
+    lab.server.answers = [lab.api.says("oi")]
+    async with lab.model() as model:
+        await complete(model, prompt(system=""))
+    assert "system" not in str(lab.server.bodies)
+
+
+async def test_servers_that_leave_out_usage_are_borne() -> None:
+    async with wire("openai") as lab, lab.model() as model:
+        chunk = {"choices": [{"delta": {"content": "oi"}, "finish_reason": "stop"}], "usage": None}
+        lab.server.answers = [Answer(frames=[f"data: {json.dumps(chunk)}\n\ndata: 3\n\n".encode()])]
+        reply = await complete(model, prompt())
+    assert reply.text == "oi"
+    assert reply.usage == Usage()
+
+
+async def test_a_window_that_is_full_before_the_first_word_is_too_small() -> None:
+    async with wire("anthropic") as lab, lab.model() as model:
+        full = lab.api.closing("model_context_window_exceeded")
+        lab.server.answers = [
+            Answer(frames=[*lab.api.opening(), *full]),
+            Answer(frames=[*lab.api.opening(), *lab.api.texts(["oi"]), *full]),
+        ]
+        with pytest.raises(ContextTooLong):
+            await complete(model, prompt())
+        assert (await complete(model, prompt())).stop is Stop.LENGTH
+
+
+@pytest.mark.spec("T4")
+async def test_an_unknown_action_name_is_asked_about_once_more(lab: Wire) -> None:
+    lab.server.answers = [lab.api.says('{"action": "Dance"}'), lab.api.says('{"action": "Finish"}')]
+    async with lab.model() as model:
+        assert await choose(model, prompt(), ("Finish", "Question")) == "Finish"
+    assert "Dance" in json.dumps(lab.server.bodies[1]["messages"][-2])
+    assert "exactly one of these names" in json.dumps(lab.server.bodies[1]["messages"][-1])
+
+
+async def test_truncated_json_is_asked_for_once_more_and_then_given_up(lab: Wire) -> None:
+    cut = lab.api.says('{"items": ["senha do al', stop=Stop.LENGTH)
+    lab.server.answers = [cut, lab.api.says('{"items": ["senha"]}'), cut, cut]
+    async with lab.model() as model:
+        assert (await complete_as(Queries, model, prompt())).items == ["senha"]
+        with pytest.raises(BadReply):
+            await complete_as(Queries, model, prompt())

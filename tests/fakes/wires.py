@@ -1,0 +1,102 @@
+"""The two wire protocols behind one face, so that one test holds both leaves to the same promise."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from core.dialogue import Brief, Prompt, PromptTurn, Stop, Task
+from core.ports import ChatModel
+from core.providers.anthropic import AnthropicEndpoint
+from core.providers.openai import OpenAIEndpoint
+from core.providers.openai_embedder import OpenAIEmbedder
+from core.providers.options import ModelOptions
+from core.types import JSONValue, Locale, Role
+from tests.fakes import anthropic_server, openai_server
+from tests.fakes.http_server import Answer, Break, LoopbackServer
+
+KEY = "sk-SECRET-KEY"
+WORDS = "minha senha é SECRET WORDS"
+
+
+def prompt(
+    text: str = WORDS,
+    *,
+    earlier: tuple[str, ...] = (),
+    schema: dict[str, JSONValue] | None = None,
+    system: str = "You are Elefante.",
+    task: Task = Task.FINISH,
+) -> Prompt:
+    """A question; `earlier` are the turns before it, the person's first."""
+    roles = (Role.USER, Role.ASSISTANT)
+    turns = [PromptTurn(roles[index % 2], said) for index, said in enumerate((*earlier, text))]
+    brief = Brief(task, Locale.PT, text, datetime(2026, 3, 14, tzinfo=UTC), choices=("Finish", "Question"))
+    return Prompt(system, tuple(turns), brief, schema)
+
+
+class Api(Protocol):
+    """What the modules of answers have in common."""
+
+    PATH: str
+    CONTEXT_TOO_LONG: str
+
+    def opening(self) -> list[bytes]: ...
+    def texts(self, pieces: Sequence[str]) -> list[bytes]: ...
+    def closing(self, reason: str) -> list[bytes]: ...
+    def says(self, *pieces: str, stop: Stop = Stop.END) -> Answer: ...
+    def breaks(self, *pieces: str, ending: Break = Break.NOT) -> Answer: ...
+    def garbles(self, *pieces: str) -> Answer: ...
+    def errs(self, kind: str, *pieces: str) -> Answer: ...
+    def fails(self, status: int, message: str = "", headers: dict[str, str] | None = None) -> Answer: ...
+
+
+Endpoint = AnthropicEndpoint | OpenAIEndpoint
+
+
+@dataclass
+class Wire:
+    """A leaf and the server that it talks to. `api` is the vendor's module of answers."""
+
+    label: str
+    api: Api
+    server: LoopbackServer
+    connect: Callable[..., Endpoint]
+
+    def endpoint(self, **how: Any) -> Endpoint:
+        """An account at the server."""
+        return self.connect(KEY, self.server.url + ("/v1" if self.label == "openai" else ""), **how)
+
+    @asynccontextmanager
+    async def model(self, **knobs: Any) -> AsyncIterator[ChatModel]:
+        """A model of an account that retries nothing."""
+        endpoint = self.endpoint(max_retries=0)
+        try:
+            yield endpoint.model(ModelOptions("m", **knobs))
+        finally:
+            await endpoint.aclose()
+
+
+@asynccontextmanager
+async def wire(label: str) -> AsyncIterator[Wire]:
+    """A running server and its leaf."""
+    server = LoopbackServer()
+    async with server.running():
+        if label == "anthropic":
+            yield Wire(label, anthropic_server, server, AnthropicEndpoint)
+        else:
+            yield Wire(label, openai_server, server, OpenAIEndpoint)
+
+
+@asynccontextmanager
+async def openai_embedder(server: LoopbackServer, **how: Any) -> AsyncIterator[OpenAIEmbedder]:
+    """An embedder whose endpoint is the server."""
+    async with server.running():
+        endpoint = OpenAIEndpoint(KEY, f"{server.url}/v1", max_retries=0)
+        made = OpenAIEmbedder(endpoint, "text-embedding-3-small", 8, **how)
+        try:
+            yield made
+        finally:
+            await made.close()
