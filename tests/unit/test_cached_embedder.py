@@ -106,6 +106,12 @@ async def test_what_a_caller_does_to_its_vectors_stays_with_it() -> None:
     assert np.array_equal(await cached.embed(["a"]), expected)
 
 
+async def test_a_kept_vector_does_not_keep_the_whole_call_in_memory() -> None:
+    cached = CachedEmbedder(HashEmbedder(), max_texts=1)
+    await cached.embed([str(i) for i in range(1000)])
+    assert [vector.base for vector in cached._kept.values()] == [None]
+
+
 async def test_keeps_no_word_of_anybodys() -> None:
     cached = CachedEmbedder(HashEmbedder())
     await cached.embed(["segredo"])
