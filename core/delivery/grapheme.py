@@ -14,7 +14,10 @@ _MAX_CLUSTER = 64
 
 
 def whole_before(text: str, end: int, start: int) -> int:
-    """Return the last index in `start + 1 .. end` at which no character is torn, or `end` where there is none near."""
+    """Return the last index in `start + 1 .. end` at which no character is torn, or `end` where there is none near.
+
+    `end` is before the end of the text.
+    """
     for index in range(end, max(start, end - _MAX_CLUSTER), -1):
         if not _joined(text, index, start):
             return index
@@ -23,8 +26,6 @@ def whole_before(text: str, end: int, start: int) -> int:
 
 def _joined(text: str, index: int, start: int) -> bool:
     """Whether the code points on both sides of `index` are parts of one visible character."""
-    if index >= len(text):
-        return False
     before, after = text[index - 1], text[index]
     if _extends(after) or (before == _JOINER and index - 1 > start):
         return True

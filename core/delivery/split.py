@@ -5,8 +5,9 @@ without the blank lines before it and the white space behind it; where a cut fal
 is closed at the end of the part and opened again, with its language, at the beginning of the next. No shown part
 measures more than the limit (but a single code point that does by itself, which nothing can help).
 
-A cut is looked for after a paragraph, a line, a sentence (each in the second half of what fits), a word, and at last
-between two characters. The time it takes is linear in the text, for every measure that is.
+A cut is looked for after a paragraph, a line, a sentence (in the second half of what fits, else behind its first
+eighth), a word, and at last between two characters; not within a code block that could begin in the next part. The time
+it takes is linear in the text, for every measure that is.
 """
 
 from __future__ import annotations
@@ -120,12 +121,13 @@ class Splitter:
 
     def _cut(self, reach: int) -> int:
         """Return the best place for a cut in `_start + 1 .. reach`."""
-        half = self._start + 1 + (reach - self._start) // 2
-        for find in (self._paragraph, self._line, self._sentence):
-            cut = find(half, reach)
-            if cut >= half:
-                fence = open_fence(self._text, self._start, cut, self._fence)
-                return fence.at if fence and fence is not self._fence and fence.at >= half else cut
+        for share in (2, 8):
+            low = self._start + 1 + (reach - self._start) // share
+            for find in (self._paragraph, self._line, self._sentence):
+                cut = find(low, reach)
+                if cut >= low:
+                    fence = open_fence(self._text, self._start, cut, self._fence)
+                    return fence.at if fence and fence is not self._fence and fence.at >= low else cut
         word = self._word(reach)
         return word if word > self._start else whole_before(self._text, reach, self._start)
 

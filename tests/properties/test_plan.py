@@ -1,0 +1,234 @@
+"""The laws of the plan, for every order of statuses, messages and growing answers, and for every surface's temper."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.delivery.plan import Edit, Pace, Post, StreamPlan
+from core.types import Modal, Shown, SurfaceLimits
+
+LIMITS = SurfaceLimits(max_chars=60, edit_interval_s=1.5)
+words = st.text("abc .\n", max_size=50)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    verb: str
+    text: str = ""
+    delay_s: float = 0.0
+
+
+calls = st.lists(
+    st.one_of(
+        st.builds(Call, st.just("status"), words),
+        st.builds(Call, st.just("show"), words),
+        st.builds(Call, st.just("feed"), words),
+        st.builds(Call, st.just("feed"), words),
+        st.builds(Call, st.just("finish")),
+        st.builds(Call, st.just("wait"), delay_s=st.sampled_from([0.1, 0.7, 1.5, 4.0, 20.0])),
+        st.builds(Call, st.just("busy"), delay_s=st.sampled_from([3.0, 35.0, 491.0])),
+    ),
+    max_size=40,
+)
+
+
+@dataclass(slots=True)
+class Screen:
+    """A surface on a clock of its own, which checks each write against the rules as it comes."""
+
+    plan: StreamPlan
+    now_s: float = 0.0
+    busy_until_s: float = -math.inf
+    wrote_s: float = -math.inf
+    log: list[tuple[float, Post | Edit]] = field(default_factory=list)
+    seen: list[Shown] = field(default_factory=list)
+
+    def write(self, until_s: float) -> None:
+        while (due_s := self.plan.due_s) <= until_s:
+            self.now_s = max(self.now_s, due_s)
+            operation = self.plan.next(self.now_s)
+            if operation is None:
+                continue
+            if self.now_s < self.busy_until_s:
+                self.plan.hold(self.busy_until_s)
+                continue
+            self._check(operation)
+            self.plan.wrote(operation, self.now_s)
+            self.wrote_s = self.now_s
+            self.log.append((self.now_s, operation))
+        self.now_s = max(self.now_s, until_s)
+
+    def _check(self, operation: Post | Edit) -> None:
+        assert operation.shown.text.strip()
+        assert len(operation.shown.text) <= LIMITS.max_chars
+        if isinstance(operation, Post):
+            assert operation.index == len(self.seen), "messages appear in order, each once"
+            self.seen.append(operation.shown)
+            return
+        before = self.seen[operation.index]
+        assert operation.index == len(self.seen) - 1, "a message with another below it never changes"
+        assert operation.shown != before, "no edit that changes nothing"
+        if not (_is_status(before) and not _is_status(operation.shown)):
+            assert self.now_s - self.wrote_s >= LIMITS.edit_interval_s - 1e-9, "no edit too early"
+        assert _is_status(before) or not before.final, "what is complete stays"
+        self.seen[operation.index] = operation.shown
+
+
+def _is_status(shown: Shown) -> bool:
+    return shown.modal is Modal.TEXT_FOR_REPLACE
+
+
+def _apply(call: Call, screen: Screen) -> None:
+    match call.verb:
+        case "status":
+            screen.plan.status(call.text)
+        case "show":
+            screen.plan.show(Shown(call.text))
+        case "feed":
+            screen.plan.feed(call.text)
+        case "finish":
+            screen.plan.finish()
+        case "busy":
+            screen.busy_until_s = max(screen.busy_until_s, screen.now_s + call.delay_s)
+    screen.write(screen.now_s + call.delay_s * (call.verb == "wait"))
+
+
+def play(script: list[Call], pace: Pace) -> Screen:
+    screen = Screen(StreamPlan(LIMITS, len, pace))
+    for call in script:
+        _apply(call, screen)
+    screen.plan.close("…")
+    screen.write(screen.now_s + 100_000)
+    assert screen.plan.due_s == math.inf
+    return screen
+
+
+def bare(text: str) -> str:
+    return "".join(text.split())
+
+
+@given(calls, st.integers(1, 20))
+def test_whatever_happens_all_that_was_said_stands_on_the_screen_once(script: list[Call], first_chars: int) -> None:
+    screen = play(script, Pace(first_chars=first_chars))
+    said = "".join(call.text for call in script if call.verb in {"show", "feed"})
+    shown = "".join(shown.text for shown in screen.seen)
+    assert bare(shown).replace("…", "") == bare(said)
+    assert all(shown.final and not _is_status(shown) for shown in screen.seen)
+
+
+@given(calls)
+def test_a_status_is_never_left_and_never_stands_beside_what_replaced_it(script: list[Call]) -> None:
+    screen = play(script, Pace())
+    for at, (_, operation) in enumerate(screen.log):
+        if isinstance(operation, Post) and at:
+            before = screen.log[at - 1][1].shown
+            assert not _is_status(before), "the next message takes the place of the status"
+
+
+@given(st.lists(words, min_size=1, max_size=30), st.sampled_from([0.05, 0.3, 1.0]))
+def test_a_growing_answer_shows_the_newest_text_and_ends_complete(chunks: list[str], gap_s: float) -> None:
+    script = [call for chunk in chunks for call in (Call("feed", chunk), Call("wait", delay_s=gap_s))]
+    screen = play([*script, Call("finish")], Pace())
+    grown = [operation.shown.text for _, operation in screen.log if not operation.shown.final]
+    assert all(bare("".join(chunks)).find(bare(text)) >= 0 for text in grown)
+    assert bare("".join(shown.text for shown in screen.seen)) == bare("".join(chunks))
+
+
+def _steady(pace: Pace, seconds: int) -> list[float]:
+    """When writes happen while a short word comes every 50 ms."""
+    screen = Screen(StreamPlan(SurfaceLimits(10**9, 1.0), len, pace))
+    screen.write(0.0)
+    for tick in range(seconds * 20):
+        screen.plan.feed(f"w{tick} ")
+        if (due_s := screen.plan.due_s) <= screen.now_s:
+            operation = screen.plan.next(screen.now_s)
+            assert due_s <= screen.now_s
+            if operation is not None:
+                screen.plan.wrote(operation, screen.now_s)
+                screen.log.append((screen.now_s, operation))
+        screen.now_s += 0.05
+    return [at_s for at_s, _ in screen.log]
+
+
+def test_the_first_text_comes_at_once_and_the_pace_doubles_every_fifteen_writes_up_to_eight_seconds() -> None:
+    at_s = _steady(Pace(), 400)
+    gaps = [later - earlier for earlier, later in itertools.pairwise(at_s)]
+    assert at_s[0] == 0.0
+    assert gaps[:14] == pytest.approx([1.0] * 14, abs=0.051)
+    assert gaps[14:29] == pytest.approx([2.0] * 15, abs=0.051)
+    assert gaps[29:44] == pytest.approx([4.0] * 15, abs=0.051)
+    assert gaps[44:] == pytest.approx([8.0] * len(gaps[44:]), abs=0.051)
+
+
+def test_the_first_words_wait_for_as_many_characters_as_asked_but_not_for_more_text() -> None:
+    plan = StreamPlan(LIMITS, len, Pace(first_chars=10))
+    plan.feed("Oi ")
+    assert plan.next(0.0) is None
+    plan.feed("e bom dia")
+    assert plan.next(0.0) == Post(0, Shown("Oi e bom dia", final=False))
+    short = StreamPlan(LIMITS, len, Pace(first_chars=10))
+    short.feed("Oi")
+    short.finish()
+    assert short.next(0.0) == Post(0, Shown("Oi"))
+
+
+def test_the_last_edit_does_not_wait_for_the_stretched_interval() -> None:
+    plan = StreamPlan(LIMITS, len, Pace(stretch_edits=1))
+    for second in range(0, 40, 8):
+        plan.feed("a")
+        operation = plan.next(float(second))
+        assert operation is not None
+        plan.wrote(operation, float(second))
+    plan.feed("fim")
+    assert plan.due_s == 32.0 + 8.0
+    plan.finish()
+    assert plan.due_s == 32.0 + 1.5
+
+
+def test_a_surface_that_was_written_to_too_often_is_written_to_less() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.feed("a")
+    first = plan.next(0.0)
+    assert first is not None
+    plan.hold(35.0)
+    assert plan.due_s == 35.0
+    plan.wrote(first, 35.0)
+    plan.feed("b")
+    assert plan.due_s == 35.0 + 3.0
+
+
+@pytest.mark.spec("T5")
+def test_a_status_that_was_overtaken_before_it_was_written_is_never_seen() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.status("Buscando por memórias...")
+    plan.show(Shown("achei", Modal.MEMORY))
+    assert plan.next(0.0) == Post(0, Shown("achei", Modal.MEMORY))
+
+
+def test_a_message_cut_in_several_is_shown_by_its_text_for_a_surface_that_draws_memories() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.show(Shown("palavra " * 10, Modal.MEMORY))
+    written = []
+    for second in range(0, 10, 2):
+        if (operation := plan.next(float(second))) is not None:
+            plan.wrote(operation, float(second))
+            written.append(operation.shown)
+    assert [shown.modal for shown in written] == [Modal.MEMORY, Modal.MEMORY]
+    assert not any(shown.memories for shown in written)
+
+
+def test_a_status_shown_as_a_message_is_a_status_and_one_too_long_is_cut() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.show(Shown("pensando " * 20, Modal.TEXT_FOR_REPLACE))
+    operation = plan.next(0.0)
+    assert operation is not None
+    assert operation.shown.modal is Modal.TEXT_FOR_REPLACE
+    assert len(operation.shown.text) <= LIMITS.max_chars
+    plan.wrote(operation, 0.0)
+    assert plan.due_s == math.inf
