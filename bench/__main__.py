@@ -1,0 +1,30 @@
+"""`python -m bench [NAME ...]`: measure, and print one table after another. Without a name, everything."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+BENCHES = {
+    "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
+    "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
+    "start": "seconds and memory of a start, and of a bot that waits",
+}
+"""Modules of this package that have a `main()`, and what each measures."""
+
+
+def main(names: list[str]) -> int:
+    """Run the benches of those names in the order given; return the exit code."""
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        print(f"no such bench: {', '.join(unknown)}. There are:", file=sys.stderr)
+        for name, what in BENCHES.items():
+            print(f"  {name:<10}{what}", file=sys.stderr)
+        return 2
+    for name in names or BENCHES:
+        import_module(f"bench.{name}").main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
