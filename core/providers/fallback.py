@@ -1,0 +1,130 @@
+"""Several models as one: when the first does not answer, the next is asked; who keeps failing rests for a while.
+
+Knows in what order models are asked, and when to leave one alone. Does not know what any of them is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass
+
+from core.dialogue import Finish, Prompt, StreamEvent
+from core.errors import BadReply, KeyRejected, ProviderBusy, ProviderDown, ProviderError, StreamCut
+from core.ports import ChatModel, Clock
+from core.providers.failure import Rejected
+
+FAILURES_TO_REST = 3
+FIRST_REST_S = 10.0
+LONGEST_REST_S = 300.0
+
+_log = logging.getLogger(__name__)
+
+
+class Circuit:
+    """Whether a model is worth asking. Opens after some failures in a row, or for a wait that the model names.
+
+    It closes by itself: when the rest is over the next question is let through. If that fails too, the rest doubles.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._failures = 0
+        self._until_s = 0.0
+
+    @property
+    def rest_s(self) -> float:
+        """How long the model is still left alone, in seconds; 0.0 if it may be asked."""
+        return max(self._until_s - self._clock.monotonic(), 0.0)
+
+    def failed(self, error: ProviderError) -> None:
+        """Count a failure that would meet the next question as well."""
+        if isinstance(error, Rejected):  # it was this question that the model did not take
+            return
+        self._failures += 1
+        rest_s = 0.0
+        if self._failures >= FAILURES_TO_REST:
+            rest_s = FIRST_REST_S * 2.0 ** (self._failures - FAILURES_TO_REST)
+        if isinstance(error, ProviderBusy):
+            rest_s = max(rest_s, error.retry_after_s)
+        self._until_s = self._clock.monotonic() + min(rest_s, LONGEST_REST_S)
+
+    def succeeded(self) -> None:
+        """Forget what failed before."""
+        self._failures = 0
+        self._until_s = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A model of the chain. The circuit is shared by every chain that the model is in."""
+
+    model: ChatModel
+    circuit: Circuit
+
+
+class FallbackModel(ChatModel):
+    """A chain of models. It answers with the first that begins to answer; from then on it is that model.
+
+    Asked is the next when one is busy, down, out of order or not allowed. Not when it refuses, or when the prompt is
+    too long: those are about the question, and whoever asked it can do something about it.
+    """
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        """Take at least one link, the preferred one first."""
+        self._links = tuple(links)
+
+    @property
+    def name(self) -> str:
+        """The name of the preferred model."""
+        return self._links[0].model.name
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Ask one after the other until one begins to answer.
+
+        Raises:
+            ProviderError: the last one's failure.
+        """
+        async with AsyncExitStack() as stack:
+            begun = await self._begin(prompt, stack)
+            yield await stack.enter_async_context(aclosing(begun))
+
+    async def _begin(self, prompt: Prompt, stack: AsyncExitStack) -> AsyncGenerator[StreamEvent, None]:
+        failure: ProviderError | None = None
+        for link in self._links:
+            if failure is not None:
+                _log.warning("%s; asking %s", failure, link.model.name)
+            if rest_s := link.circuit.rest_s:
+                failure = ProviderBusy(f"{link.model.name} is left alone for another {rest_s:.0f} s", rest_s)
+                continue
+            try:
+                async with AsyncExitStack() as attempt:
+                    events = await attempt.enter_async_context(link.model.stream(prompt))
+                    first = await anext(events)
+                    stack.push_async_exit(attempt.pop_all())
+                    return _rest(first, events, link.circuit)
+            except (ProviderBusy, ProviderDown, KeyRejected, BadReply) as error:
+                link.circuit.failed(error)
+                failure = error
+        raise failure or ProviderDown("there is no model to ask")
+
+
+async def _rest(
+    first: StreamEvent, events: AsyncIterator[StreamEvent], circuit: Circuit
+) -> AsyncGenerator[StreamEvent, None]:
+    """Yield an answer that has begun, and tell the circuit how it ends."""
+
+    def seen(event: StreamEvent) -> StreamEvent:
+        if isinstance(event, Finish):
+            circuit.succeeded()
+        return event
+
+    try:
+        yield seen(first)
+        async for event in events:
+            yield seen(event)
+    except StreamCut as error:
+        circuit.failed(error)
+        raise

@@ -1,0 +1,173 @@
+"""The chain: who is asked when, and who is left alone."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task
+from core.errors import (
+    BadReply,
+    ContextTooLong,
+    KeyRejected,
+    ProviderBusy,
+    ProviderDown,
+    ProviderError,
+    ProviderRefused,
+    StreamCut,
+)
+from core.llm import complete
+from core.ports import ChatModel
+from core.providers.failure import Rejected
+from core.providers.fallback import FIRST_REST_S, LONGEST_REST_S, Circuit, FallbackModel, Link
+from tests.fakes.clock import FakeClock
+from tests.fakes.model import Answer, ScriptedModel
+from tests.fakes.wires import prompt
+
+DOWN = ProviderDown("a:1 is down")
+
+
+def scripted(name: str, *answers: Answer) -> ScriptedModel:
+    return ScriptedModel({Task.FINISH: answers}, name)
+
+
+def chain(clock: FakeClock, *models: ChatModel) -> FallbackModel:
+    return FallbackModel([Link(model, Circuit(clock)) for model in models])
+
+
+async def ask(model: ChatModel) -> str:
+    return (await complete(model, prompt())).text
+
+
+@pytest.mark.parametrize("failure", [DOWN, ProviderBusy("busy"), KeyRejected("key"), BadReply("x"), Rejected("x", "y")])
+async def test_when_the_first_does_not_answer_the_next_does_and_the_log_says_so(
+    clock: FakeClock, failure: ProviderError, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = chain(clock, scripted("a:1", failure), scripted("b:2", "oi"))
+    with caplog.at_level(logging.WARNING):
+        assert await ask(model) == "oi"
+    assert "b:2" in caplog.text
+    assert model.name == "a:1"
+
+
+@pytest.mark.parametrize("failure", [ProviderRefused("no"), ContextTooLong("long")])
+async def test_what_is_about_the_question_is_not_asked_of_another(clock: FakeClock, failure: ProviderError) -> None:
+    second = scripted("b:2", "oi")
+    with pytest.raises(type(failure)):
+        await ask(chain(clock, scripted("a:1", failure), second))
+    assert not second.prompts
+
+
+async def test_when_nobody_answers_the_last_failure_is_told(clock: FakeClock) -> None:
+    with pytest.raises(KeyRejected):
+        await ask(chain(clock, scripted("a:1", DOWN), scripted("b:2", KeyRejected("key"))))
+
+
+class Breaking(ChatModel):
+    """Says a word and breaks off; says whether it was closed."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.closed = 0
+
+    @property
+    def name(self) -> str:
+        return "breaking:1"
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:  # noqa: ARG002
+        self.asked += 1
+        try:
+            yield self._events()
+        finally:
+            self.closed += 1
+
+    async def _events(self) -> AsyncIterator[StreamEvent]:
+        yield Delta("metade")
+        raise StreamCut("cut")
+
+
+async def test_an_answer_that_has_begun_is_nobody_elses(clock: FakeClock) -> None:
+    second = scripted("b:2", "oi")
+    broken = Breaking()
+    with pytest.raises(StreamCut):
+        await ask(chain(clock, broken, second))
+    assert not second.prompts
+    assert broken.closed == 1
+
+
+async def test_leaving_early_closes_the_model_that_answers(clock: FakeClock) -> None:
+    broken = Breaking()
+    async with chain(clock, broken).stream(prompt()) as events:
+        assert await anext(events) == Delta("metade")
+    assert broken.closed == 1
+
+
+async def test_a_model_that_keeps_failing_rests_and_comes_back_by_itself(clock: FakeClock) -> None:
+    first, second = scripted("a:1", DOWN, DOWN, DOWN, "voltei"), scripted("b:2", "oi")
+    model = chain(clock, first, second)
+    assert [await ask(model) for _ in range(5)] == ["oi"] * 5
+    assert len(first.prompts) == 3
+    await clock.advance(FIRST_REST_S)
+    assert await ask(model) == "voltei"
+
+
+async def test_a_failed_return_doubles_the_rest_up_to_a_limit(clock: FakeClock) -> None:
+    circuit = Circuit(clock)
+    rests = []
+    for _ in range(12):
+        circuit.failed(DOWN)
+        rests.append(circuit.rest_s)
+    assert rests[:6] == [0.0, 0.0, FIRST_REST_S, 2 * FIRST_REST_S, 4 * FIRST_REST_S, 8 * FIRST_REST_S]
+    assert rests[-1] == LONGEST_REST_S
+    circuit.succeeded()
+    assert circuit.rest_s == 0.0
+
+
+async def test_a_wait_that_a_provider_names_is_kept(clock: FakeClock) -> None:
+    first, second = scripted("a:1", ProviderBusy("busy", 20.0), "voltei"), scripted("b:2", "oi")
+    model = chain(clock, first, second)
+    assert await ask(model) == "oi"
+    await clock.advance(19.5)
+    assert await ask(model) == "oi"
+    await clock.advance(1.0)
+    assert await ask(model) == "voltei"
+
+
+async def test_when_all_rest_the_wait_is_told_and_nobody_is_asked(clock: FakeClock) -> None:
+    only = scripted("a:1", ProviderBusy("busy", 20.0))
+    model = chain(clock, only)
+    with pytest.raises(ProviderBusy):
+        await ask(model)
+    with pytest.raises(ProviderBusy) as caught:
+        await ask(model)
+    assert caught.value.retry_after_s == 20.0
+    assert len(only.prompts) == 1
+
+
+async def test_a_question_that_a_model_cannot_take_does_not_make_it_rest(clock: FakeClock) -> None:
+    answers: Sequence[Answer] = [Rejected("no", "why")] * 5
+    first = scripted("a:1", *answers)
+    model = chain(clock, first, scripted("b:2", "oi"))
+    for _ in range(5):
+        await ask(model)
+    assert len(first.prompts) == 5
+
+
+async def test_a_whole_answer_forgets_earlier_failures(clock: FakeClock) -> None:
+    first = scripted("a:1", DOWN, DOWN, "oi", DOWN, DOWN, Finish(Stop.END))
+    model = chain(clock, first, scripted("b:2", "dois"))
+    assert [await ask(model) for _ in range(6)] == ["dois", "dois", "oi", "dois", "dois", ""]
+
+
+async def test_a_cut_answer_counts_as_a_failure(clock: FakeClock) -> None:
+    broken = Breaking()
+    model = chain(clock, broken, scripted("b:2", "oi"))
+    for _ in range(3):
+        with pytest.raises(StreamCut):
+            await ask(model)
+    assert await ask(model) == "oi"
+    assert broken.asked == 3

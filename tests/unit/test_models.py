@@ -1,0 +1,143 @@
+"""From settings to models."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from bot.model_settings import ModelSettings
+from bot.models import build_models
+from core.llm import Models, complete
+from core.ports import ChatModel
+from tests.fakes import anthropic_server, openai_server
+from tests.fakes.clock import FakeClock
+from tests.fakes.http_server import LoopbackServer
+from tests.fakes.wires import prompt
+
+
+async def built(stack: AsyncExitStack, clock: FakeClock, **settings: Any) -> Models:
+    return await build_models(ModelSettings(**settings), clock, stack)
+
+
+@pytest.mark.spec("T14")
+async def test_each_mode_asks_its_own_model_in_its_own_manner(clock: FakeClock) -> None:
+    claude, other = LoopbackServer([anthropic_server.says("c")]), LoopbackServer([openai_server.says("o")])
+    async with claude.running(), other.running(), AsyncExitStack() as stack:
+        models = await built(
+            stack,
+            clock,
+            anthropic_api_key="k",
+            anthropic_base_url=claude.url,
+            ollama_base_url=other.url,
+            model="anthropic:big",
+            model_chat="ollama:small:1b",
+            model_chat_temperature=0.5,
+            model_reasoning_heavy_effort="high",
+            model_summary_max_tokens=99,
+        )
+        for model in (models.heavy, models.reasoning, models.chat, models.summary):
+            await complete(model, prompt())
+        names = [model.name for model in (models.heavy, models.reasoning, models.chat, models.summary)]
+    assert names == ["anthropic:big", "anthropic:big", "ollama:small:1b", "anthropic:big"]
+    heavy, reasoning, summary = claude.bodies
+    assert heavy["output_config"] == {"effort": "high"}
+    assert "output_config" not in reasoning  # an own address may be any server: it is sent no habits of the vendor's
+    assert summary["max_tokens"] == 99
+    (chat,) = other.bodies
+    assert (chat["model"], chat["temperature"], chat["max_tokens"]) == ("small:1b", 0.5, 2048)
+
+
+async def test_the_vendors_own_address_is_asked_with_the_efforts_that_suit_each_mode(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bot import presets
+
+    server = LoopbackServer([anthropic_server.says("c")])
+    async with server.running(), AsyncExitStack() as stack:
+        rows = dict(presets.PROVIDERS)
+        rows["anthropic"] = presets.Preset(
+            presets.Wire.ANTHROPIC, server.url, "ANTHROPIC_BASE_URL", efforts=rows["anthropic"].efforts
+        )
+        monkeypatch.setattr("bot.models.PROVIDERS", rows)
+        monkeypatch.setattr("bot.model_settings.PROVIDERS", rows)
+        models = await built(stack, clock, model="anthropic:big")
+        for model in (models.heavy, models.reasoning, models.chat, models.summary):
+            await complete(model, prompt())
+    efforts = [body.get("output_config", {}).get("effort") for body in server.bodies]
+    assert efforts == ["medium", "low", None, "low"]
+    assert server.bodies[2]["thinking"] == {"type": "disabled"}
+
+
+async def test_a_chain_falls_over_to_the_next_provider(clock: FakeClock) -> None:
+    claude, other = LoopbackServer([anthropic_server.fails(401)]), LoopbackServer([openai_server.says("oi")])
+    async with claude.running(), other.running(), AsyncExitStack() as stack:
+        models = await built(
+            stack,
+            clock,
+            anthropic_api_key="k",
+            anthropic_base_url=claude.url,
+            openai_base_url=other.url,
+            model="anthropic:big,openai:small",
+        )
+        assert (await complete(models.chat, prompt())).text == "oi"
+
+
+async def test_a_model_that_rests_rests_in_every_mode(clock: FakeClock) -> None:
+    claude, other = LoopbackServer([anthropic_server.fails(401)]), LoopbackServer([openai_server.says("oi")])
+    async with claude.running(), other.running(), AsyncExitStack() as stack:
+        models = await built(
+            stack,
+            clock,
+            anthropic_api_key="k",
+            anthropic_base_url=claude.url,
+            openai_base_url=other.url,
+            model="anthropic:big,openai:small",
+        )
+        modes: list[ChatModel] = [models.heavy, models.reasoning, models.chat, models.summary]
+        for model in modes:
+            await complete(model, prompt())
+    assert len(claude.asked) == 3
+
+
+async def test_another_embedder_is_asked_at_its_address(clock: FakeClock) -> None:
+    server = LoopbackServer([openai_server.embedding(8)])
+    async with server.running(), AsyncExitStack() as stack:
+        models = await built(
+            stack,
+            clock,
+            model="ollama:x",
+            ollama_base_url=server.url,
+            model_embedding="ollama:tiny",
+            model_embedding_dims=8,
+        )
+        assert models.embedder.space == "tiny@8"
+        assert (await models.embedder.embed(["oi"])).shape == (1, 8)
+    assert server.asked[0].path == "/v1/embeddings"
+
+
+@pytest.mark.parametrize(
+    ("model", "absent"),
+    [("limited", ("anthropic", "openai")), ("anthropic:x", ("openai",)), ("openai:x", ("anthropic",))],
+)
+def test_only_the_sdk_that_is_configured_is_imported(model: str, absent: tuple[str, ...]) -> None:
+    source = f"""
+import asyncio, sys
+from contextlib import AsyncExitStack
+from bot.model_settings import ModelSettings
+from bot.models import build_models
+from core.clock import SystemClock
+async def main():
+    async with AsyncExitStack() as stack:
+        await build_models(
+            ModelSettings(model={model!r}, anthropic_api_key="k", openai_api_key="k"), SystemClock(), stack
+        )
+asyncio.run(main())
+found = [name for name in {absent!r} if name in sys.modules]
+sys.exit(f"imported for nothing: {{found}}" if found else 0)
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
