@@ -12,10 +12,11 @@ from contextlib import suppress
 from typing import Final
 
 from core.errors import BotError
+from core.memory.background import LANGUAGES
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes
 from core.memory.user_memory import UserMemory
-from core.memory.wording import Wording
+from core.memory.wording import common_words
 from core.ports import Clock, Embedder, MemoryStore
 from core.types import UserKey
 
@@ -33,13 +34,13 @@ class Memories:
         self._embedding = Embedding(embedder)
         self._indexes = indexes
         self._clock = clock
-        self._wording = Wording()
+        self._common_words = common_words(sentence for language in LANGUAGES for sentence in language)
         self._catching_up: dict[UserKey, asyncio.Task[None]] = {}
 
     def of(self, owner: UserKey) -> UserMemory:
         """Return that person's memory."""
         return UserMemory(
-            owner, self._store, self._indexes, self._embedding, self._clock, self._wording, self._catch_up
+            owner, self._store, self._indexes, self._embedding, self._clock, self._common_words, self._catch_up
         )
 
     async def owners(self) -> Sequence[UserKey]:

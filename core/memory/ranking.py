@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.memory.fusion import FLOOR, dense_score, fuse, lexical_score
-from core.memory.wording import Wording, words
+from core.memory.wording import Asked, Held
 from core.types import MemoryHit, MemoryItem
 
 
@@ -26,7 +26,7 @@ class Evidence:
     full text found.
     """
 
-    query: str
+    asked: Asked
     near: Mapping[str, Match] | None
     worded: frozenset[str]
 
@@ -38,43 +38,32 @@ class Evidence:
 
 
 def rank(
-    items: Sequence[MemoryItem], evidence: Sequence[Evidence], wording: Wording, *, limit: int, partial: bool
+    items: Sequence[MemoryItem], evidence: Sequence[Evidence], *, limit: int, partial: bool
 ) -> Sequence[MemoryHit]:
     """Return the best `limit` of the memories, each with its best score over all queries, best first.
 
     With `partial`, some memories have no vectors yet: those without evidence of that kind are judged by words alone.
     """
-    asked = [words(each.query) for each in evidence]
     hits = []
     for item in items:
-        phrases = {phrase: words(phrase) for phrase in dict.fromkeys((*item.bindings, item.content))}
-        scored = [
-            _hit(item, phrases, each, asked_words, wording, partial=partial)
-            for each, asked_words in zip(evidence, asked, strict=True)
-        ]
-        best = max(scored, key=lambda hit: hit.score)
+        held = Held("\n".join((*item.bindings, item.content)))
+        best = max((_hit(item, held, each, partial=partial) for each in evidence), key=lambda hit: hit.score)
         if best.score >= FLOOR:
             hits.append(best)
     hits.sort(key=lambda hit: (-hit.score, -hit.dense, -hit.item.created_at.timestamp(), hit.item.id))
     return hits[:limit]
 
 
-def _hit(
-    item: MemoryItem,
-    phrases: Mapping[str, Sequence[str]],
-    evidence: Evidence,
-    asked: Sequence[str],
-    wording: Wording,
-    *,
-    partial: bool,
-) -> MemoryHit:
-    held = {word for phrase in phrases.values() for word in phrase}
-    lexical = lexical_score(wording.coverage(asked, held))
+def _hit(item: MemoryItem, held: Held, evidence: Evidence, *, partial: bool) -> MemoryHit:
+    lexical = lexical_score(evidence.asked.coverage(held))
     match = None if evidence.near is None else evidence.near.get(item.id)
     dense = 0.0 if match is None else dense_score(match.cosine)
     unseen = evidence.near is None or (match is None and partial)
+    score = fuse(None if unseen else dense, lexical)
     if match is not None and dense > 0:
         matched = match.phrase
+    elif score < FLOOR:
+        matched = ""
     else:
-        matched = max(phrases, key=lambda phrase: wording.coverage(asked, phrases[phrase]))
-    return MemoryHit(item, matched, fuse(None if unseen else dense, lexical), dense, lexical)
+        matched = max((*item.bindings, item.content), key=lambda phrase: evidence.asked.coverage(Held(phrase)))
+    return MemoryHit(item, matched, score, dense, lexical)

@@ -17,11 +17,11 @@ from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes, Shelf
 from core.memory.nearest import nearest
 from core.memory.ranking import Evidence, Match, rank
-from core.memory.wording import Wording, words
+from core.memory.wording import Asked, words
 from core.ports import Clock, MemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey, Vector
 
-_WORDED_A_HIT: Final = 4
+_WORDED_A_HIT: Final = 2
 """How many memories full text may name for each one asked for: their words are few, and common ones name many."""
 
 
@@ -34,7 +34,7 @@ class UserMemory:
     indexes: Indexes
     embedding: Embedding
     clock: Clock
-    wording: Wording
+    common_words: frozenset[str]
     on_partial: Callable[[UserKey], None]
 
     @staticmethod
@@ -62,7 +62,7 @@ class UserMemory:
             self.on_partial(self.owner)
         candidates = dict.fromkeys(key for each in evidence for key in each.candidates())
         items = await self.store.get(self.owner, list(candidates)) if candidates else []
-        return rank(items, evidence, self.wording, limit=limit, partial=partial)
+        return rank(items, evidence, limit=limit, partial=partial)
 
     async def save(
         self, drafts: Sequence[MemoryDraft], vectors: Mapping[str, Vector], *, source_ids: Sequence[int] = ()
@@ -157,7 +157,10 @@ class UserMemory:
                 found = await nearest(self.store, self.owner, shelf, rows, limit)
                 near, partial = dict(zip(seeing, found, strict=True)), shelf.partial
         worded = [await self._worded(query, limit) for query in queries]
-        return [Evidence(q, near.get(q), keys) for q, keys in zip(queries, worded, strict=True)], partial
+        return [
+            Evidence(Asked(query, self.common_words), near.get(query), keys)
+            for query, keys in zip(queries, worded, strict=True)
+        ], partial
 
     async def _worded(self, query: str, limit: int) -> frozenset[str]:
         if not words(query):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from functools import cached_property
+from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
-from core.memory.background import LANGUAGES
 from core.unicode import fold
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -34,7 +32,7 @@ _FUNCTION_WORDS: Final = frozenset(
 
 def words(text: str) -> Sequence[str]:
     """Return the different words of a text that are no function words, folded, in order."""
-    found = dict.fromkeys(_WORD.findall(text.lower() if text.isascii() else fold(text)))
+    found = dict.fromkeys(_all_words(text))
     return [word for word in found if word not in _FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
 
 
@@ -47,19 +45,41 @@ def same(one: str, other: str) -> bool:
     return len(short) >= needed and short[:needed] == long[:needed]
 
 
-class Wording:
-    """Compares wordings. Words that anybody's question may hold (`background`) count half of the others."""
+class Held:
+    """The words of some text, ready to be asked for."""
 
-    @cached_property
-    def _common(self) -> frozenset[str]:
-        return frozenset(word for sentences in LANGUAGES for sentence in sentences for word in words(sentence))
+    def __init__(self, text: str) -> None:
+        """Lay the words out in one string: a search in it is much cheaper than comparing words one by one."""
+        self._line = f" {' '.join(_all_words(text))} "
 
-    def coverage(self, asked: Sequence[str], held: Collection[str]) -> float:
-        """Return how much of what is asked the held words cover, in 0..1, each asked word by its rarity."""
-        total = covered = 0.0
-        for word in asked:
-            weight = _COMMON_WEIGHT if word in self._common else 1.0
-            total += weight
-            if word in held or any(same(word, other) for other in held):
-                covered += weight
-        return covered / total if total else 0.0
+    def __contains__(self, word: str) -> bool:
+        """Tell whether a folded word is among them, whatever its ending."""
+        if f" {word} " in self._line:
+            return True
+        if len(word) < _MIN_PREFIX_CHARS or f" {word[:_MIN_PREFIX_CHARS]}" not in self._line:
+            return False
+        return any(same(word, other) for other in self._line.split())
+
+
+class Asked:
+    """The words of a question, each with its rarity."""
+
+    def __init__(self, question: str, common: Container[str]) -> None:
+        """Words that anybody's question may hold (`common`) count half of the others."""
+        self._weights = {word: _COMMON_WEIGHT if word in common else 1.0 for word in words(question)}
+        self._total = sum(self._weights.values())
+
+    def coverage(self, held: Held) -> float:
+        """Return how much of what is asked the held words cover, in 0..1."""
+        if not self._weights:
+            return 0.0
+        return sum(weight for word, weight in self._weights.items() if word in held) / self._total
+
+
+def common_words(sentences: Iterable[str]) -> frozenset[str]:
+    """Return the words of sentences that are nobody's in particular."""
+    return frozenset(word for sentence in sentences for word in words(sentence))
+
+
+def _all_words(text: str) -> Sequence[str]:
+    return _WORD.findall(text.lower() if text.isascii() else fold(text))

@@ -70,6 +70,7 @@ class FaissIndex(VectorIndex):
         if k <= 0 or not self._blocks:
             return [[] for _ in queries]
         asked = np.ascontiguousarray(queries, np.float32)
+        faiss.omp_set_num_threads(1)  # counts for the calling thread; a second one only spins, at 50 times the price
         # A block is never asked for more than it has: FAISS would fill up with -1.
         answers = [block.rows.search(asked, min(k, len(block.ids))) for block in self._blocks]
         scores = np.concatenate([scores for scores, _ in answers], axis=1)

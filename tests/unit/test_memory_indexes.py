@@ -1,0 +1,161 @@
+"""Which indexes are held, when they are built, and when they are let go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from core.memory.indexes import Indexes
+from core.memory.lens import Lens
+from core.storage.exact_index import ExactIndex
+from core.storage.in_memory_memories import InMemoryMemories
+from core.types import MemoryDraft, MemoryKind, UserKey, Vectors
+from tests.fakes.clock import START
+
+ANA, BIA, CAIO = (UserKey("test", name) for name in ("ana", "bia", "caio"))
+DIMS = 4
+LENS = Lens("s@4", np.zeros(DIMS, np.float32), np.zeros((0, DIMS), np.float32))
+OTHER_LENS = Lens("t@4", LENS.mean, LENS.directions)
+
+
+class SlowStore(InMemoryMemories):
+    """Counts readings of vectors; those of `held` wait until they are let through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.readings: list[UserKey] = []
+        self.held: dict[UserKey, asyncio.Event] = {}
+
+    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
+        self.readings.append(owner)
+        if owner in self.held:
+            await self.held[owner].wait()
+        return await super().phrase_vectors(owner, space)
+
+
+async def _fill(store: InMemoryMemories, owner: UserKey, n: int) -> None:
+    vectors = {f"b{i}": np.eye(DIMS, dtype=np.float32)[i % DIMS] for i in range(n)}
+    drafts = [MemoryDraft(MemoryKind.TEXT, f"b{i}", (f"b{i}",)) for i in range(n)]
+    await store.add(owner, drafts, at=START, vectors=vectors, space=LENS.space)
+
+
+@pytest.fixture
+def store() -> SlowStore:
+    return SlowStore()
+
+
+async def test_two_first_uses_at_once_build_once(store: SlowStore) -> None:
+    await _fill(store, ANA, 3)
+    indexes = Indexes(store, ExactIndex)
+
+    async def use() -> int:
+        async with indexes.reading(ANA, LENS) as shelf:
+            return len(await shelf.search(np.eye(DIMS, dtype=np.float32)[:1], 9))
+
+    await asyncio.gather(use(), use(), use())
+    assert store.readings == [ANA]
+
+
+async def test_building_one_persons_index_does_not_keep_another_waiting(store: SlowStore) -> None:
+    store.held[ANA] = asyncio.Event()
+    indexes = Indexes(store, ExactIndex)
+
+    async def use(owner: UserKey) -> UserKey:
+        async with indexes.reading(owner, LENS):
+            return owner
+
+    slow = asyncio.create_task(use(ANA))
+    assert await use(BIA) == BIA
+    assert not slow.done()
+    store.held[ANA].set()
+    assert await slow == ANA
+
+
+async def test_the_least_recently_used_go_when_there_are_too_many_people(store: SlowStore) -> None:
+    indexes = Indexes(store, ExactIndex, max_owners=2)
+    for owner in (ANA, BIA, ANA, CAIO, ANA):
+        async with indexes.reading(owner, LENS):
+            pass
+    assert store.readings == [ANA, BIA, CAIO]
+    assert indexes.loaded == 2
+    async with indexes.reading(BIA, LENS):
+        pass
+    assert store.readings[-1] == BIA
+
+
+async def test_the_least_recently_used_go_when_there_are_too_many_vectors(store: SlowStore) -> None:
+    await _fill(store, ANA, 6)
+    await _fill(store, BIA, 6)
+    indexes = Indexes(store, ExactIndex, max_vectors=10)
+    for owner in (ANA, BIA):
+        async with indexes.reading(owner, LENS) as shelf:
+            assert shelf.index is not None
+            assert len(shelf.index) == 6
+    assert indexes.loaded == 1
+
+
+async def test_an_index_in_use_is_not_let_go(store: SlowStore) -> None:
+    indexes = Indexes(store, ExactIndex, max_owners=1)
+    async with indexes.reading(ANA, LENS) as anas:
+        async with indexes.reading(BIA, LENS):
+            pass
+        async with indexes.changing(CAIO):
+            pass
+        assert anas.index is not None
+    async with indexes.reading(ANA, LENS):
+        pass
+    assert store.readings == [ANA, BIA]
+
+
+@pytest.mark.parametrize("failure", [ValueError("x"), asyncio.CancelledError()])
+async def test_any_doubt_drops_the_index(store: SlowStore, failure: BaseException) -> None:
+    await _fill(store, ANA, 2)
+    indexes = Indexes(store, ExactIndex)
+    with pytest.raises(type(failure)):
+        async with indexes.reading(ANA, LENS):
+            raise failure
+    assert indexes.loaded == 0
+    async with indexes.reading(ANA, LENS) as shelf:
+        assert shelf.index is not None
+        assert len(shelf.index) == 2
+
+
+async def test_another_space_is_another_index(store: SlowStore) -> None:
+    await _fill(store, ANA, 2)
+    indexes = Indexes(store, ExactIndex)
+    async with indexes.reading(ANA, LENS) as shelf:
+        assert not shelf.partial
+    async with indexes.reading(ANA, OTHER_LENS) as shelf:
+        assert shelf.index is not None
+        assert len(shelf.index) == 0
+        assert shelf.partial
+    async with indexes.changing(ANA) as shelf:
+        shelf.add(LENS, {1: np.eye(DIMS, dtype=np.float32)[0]})
+        assert shelf.index is None, "a vector of another space than the index's means doubt"
+
+
+async def test_a_shelf_without_an_index_finds_and_changes_nothing(store: SlowStore) -> None:
+    indexes = Indexes(store, ExactIndex)
+    async with indexes.changing(ANA) as shelf:
+        rows = np.eye(DIMS, dtype=np.float32)
+        assert await shelf.search(rows[:2], 3) == [[], []]
+        shelf.add(LENS, {1: rows[0]})
+        await shelf.remove([1])
+        assert shelf.index is None
+
+
+async def test_what_takes_long_is_done_outside_the_event_loop(
+    store: SlowStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.memory.indexes._INLINE_ROWS", 2)
+    await _fill(store, ANA, 5)
+    indexes = Indexes(store, ExactIndex)
+    async with indexes.reading(ANA, LENS) as shelf:
+        query = np.eye(DIMS, dtype=np.float32)[:1]
+        [hits] = await shelf.search(query, 2)
+        await shelf.remove([hits[0][0]])
+        [rest] = await shelf.search(query, 9)
+    assert {i for i, _ in rest} == set(range(1, 6)) - {hits[0][0]}
