@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable
-from pathlib import Path
 from statistics import median, quantiles
 
+from bench.process import cpu_s, rss_mib
 from bench.table import show
 from core.clock import SystemClock
 from core.providers.cached_embedder import CachedEmbedder
@@ -18,18 +17,6 @@ _PLACES = ["na gaveta", "no cofre", "atrás do quadro", "com a Ana", "no carro",
 _THINGS = ["a chave", "o passaporte", "o carregador", "o contrato", "the spare key", "the receipt", "my umbrella"]
 SENTENCES = [f"{thing} está {place}" for thing in _THINGS for place in _PLACES]
 LONG = "uma frase comum que se repete até passar do que o modelo lê de um texto. " * 40
-
-
-def cpu_s(pid: int) -> float:
-    """Return the CPU seconds of another process. Source: proc(5), fields 14 and 15 of stat."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def rss_mib(pid: int) -> float:
-    """Return the resident memory of a process."""
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
 
 
 async def lags_ms(work: Awaitable[object]) -> list[float]:

@@ -1,0 +1,98 @@
+"""A start: CPU seconds, wall seconds and memory of real processes, up to the first prompt and while the bot waits."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from statistics import median
+
+import pexpect
+
+from bench.process import Cost, children, cpu_s, rss_mib, run
+from bench.table import show
+
+ROUNDS = 5
+IDLE_S = 5.0
+PROMPT = "> "
+_OURS = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH")
+Row = tuple[str, str, str, str, str]
+
+
+def environment(data_dir: str) -> dict[str, str]:
+    """Return the environment of a newcomer: no key, no token, no data yet."""
+    return {name: os.environ[name] for name in _OURS if name in os.environ} | {"DATA_DIR": data_dir, "TERM": "xterm"}
+
+
+def typical(arguments: list[str], variables: Mapping[str, str]) -> Cost:
+    """Return the medians of several runs."""
+    costs = [run(arguments, variables) for _ in range(ROUNDS)]
+    return Cost(
+        median(cost.wall_s for cost in costs),
+        median(cost.cpu_s for cost in costs),
+        median(cost.peak_mib for cost in costs),
+    )
+
+
+def row(what: str, cost: Cost, aim: str) -> Row:
+    """Return a line of the table."""
+    return what, f"{cost.wall_s:.2f} s", f"{cost.cpu_s:.2f} s", f"{cost.peak_mib:.0f} MiB", aim
+
+
+def now(pid: int, wall_s: float) -> Cost:
+    """Return what a running process and its children have used so far, and their resident memory in all."""
+    family = [pid, *children(pid)]
+    return Cost(wall_s, sum(map(cpu_s, family)), sum(map(rss_mib, family)))
+
+
+def talk(variables: Mapping[str, str]) -> list[Row]:
+    """Measure `elefante chat` on a terminal: to the first prompt, through one turn, and while nobody writes."""
+    rows = []
+    began = time.perf_counter()
+    terminal = pexpect.spawn(sys.executable, ["-m", "bot", "chat"], env=dict(variables), timeout=60, encoding="utf-8")
+    terminal.expect(PROMPT)
+    rows.append(row("chat, to the first prompt", now(terminal.pid, time.perf_counter() - began), "under 2 s"))
+    time.sleep(IDLE_S)
+    rows.append(idle("chat, waiting; worker not yet started", terminal.pid))
+    began = time.perf_counter()
+    terminal.sendline("Lembre que a senha do wifi é abacate42")
+    terminal.expect("abacate42.*abacate42")
+    terminal.expect(PROMPT)
+    rows.append(row("  after the first turn, worker included", now(terminal.pid, time.perf_counter() - began), ""))
+    time.sleep(IDLE_S)
+    rows.append(idle("  waiting again", terminal.pid))
+    workers = children(terminal.pid)
+    rows += [("    of it the embedding worker", "", "", f"{rss_mib(worker):.0f} MiB", "") for worker in workers]
+    terminal.sendline("/quit")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    return rows
+
+
+def idle(what: str, pid: int) -> Row:
+    """Measure a bot that nobody talks to: CPU over some seconds, resident memory."""
+    before = now(pid, 0)
+    time.sleep(IDLE_S)
+    after = now(pid, IDLE_S)
+    return row(what, Cost(IDLE_S, after.cpu_s - before.cpu_s, after.peak_mib), "under 200 MiB")
+
+
+def main() -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as data_dir:
+        variables = environment(data_dir)
+        rows = [
+            row("python, nothing else", typical(["-c", ""], variables), ""),
+            row("import bot.cli", typical(["-c", "import bot.cli"], variables), ""),
+            row(
+                "import bot.wiring, what chat needs",
+                typical(["-c", "import bot.wiring"], variables),
+                "under 1 s of CPU",
+            ),
+            row("check, first time", run(["-m", "bot", "check", "--json"], variables), ""),
+            row("check, embedder included", typical(["-m", "bot", "check", "--json"], variables), ""),
+            *talk(variables),
+        ]
+    show("A start", ("what", "wall", "CPU", "memory", "aim"), rows)
