@@ -92,9 +92,10 @@ class Intake:
         if incoming is None:
             return
         self._is_news(message, incoming)
+        more = self._is_more_of_an_album(message)
         if incoming.text:
             await self._said(incoming)
-        elif incoming.addressed and _has_content(message) and not self._is_more_of_an_album(message):
+        elif incoming.addressed and _has_content(message) and not more:
             await self._courtesy(incoming, ONLY_TEXT)
 
     async def _edited(self, message: Message, update_id: int) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -31,6 +32,21 @@ async def words(text: str) -> AsyncIterator[str]:
         yield word + " "
 
 
+def slowly(clock: Clock, text: str, pause_s: float) -> Script:
+    """Answer with the text, a word at a time, as a model would."""
+
+    async def chunks() -> AsyncIterator[str]:
+        for word in re.findall(r"\S+\s*", text):
+            await clock.sleep(pause_s)
+            yield word
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.status("IA está pensando...")
+        await view.stream(chunks())
+
+    return script
+
+
 @dataclass
 class ScriptedDoor(Door):
     """Keeps what it is given, in order, and answers each message by the script, one lane a chat."""
@@ -40,6 +56,7 @@ class ScriptedDoor(Door):
     received: list[Incoming] = field(default_factory=list)
     owed: list[Incoming] = field(default_factory=list)
     failures: list[SurfaceError] = field(default_factory=list)
+    answered: int = 0
 
     def __post_init__(self) -> None:
         self._lanes = Mailbox()
@@ -73,6 +90,7 @@ class ScriptedDoor(Door):
                 await view.close()
             except SurfaceError as error:
                 self.failures.append(error)
+            self.answered += 1
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -91,25 +109,61 @@ class Bot:
 
 @asynccontextmanager
 async def running(
-    server: TelegramServer, clock: Clock, script: Script = echo, config: TelegramConfig | None = None
+    server: TelegramServer,
+    clock: Clock,
+    script: Script = echo,
+    config: TelegramConfig | None = None,
+    *,
+    owed: Sequence[Incoming] = (),
 ) -> AsyncIterator[Bot]:
     """Run the adapter against the server; leaving stops it gracefully."""
-    door, stop = ScriptedDoor(clock, script), asyncio.Event()
+    door, stop = ScriptedDoor(clock, script, owed=list(owed)), asyncio.Event()
     config = replace(config or TelegramConfig(TOKEN), base_url=server.url)
     task = asyncio.create_task(telegram.run(config, door, clock, stop))
     try:
         yield Bot(door, task, stop)
     finally:
         stop.set()
-        if isinstance(clock, FakeClock):
-            await clock.advance(0)
-        await asyncio.wait({task}, timeout=5)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await door.close()
+        ending = asyncio.create_task(_end(task, door))
+        while not ending.done():
+            await idle(server)
+            if isinstance(clock, FakeClock):
+                await clock.advance(1.0)  # a view that is cancelled still has a moment to write
+        await ending
+
+
+async def _end(task: asyncio.Task[None], door: ScriptedDoor) -> None:
+    await asyncio.wait({task})
+    await asyncio.gather(task, return_exceptions=True)
+    await door.close()
 
 
 def _done() -> Awaitable[None]:
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     done.set_result(None)
     return done
+
+
+async def flow(
+    server: TelegramServer, clock: FakeClock, condition: Callable[[], object], limit_s: float = 7200
+) -> None:
+    """Let everything run and time go by, from one sleeper to the next, until the condition holds."""
+    until_s = clock.monotonic() + limit_s
+    async with asyncio.timeout(30):
+        while not condition():
+            await idle(server)
+            if condition():
+                return
+            next_s = min((at_s for at_s, _, wake in clock._sleepers if not wake.done()), default=None)
+            assert next_s is not None, "everything rests, and it has not happened"
+            assert next_s <= until_s, f"it has not happened within {limit_s} s"
+            await clock.advance(next_s - clock.monotonic())
+
+
+async def idle(server: TelegramServer) -> None:
+    """Return when nobody does anything but wait: no request is on its way, and the loop went round in vain."""
+    quiet, seen = 0, -1
+    while quiet < 40:
+        await asyncio.sleep(0)
+        quiet = quiet + 1 if len(server.calls) == seen and not server.busy else 0
+        seen = len(server.calls)

@@ -72,6 +72,7 @@ class TelegramServer(People):
         self.faults: list[Callable[[str, Json], None]] = []  # each sees every call first and may raise
         self.swallow: Callable[[str, Json], bool] = lambda _method, _params: False  # done, but the answer gets lost
         self.offset = 0
+        self.polled = False
         self._changed = asyncio.Event()
         self._poller: asyncio.Event | None = None
 
@@ -187,6 +188,7 @@ class TelegramServer(People):
         if self._poller is not None:
             self._poller.set()  # the older one is sent away
         mine = self._poller = asyncio.Event()
+        self.polled = True
         self.offset = max(self.offset, int(params.get("offset", 0)))
         self.updates = [update for update in self.updates if update["update_id"] >= self.offset]
         try:

@@ -1,0 +1,224 @@
+"""How an answer arrives: in place, whole, in time, and through flood waits. Real sockets, a clock of our own."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.delivery.view import View
+from core.types import Incoming, MemoryItem, MemoryKind, Modal, Shown
+from tests.e2e.telegram_kit import flow, running, slowly, words
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.telegram_limits import Limits
+from tests.fakes.telegram_people import Person, units
+from tests.fakes.telegram_server import Refused, TelegramServer
+
+ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
+GROUP_A, GROUP_B = -1001, -1002
+
+
+def visible(text: str) -> list[str]:
+    """The words of a text, without the marks of Markdown."""
+    return re.findall(r"[\w😀🐘]+", text.replace("```python", "").replace("```", ""))
+
+
+LONG = "\n\n".join(
+    f"Parágrafo {n} com **negrito** e emoji 😀🐘 " + "palavra " * 60
+    + (f"\n```python\nfor x{n} in range(10):\n    print(x{n} < 3)\n```" if n % 3 == 0 else "")
+    for n in range(20)
+)  # fmt: skip
+
+
+@pytest.mark.spec("T5", "T7")
+async def test_a_ten_thousand_character_answer_with_fences_and_emoji_arrives_whole() -> None:
+    assert len(LONG) > 10_000
+    clock = FakeClock()
+    async with TelegramServer(clock, Limits()) as server, running(server, clock, slowly(clock, LONG, 0.02)) as bot:
+        server.says(ANA, "conte tudo")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        posts = [post for post in server.chats[7].posts.values() if post.by != ANA.id]
+        assert len(posts) >= 3
+        assert all(units(post.text) <= 4096 for post in posts)
+        assert visible("\n".join(post.text for post in posts)) == visible(LONG)
+        assert all("```" not in post.text for post in posts)  # every fence became an entity, on both sides of a cut
+        assert {call.code for call in server.calls} == {200}
+
+
+@pytest.mark.spec("T5")
+async def test_a_status_is_edited_into_the_next_one_and_then_into_the_answer() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        for status in ("IA está pensando...", "Buscando por memórias...", "Buscando por memórias..., pesquisando"):
+            await view.status(status)
+            await clock.sleep(3)
+        await view.stream(words("É abc123."))
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+        server.says(ANA, "qual é a senha?")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[7].screen() == ["É abc123."]
+        seen = [call.text for call in server.done("sendmessage", "editmessagetext")]
+    assert seen[:3] == ["IA está pensando...", "Buscando por memórias...", "Buscando por memórias..., pesquisando"]
+    assert len({call.message_id for call in server.done("sendmessage", "editmessagetext")}) == 1
+    assert not [call for call in server.calls if "delete" in call.method and call.method != "deletewebhook"]
+
+
+@pytest.mark.parametrize("wait_s", [3, 35, 491])
+async def test_a_flood_wait_during_the_last_edit_delays_the_final_text_and_nothing_else(wait_s: int) -> None:
+    clock = FakeClock()
+    async with (
+        TelegramServer(clock) as server,
+        running(server, clock, slowly(clock, "um dois três quatro", 1.0)) as bot,
+    ):
+        server.says(ANA, "conte")
+        await flow(
+            server, clock, lambda: "dois" in server.chats[7].screen()[-1:][0] if server.done("sendmessage") else 0
+        )
+        server.flood(7, wait_s)
+        flooded_s = clock.monotonic()
+        await flow(server, clock, lambda: any(call.code == 429 for call in server.calls))
+        server.says(BIA, "e eu?")
+        await flow(server, clock, lambda: server.chats[8].screen() == ["um dois três quatro"])
+        assert clock.monotonic() < flooded_s + max(wait_s, 10)
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        assert server.chats[7].screen() == ["um dois três quatro"]
+        assert clock.monotonic() < flooded_s + wait_s + 5
+    refused = [call for call in server.calls if call.code == 429]
+    assert len(refused) == 1  # nobody knocks again before the wait is over
+    assert sum(call.text == "um dois três quatro" for call in server.done("editmessagetext", chat_id=7)) == 1
+
+
+async def test_two_people_and_two_groups_at_once_are_answered_each_in_its_own_chat() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock, Limits()) as server, running(server, clock) as bot:
+        server.says(ANA, "sou a Ana")
+        server.says(BIA, "sou a Bia")
+        asked = [
+            server.says(ANA, "grupo A @elefante_bot", chat_id=GROUP_A),
+            server.says(BIA, "grupo B @elefante_bot", chat_id=GROUP_B),
+        ]
+        await flow(server, clock, lambda: bot.door.answered == 4)
+        screens = {chat_id: chat.screen() for chat_id, chat in server.chats.items()}
+        replies = [
+            next(p.reply_to for p in server.chats[c].posts.values() if p.by == 42) for c in (GROUP_A, GROUP_B)
+        ]  # fmt: skip
+    assert screens == {
+        7: ["Você disse: sou a Ana"],
+        8: ["Você disse: sou a Bia"],
+        GROUP_A: ["Você disse: grupo A"],
+        GROUP_B: ["Você disse: grupo B"],
+    }
+    assert replies == [message["message_id"] for message in asked]
+
+
+async def test_a_hundred_chats_at_once_stay_within_the_real_limits() -> None:
+    clock = FakeClock()
+    script = slowly(clock, "palavra " * 100 + "fim", 0.1)
+    async with TelegramServer(clock, Limits()) as server, running(server, clock, script) as bot:
+        for number in range(100):
+            if number % 4:
+                server.says(Person(100 + number), "oi")
+            else:
+                server.says(Person(100 + number), "oi @elefante_bot", chat_id=-2000 - number)
+        await flow(server, clock, lambda: bot.door.answered == 100)
+        assert all(chat.screen()[-1].endswith("fim") for chat in server.chats.values())
+    assert not [call for call in server.calls if call.code == 429]
+
+
+async def test_a_refused_format_is_sent_as_plain_text_and_a_dead_network_is_not() -> None:
+    clock = FakeClock(auto=True)
+    faults = iter([Refused(400, "Bad Request: can't parse entities: x"), Refused(502, "Bad Gateway")])
+
+    def fault(method: str, params: dict[str, object]) -> None:
+        if method == "sendmessage" and params.get("entities") and (refusal := next(faults, None)):
+            raise refusal
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown("isto é **forte**"))
+        await view.show(Shown("e isto **também**"))
+
+    async with TelegramServer(clock) as server, running(server, clock, script):
+        server.faults.append(fault)
+        server.says(ANA, "oi")
+        await server.until(lambda: len(server.chats[7].screen()) == 2)
+        first, second = [post for post in server.chats[7].posts.values() if post.by == 42]
+    assert (first.text, first.entities) == ("isto é forte", [])
+    assert (second.text, [entity["type"] for entity in second.entities]) == ("e isto também", ["bold"])
+
+
+async def test_an_edit_that_arrived_but_whose_answer_got_lost_counts_as_done() -> None:
+    clock = FakeClock(auto=True)
+    async with TelegramServer(clock) as server, running(server, clock):
+        lost = iter([True])
+        server.swallow = lambda method, _: method == "editmessagetext" and next(lost, False)
+        server.says(ANA, "oi")
+        await server.until(lambda: any("not modified" in str(call) or call.code == 400 for call in server.calls))
+        assert server.chats[7].screen() == ["Você disse: oi"]
+
+
+async def test_a_streaming_message_that_somebody_deletes_comes_back_once_and_whole() -> None:
+    clock = FakeClock()
+    async with (
+        TelegramServer(clock) as server,
+        running(server, clock, slowly(clock, "um dois três quatro", 1.0)) as bot,
+    ):
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: len(server.done("editmessagetext")) == 1)
+        del server.chats[7].posts[server.done("sendmessage")[0].message_id or 0]
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[7].screen() == ["um dois três quatro"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    ["403: Forbidden: bot was blocked by the user", "400: Bad Request: not enough rights to send text messages"],
+)
+async def test_a_chat_that_refuses_us_ends_the_turn_quietly(refusal: str) -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.chat(7).refusal = refusal
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.failures)
+        server.says(BIA, "oi")
+        await flow(server, clock, lambda: server.chats[8].screen() == ["Você disse: oi"])
+    assert [type(failure).__name__ for failure in bot.door.failures] == ["SurfaceGone"]
+
+
+async def test_a_group_that_becomes_a_supergroup_in_mid_answer_gets_the_rest_there() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "um dois três", 3.0)) as bot:
+        server.says(ANA, "oi @elefante_bot", chat_id=GROUP_A)
+        await flow(server, clock, lambda: server.done("sendmessage"))
+        server.chat(GROUP_B).posts.update(server.chats[GROUP_A].posts)
+        server.chats[GROUP_A].moved_to = GROUP_B
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[GROUP_B].screen() == ["um dois três"]
+
+
+@pytest.mark.spec("T9")
+async def test_recalled_memories_are_one_line_each_in_a_quote_that_opens() -> None:
+    item = MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), START, START)
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown("🧠 **senha**: abc123 · 2026-03-14", Modal.MEMORY, (item,)))
+
+    clock = FakeClock(auto=True)
+    async with TelegramServer(clock) as server, running(server, clock, script):
+        server.says(ANA, "qual é a senha?")
+        await server.until(lambda: server.done("sendmessage"))
+        [post] = [post for post in server.chats[7].posts.values() if post.by == 42]
+    assert post.text == "🧠 senha: abc123 · 2026-03-14"
+    assert [(e["type"], e["offset"], e["length"]) for e in post.entities] == [
+        ("expandable_blockquote", 0, units(post.text)),
+        ("bold", 3, 5),
+    ]
+
+
+async def test_link_previews_are_off_in_messages_and_edits() -> None:
+    clock = FakeClock(auto=True)
+    async with TelegramServer(clock) as server, running(server, clock):
+        server.says(ANA, "https://example.com")
+        await server.until(lambda: len(server.done("sendmessage", "editmessagetext")) == 2)
+    for call in server.done("sendmessage", "editmessagetext"):
+        assert call.params["link_preview_options"] == {"is_disabled": True}

@@ -1,0 +1,299 @@
+"""Nothing is lost on the way in, nothing is answered twice, nobody is met with silence. Real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adapters.telegram.config import TelegramConfig
+from core.delivery.view import View
+from core.errors import ConfigError
+from core.types import ChatKey, Incoming, UserKey
+from tests.e2e.telegram_kit import flow, idle, running, slowly
+from tests.fakes.clock import FakeClock
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TOKEN, Refused, TelegramServer
+
+ANA = Person(7)
+GROUP = -1001
+
+
+async def test_the_server_may_forget_an_update_only_after_it_was_taken() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        gate = asyncio.Event()
+        receive = bot.door.receive
+
+        async def slow_disk(incoming: Incoming, surface: object) -> object:
+            await gate.wait()
+            return await receive(incoming, surface)  # type: ignore[arg-type]  # handed through
+
+        bot.door.receive = slow_disk  # type: ignore[method-assign, assignment]  # a fault set inside
+        first = server.says(ANA, "um")
+        server.says(ANA, "dois")
+        await idle(server)
+        assert server.offset <= server.updates[0]["update_id"]
+        assert first["message_id"] == server.updates[0]["message"]["message_id"]
+        gate.set()
+        await flow(server, clock, lambda: server.offset and not server.updates)
+    assert [incoming.text for incoming in bot.door.received] == ["um", "dois"]
+
+
+async def test_a_batch_of_a_hundred_is_taken_in_order_while_answers_run_side_by_side() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "sim senhor", 5.0)) as bot:
+        for number in range(100):
+            server.says(Person(100 + number % 20), f"mensagem {number}")
+        await flow(server, clock, lambda: len(bot.door.received) == 100)
+        assert clock.monotonic() < 5.0  # taking did not wait for answering
+        await flow(server, clock, lambda: bot.door.answered == 100)
+    assert [incoming.text for incoming in bot.door.received] == [f"mensagem {n}" for n in range(100)]
+
+
+async def test_an_update_that_comes_twice_is_answered_once() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        message = server.says(ANA, "um")
+        server.push({"message": message})
+        server.updates.append(server.updates[0])
+        server.says(ANA, "dois")
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        assert server.chats[7].screen() == ["Você disse: um", "Você disse: dois"]
+
+
+async def test_an_edited_message_is_answered_anew_if_its_text_changed_and_only_then() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        message = server.says(ANA, "a senha é 12")
+        server.edits(message, "a senha é 12")  # a link preview, a reaction
+        server.edits(message, "a senha é 123")
+        server.edits(message, "a senha é 123")
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        await idle(server)
+        assert server.chats[7].screen() == ["Você disse: a senha é 12", "Você disse: a senha é 123"]
+    ids = [incoming.message_id for incoming in bot.door.received]
+    assert ids[1].startswith(f"{ids[0]}.")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"voice": {"file_id": "f", "file_unique_id": "u", "duration": 3}},
+        {"photo": [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]},
+        {"sticker": {
+            "file_id": "f", "file_unique_id": "u", "type": "regular", "width": 1, "height": 1, "is_animated": False,
+            "is_video": False,
+        }},
+        {"hologram": {"depth": 3}},
+    ],
+)  # fmt: skip
+async def test_media_without_words_gets_one_line_in_the_language_of_the_person(content: dict[str, Any]) -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.says(ANA, None, **content)
+        server.says(Person(8, "Joe", "en"), None, **content)
+        await flow(server, clock, lambda: len(server.done("sendmessage")) == 2)
+        assert "só leio texto" in server.chats[7].screen()[0]
+        assert "only read text" in server.chats[8].screen()[0]
+    assert not bot.door.received
+
+
+async def test_an_album_gets_one_line_and_a_caption_is_read() -> None:
+    clock = FakeClock()
+    photo = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        for _ in range(3):
+            server.says(ANA, None, photo=photo, media_group_id="album")
+        server.says(ANA, None, photo=photo, caption="lembre desta")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        await idle(server)
+        assert len([text for text in server.chats[7].screen() if "só leio texto" in text]) == 1
+    assert bot.door.received[0].text == "lembre desta"
+
+
+async def test_an_album_with_words_gets_its_answer_and_no_reproach() -> None:
+    clock = FakeClock()
+    photo = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.says(ANA, None, photo=photo, media_group_id="album", caption="lembre desta")
+        server.says(ANA, None, photo=photo, media_group_id="album")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        await idle(server)
+        assert server.chats[7].screen() == ["Você disse: lembre desta"]
+
+
+async def test_service_messages_and_pictures_among_people_are_nobodys_question() -> None:
+    clock = FakeClock()
+    photo = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.says(ANA, None, message_auto_delete_timer_changed={"message_auto_delete_time": 86400})
+        server.says(ANA, None, chat_id=GROUP, photo=photo)
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[7].screen() == ["Você disse: oi"]
+        assert not server.chats[GROUP].screen()
+
+
+async def test_messages_from_a_long_absence_get_one_honest_line_a_chat() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        for text in ("um", "dois", "três"):
+            server.says(ANA, text, age_s=7 * 3600)
+        server.says(Person(8, "Joe", "en"), "one", age_s=7 * 3600)
+        server.says(ANA, "quatro", age_s=60)
+        server.says(ANA, "conversa de grupo", age_s=7 * 3600, chat_id=GROUP)
+        await flow(server, clock, lambda: bot.door.answered == 1 and server.chats[8].screen())
+        assert server.chats[7].screen()[1:] == ["Você disse: quatro"]
+        assert "fora do ar" in server.chats[7].screen()[0]
+        assert "I was offline" in server.chats[8].screen()[0]
+        assert not server.chats[GROUP].screen()
+    assert [incoming.text for incoming in bot.door.received] == ["quatro"]
+
+
+async def test_an_update_the_library_cannot_read_does_not_hold_up_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.push({"message": {"message_id": "?", "text": "segredo"}})
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+    assert "an update could not be read" in caplog.text
+    assert "segredo" not in caplog.text
+
+
+async def test_a_second_poller_is_named_once_and_outlived(caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+
+        def stolen(method: str, _: object) -> None:
+            if method == "getupdates":
+                raise Refused(409, "Conflict: terminated by other getUpdates request; make sure that only one bot")
+
+        await idle(server)
+        server.faults.append(stolen)
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: sum(call.code == 409 for call in server.calls) == 3)
+        server.faults.clear()
+        await flow(server, clock, lambda: bot.door.answered == 1)
+    told = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert ["another process polls" in record.message for record in told] == [True]
+
+
+async def test_a_network_that_comes_and_goes_costs_time_and_no_message() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        outage = {"on": True}
+
+        def down(_: str, __: object) -> None:
+            if outage["on"]:
+                raise Refused(502, "Bad Gateway")
+
+        server.faults.append(down)
+        async with running(server, clock) as bot:
+            await flow(server, clock, lambda: len(server.calls) == 4)  # 1 s, 2 s, 4 s
+            assert clock.monotonic() == pytest.approx(7.0)
+            outage["on"] = False
+            server.says(ANA, "oi")
+            await flow(server, clock, lambda: bot.door.answered == 1)
+            outage["on"] = True
+            server.says(ANA, "e agora?")
+            await flow(server, clock, lambda: sum(call.code == 502 for call in server.calls) >= 7)
+            outage["on"] = False
+            await flow(server, clock, lambda: bot.door.answered == 2)
+            assert server.chats[7].screen() == ["Você disse: oi", "Você disse: e agora?"]
+
+
+@pytest.mark.parametrize("when", ["at the start", "in flight"])
+async def test_a_token_that_does_not_count_stops_the_run_and_names_the_setting(
+    when: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = FakeClock()
+    caplog.set_level(logging.DEBUG)
+    async with TelegramServer(clock) as server:
+        if when == "at the start":
+            server.token = "999:another"
+        async with running(server, clock) as bot:
+            if when == "in flight":
+                server.says(ANA, "oi")
+                await flow(server, clock, lambda: bot.door.answered == 1)
+                server.token = "999:another"
+                server.says(ANA, "e agora?")
+                await flow(server, clock, bot.task.done)
+            with pytest.raises(ConfigError, match=r"^TELEGRAM_TOKEN: ") as caught:
+                await bot.task
+    assert TOKEN not in repr(caught.value)
+    assert caught.value.__cause__ is None
+    ours = [record for record in caplog.records if record.name.startswith(("adapters", "core", "httpx"))]
+    assert not [record for record in ours if TOKEN in record.getMessage()]
+
+
+async def test_what_was_owed_at_the_last_stop_is_answered_where_it_was_asked() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        asked = server.says(ANA, "qual é a senha?", chat_id=GROUP, thread=11)
+        owed = Incoming(
+            ChatKey("telegram", str(GROUP), "11"), UserKey("telegram", "7"), "Ana", f"{asked['message_id']}.1001",
+            "qual é a senha?", clock.now(), private=False,
+        )  # fmt: skip
+        server.updates.clear()
+        async with running(server, clock, owed=[owed]) as bot:
+            await flow(server, clock, lambda: bot.door.answered == 1)
+            [sent] = server.done("sendmessage")
+            assert sent.params["message_thread_id"] == 11
+            assert sent.params["reply_parameters"]["message_id"] == asked["message_id"]
+
+
+async def test_a_graceful_stop_lets_open_answers_end_and_acknowledges_what_was_taken() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "um dois três", 2.0)) as bot:
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: server.done("sendmessage"))
+        bot.stop.set()
+        await flow(server, clock, bot.task.done)
+        assert server.chats[7].screen() == ["um dois três"]
+        assert not server.updates
+        server.says(ANA, "tarde demais")
+        await idle(server)
+        assert len(bot.door.received) == 1
+
+
+async def test_a_graceful_stop_is_bounded() -> None:
+    async def forever(_: Incoming, view: View) -> None:
+        await view.status("IA está pensando...")
+        await asyncio.Event().wait()
+
+    clock = FakeClock()
+    config = replace(TelegramConfig(TOKEN), drain_s=20.0)
+    async with TelegramServer(clock) as server, running(server, clock, forever, config) as bot:
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: server.done("sendmessage"))
+        bot.stop.set()
+        stopped_s = clock.monotonic()
+        await flow(server, clock, bot.task.done)
+        assert clock.monotonic() == pytest.approx(stopped_s + 20.0)
+
+
+async def test_a_stop_while_nobody_answers_ends_at_once() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        server.faults.append(lambda _, __: (_ for _ in ()).throw(Refused(502, "Bad Gateway")))
+        async with running(server, clock) as bot:
+            await idle(server)
+            bot.stop.set()
+            await asyncio.wait_for(bot.task, 5)
+
+
+async def test_the_menu_is_offered_in_each_language_and_only_when_it_changed() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        for _ in range(2):
+            async with running(server, clock):
+                await flow(server, clock, lambda: server.polled)
+            server.polled = False
+        assert len(server.done("setmycommands")) == 3
+        assert set(server.commands) == {"", "en", "es"}
+        assert server.commands["en"][0] == {"command": "help", "description": "show this help"}
+        assert "ajuda" in server.commands[""][0]["description"]
