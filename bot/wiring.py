@@ -11,9 +11,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.history.conversation import Conversations
-from core.memory.user_memory import Memories
-
 from bot.models import build_models
 from bot.settings import Settings
 from core.actions import ACTIONS
@@ -21,8 +18,10 @@ from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
 from core.clock import SystemClock
 from core.errors import ConfigError
+from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
+from core.memory.memories import Memories
 from core.ports import Clock, VectorIndex
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox

@@ -24,7 +24,7 @@ from core.history.conversation import Conversation, Conversations
 from core.language import choose, detect, from_tag
 from core.llm import Models
 from core.mailbox import Mailbox
-from core.memory.user_memory import Memories
+from core.memory.memories import Memories
 from core.ports import Clock, Door, Inbox, Surface
 from core.texts import failure_text
 from core.turn import Turn
@@ -119,10 +119,20 @@ class ChatBot(Door):
             _log.info("turn", extra=facts | said)
 
     async def _turn(self, incoming: Incoming, view: View) -> None:
-        parts = self._parts
         self._check(incoming.text)
+        deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)
+        self._running[incoming.conversation] = deadline
+        try:
+            async with deadline:
+                await self._run(await self._open(incoming, view))
+        finally:
+            del self._running[incoming.conversation]
+        await view.close()
+
+    async def _open(self, incoming: Incoming, view: View) -> Turn:
+        parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation)
-        turn = Turn(
+        return Turn(
             asked=Message(Role.USER, incoming.text, turn=uuid.uuid4().hex, source_id=incoming.message_id),
             locale=await self._locale(incoming, conversation),
             conversation=conversation,
@@ -131,14 +141,6 @@ class ChatBot(Door):
             view=view,
             clock=parts.clock,
         )
-        deadline = Deadline(parts.clock, parts.limits.timeout_s)
-        self._running[incoming.conversation] = deadline
-        try:
-            async with deadline:
-                await self._run(turn)
-        finally:
-            del self._running[incoming.conversation]
-        await view.close()
 
     async def _run(self, turn: Turn) -> None:
         if turn.asked.text.startswith("/"):

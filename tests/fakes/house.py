@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.memory.user_memory import Memories
-
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
@@ -15,13 +13,14 @@ from core.dialogue import Prompt, Task
 from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
+from core.memory.memories import Memories
 from core.ports import Clock, HistoryStore, Inbox, MemoryStore
 from core.storage.exact_index import ExactIndex
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.storage.in_memory_memories import InMemoryMemories
 from core.turn import Turn
-from core.types import ChatKey, Incoming, Locale, Message, Role, UserKey
+from core.types import ChatKey, Incoming, Locale, Message, Role, SurfaceLimits, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import Answer, HashEmbedder, ScriptedModel
 from tests.fakes.surface import RecordingSurface
@@ -31,12 +30,24 @@ ANA = UserKey("test", "ana")
 BIA = UserKey("test", "bia")
 
 
+class ToldView(View):
+    """A view that keeps every status it was told, also those that were gone before they could be written."""
+
+    def __init__(self, surface: RecordingSurface, clock: Clock) -> None:
+        super().__init__(surface, clock)
+        self.told: list[str] = []
+
+    async def status(self, text: str) -> None:
+        self.told.append(text)
+        await super().status(text)
+
+
 @dataclass(slots=True)
 class House:
     """The parts of a bot, each of which a test may look into or replace before `chatbot` is asked for."""
 
     script: Script = field(default_factory=dict)
-    clock: Clock = field(default_factory=lambda: FakeClock(auto=True))
+    clock: Clock = field(default_factory=FakeClock)
     embedder: HashEmbedder = field(default_factory=HashEmbedder)
     history: HistoryStore = field(default_factory=InMemoryHistory)
     inbox: Inbox = field(default_factory=InMemoryInbox)
@@ -73,7 +84,7 @@ class House:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")
 
     def surface(self) -> RecordingSurface:
-        return RecordingSurface(self.clock)
+        return RecordingSurface(self.clock, SurfaceLimits(max_chars=4096, edit_interval_s=0.0))  # time stands still
 
     async def turn(self, text: str, surface: RecordingSurface, *, user: UserKey = ANA, chat: str = "c") -> Turn:
         conversation = await self.conversations.open(self.incoming(text, user=user, chat=chat).conversation)
@@ -84,6 +95,6 @@ class House:
             conversation=conversation,
             memory=self.memories.of(user),
             models=self.models,
-            view=View(surface, self.clock),
+            view=ToldView(surface, self.clock),
             clock=self.clock,
         )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from core.chatbot import TurnLimits
-from core.dialogue import Task
+from core.dialogue import Prompt, StreamEvent, Task
 from core.errors import BotError, KeyRejected, ProviderBusy, ProviderDown, StorageError, SurfaceGone
+from core.llm import Models
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.types import Incoming, Modal
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
+from tests.fakes.model import ScriptedModel
 
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 
@@ -62,24 +66,15 @@ async def test_what_was_owed_is_answered_after_a_restart() -> None:
 
 
 async def test_a_cancelled_answer_is_still_owed() -> None:
-    house = House(clock=FakeClock())
-    stuck = asyncio.Event()
-
-    async def never(*_: object) -> None:
-        stuck.set()
-        await asyncio.get_running_loop().create_future()
-
-    house.inbox = InMemoryInbox()
-    surface = house.surface()
-    surface.post = never  # type: ignore[method-assign,assignment]
-    bot = house.chatbot()
+    house = House()
+    model, surface = stuck(house), house.surface()
 
     async def serve() -> None:
-        async with bot:
+        async with house.chatbot() as bot:
             await (await bot.receive(house.incoming("hi"), surface))
 
     task = asyncio.create_task(serve())
-    await stuck.wait()
+    await model.reached.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -120,7 +115,7 @@ async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> No
     house = House(FINISH)
 
     class Full(InMemoryInbox):
-        async def accept(self, incoming: Incoming) -> bool:
+        async def accept(self, _: Incoming) -> bool:
             raise StorageError("disk full")
 
     house.inbox = Full()
@@ -187,52 +182,50 @@ async def test_messages_of_one_chat_are_answered_in_order() -> None:
     assert surface.texts == ["A", "B", "C"]
 
 
-async def test_stop_overtakes_a_running_answer_of_the_same_person_only() -> None:
-    clock = FakeClock()
-    house = House({Task.DECIDE: ["Finish"]}, clock=clock)
-    reached = asyncio.Event()
-    surface = house.surface()
-    real_post = surface.post
+class StuckModel(ScriptedModel):
+    """Never answers; `reached` is set when it was asked."""
 
-    async def slow_think(*_: object, **__: object) -> None:
-        reached.set()
-        await asyncio.get_running_loop().create_future()
-
-    house.model.stream = None  # type: ignore[method-assign,assignment]
-    from contextlib import asynccontextmanager
+    def __init__(self) -> None:
+        super().__init__({})
+        self.reached = asyncio.Event()
 
     @asynccontextmanager
-    async def hang(_: object):  # type: ignore[no-untyped-def]  # noqa: ANN202
-        await slow_think()
-        yield
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        self.prompts.append(prompt)
+        self.reached.set()
+        await asyncio.get_running_loop().create_future()
+        yield self._events("")
 
-    house.model.stream = hang  # type: ignore[method-assign,assignment]
-    assert real_post is not None
+
+def stuck(house: House) -> StuckModel:
+    """Give the house a model that never answers."""
+    model = StuckModel()
+    house.models = Models(model, model, model, model, house.embedder)
+    return model
+
+
+async def test_stop_overtakes_a_running_answer_of_the_same_person_only() -> None:
+    house = House()
+    model, mine, others = stuck(house), house.surface(), house.surface()
     async with house.chatbot() as bot:
-        answered = await bot.receive(house.incoming("think long"), surface)
-        await reached.wait()
-        await bot.receive(house.incoming("/stop", user=BIA, message_id="2"), house.surface())
-        assert not house.surface().log
-        await bot.receive(house.incoming("/stop", user=ANA, message_id="3"), surface)
+        answered = await bot.receive(house.incoming("think long"), mine)
+        await model.reached.wait()
+        theirs = await bot.receive(house.incoming("/stop", user=BIA, message_id="2"), others)
+        assert mine.texts == []
+        await bot.receive(house.incoming("/stop", user=ANA, message_id="3"), mine)
         await answered
-    assert surface.texts == ["Stopped."]
+        await theirs
+    assert mine.texts == ["Stopped."]
+    assert others.texts == ["Nothing is running."]
 
 
 async def test_a_turn_that_takes_too_long_ends_with_a_word() -> None:
     clock = FakeClock()
-    house = House({Task.DECIDE: ["Finish"]}, clock=clock, limits=TurnLimits(timeout_s=60))
-    reached = asyncio.Event()
-
-    async def hang(*_: object, **__: object) -> object:
-        reached.set()
-        return await asyncio.get_running_loop().create_future()
-
-    house.conversations.open = hang  # type: ignore[method-assign,assignment]
-    surface = house.surface()
+    house = House(clock=clock, limits=TurnLimits(timeout_s=60))
+    model, surface = stuck(house), house.surface()
     async with house.chatbot() as bot:
-        answered = asyncio.ensure_future(await bot.receive(house.incoming("hello there"), surface))
-        await reached.wait()
+        answered = await bot.receive(house.incoming("hello there"), surface)
+        await model.reached.wait()
         await clock.advance(61)
-        await clock.advance(10)
         await answered
     assert "took too long" in surface.texts[0]

@@ -8,19 +8,22 @@ from core.cycle import THINKING, think
 from core.dialogue import Outcome, Prompt, Task
 from core.errors import ProviderDown
 from core.types import Locale, MemoryDraft, MemoryKind, Modal, Role
-from tests.fakes.house import ANA, BIA, House
+from tests.fakes.house import ANA, BIA, House, ToldView
 from tests.fakes.surface import RecordingSurface
 
 SAVE = '{"items": [{"type": "text", "content": "123456", "bindings": ["aliexpress password"]}]}'
 QUERY = '{"items": ["aliexpress password"]}'
 
 
-async def run(house: House, text: str, *, max_steps: int = 8) -> RecordingSurface:
-    """Think one message through and return what the person saw."""
+async def run(house: House, text: str, *, max_steps: int = 8, told: list[str] | None = None) -> RecordingSurface:
+    """Think one message through and return what the person saw; `told` gets every status."""
     surface = house.surface()
     turn = await house.turn(text, surface)
     await think(turn, house.registry, max_steps=max_steps)
     await turn.view.close()
+    assert isinstance(turn.view, ToldView)
+    if told is not None:
+        told += turn.view.told
     return surface
 
 
@@ -56,15 +59,16 @@ async def test_thinking_is_shown_first_and_replaced_by_the_answer() -> None:
 @pytest.mark.spec("T10")
 async def test_saving_stores_first_and_reports_then() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.REPORT: ["Saved it."]})
-    surface = await run(house, "remember my aliexpress password 123456")
+    told: list[str] = []
+    surface = await run(house, "remember my aliexpress password 123456", told=told)
     (item,) = await house.memories.of(ANA).page(limit=9)
     assert (item.content, item.bindings) == ("123456", ("aliexpress password",))
     assert item.source_ids
     assert surface.texts == ["Saved it.", "ok"]
     (report,) = house.model.asked(Task.REPORT)
     assert report.brief.steps[-1].items == (item,)
-    statuses = [text for text in surface.statuses if text.startswith("Saving")]
-    assert statuses == ["Saving memories...", "Saving memories, preparing...", "Saving memories, writing..."]
+    statuses = ["Saving memories...", "Saving memories, preparing...", "Saving memories, writing..."]
+    assert [text for text in told if text.startswith("Saving")] == statuses
 
 
 @pytest.mark.spec("T10")
@@ -82,14 +86,15 @@ async def test_searching_shows_one_memory_message_each_and_goes_on() -> None:
         {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: [QUERY], Task.FINISH: ["It is 123456"]}
     )
     await keep(house, "123456", "aliexpress password")
-    surface = await run(house, "what is my aliexpress password?")
+    told: list[str] = []
+    surface = await run(house, "what is my aliexpress password?", told=told)
     memories = [shown for shown in surface.screen if shown.modal is Modal.MEMORY]
     assert [item.content for item in memories[0].memories] == ["123456"]
     finish = house.model.asked(Task.FINISH)[0]
     assert [m.content["content"] for m in finish.brief.history if m.modal is Modal.MEMORY] == ["123456"]  # type: ignore[call-overload,index]
     assert "<memory>" in "".join(turn.text for turn in finish.turns)
     assert surface.texts[-1] == "It is 123456"
-    assert [text for text in surface.statuses if text.startswith("Searching")] == [
+    assert [text for text in told if text.startswith("Searching")] == [
         "Searching memories...",
         "Searching memories, preparing...",
         "Searching memories, looking them up...",
@@ -178,7 +183,7 @@ async def test_a_shown_memory_is_deleted_with_everything_it_was_found_by() -> No
     await run(house, "delete my aliexpress password")
     memory = house.memories.of(ANA)
     assert await memory.count() == 0
-    assert await memory.search(["aliexpress password"], await memory.embed(["aliexpress password"]), limit=3) == ()
+    assert await memory.search(["aliexpress password"], await memory.embed(["aliexpress password"]), limit=3) == []
 
 
 @pytest.mark.spec("T6")
