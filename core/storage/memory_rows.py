@@ -1,0 +1,163 @@
+"""How a memory is written: its row, phrases, vectors, full-text row and sources, inside a transaction of the caller's.
+
+Knows the tables of memories. Does not know who asks, or when a transaction begins and ends.
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.storage.lexicon import Lexicon, words
+from core.storage.record import digest, microseconds, phrases_of, storable, to_blob
+from core.storage.sqlite import Transaction
+from core.types import MemoryDraft, UserKey, Vector
+
+OWNER = "(SELECT id FROM owners WHERE platform = ? AND user = ?)"
+
+_PUT_VECTOR = "ON CONFLICT (phrase, space) DO UPDATE SET vector = excluded.vector"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A draft, made storable, with the id that it gets or has."""
+
+    key: str
+    draft: MemoryDraft
+
+
+def texts_of(lexicon: Lexicon, draft: MemoryDraft) -> tuple[str, str]:
+    """Return what the full-text row holds: the words of all phrases, and their stems."""
+    found = [word for phrase in phrases_of(draft) for word in words(phrase)]
+    return " ".join(found), " ".join(lexicon.stems(found))
+
+
+def positions_of(draft: MemoryDraft) -> Mapping[str, int | None]:
+    """Map every phrase to its place among the bindings, None for a content that is no binding."""
+    places: dict[str, int | None] = {binding: place for place, binding in enumerate(draft.bindings)}
+    return {phrase: places.get(phrase) for phrase in phrases_of(draft)}
+
+
+async def insert(transaction: Transaction, owner: UserKey, memories: Sequence[Named], at: datetime) -> None:
+    """Write the rows of new memories and of their phrases."""
+    person = (owner.platform, owner.user)
+    await transaction.run("INSERT INTO owners (platform, user) VALUES (?, ?) ON CONFLICT DO NOTHING", person)
+    await transaction.run_many(
+        f"""
+        INSERT INTO memories (key, owner, kind, content, digest, created_at, updated_at)
+        VALUES (?, {OWNER}, ?, ?, ?, ?, ?)
+        """,
+        (
+            (m.key, *person, m.draft.kind, m.draft.content, digest(m.draft.content), microseconds(at), microseconds(at))
+            for m in memories
+        ),
+    )
+    await insert_phrases(
+        transaction, ((m.key, text, place) for m in memories for text, place in positions_of(m.draft).items())
+    )
+
+
+async def insert_phrases(transaction: Transaction, rows: Iterable[tuple[str, str, int | None]]) -> None:
+    """Write phrases, given as (memory id, text, position)."""
+    await transaction.run_many(
+        "INSERT INTO phrases (memory, owner, text, position) SELECT id, owner, ?, ? FROM memories WHERE key = ?",
+        ((text, place, key) for key, text, place in rows),
+    )
+
+
+async def insert_words(transaction: Transaction, lexicon: Lexicon, memories: Sequence[Named]) -> None:
+    """Write full-text rows. The owner's number is a word of each, to be matched with the rest."""
+    await transaction.run_many(
+        """
+        INSERT INTO memory_text (rowid, owner, words, stems)
+        SELECT id, 'o' || owner, ?, ? FROM memories WHERE key = ?
+        """,
+        ((*texts_of(lexicon, m.draft), m.key) for m in memories),
+    )
+
+
+async def insert_sources(transaction: Transaction, memories: Sequence[Named], source_ids: Sequence[int]) -> None:
+    """Write which messages the memories rest on."""
+    await transaction.run_many(
+        "INSERT INTO sources (memory, message) SELECT id, ? FROM memories WHERE key = ?",
+        ((source_id, m.key) for m in memories for source_id in sorted(set(source_ids))),
+    )
+
+
+async def put_phrase_vectors(
+    transaction: Transaction, memories: Sequence[Named], vectors: Mapping[str, Vector], space: str
+) -> None:
+    """Write the vectors of those phrases of the memories that `vectors` names by their text."""
+    known = {storable(text): to_blob(vector) for text, vector in vectors.items()}
+    rows = [(known[text], m.key, text, space) for m in memories for text in phrases_of(m.draft) if text in known]
+    if rows:
+        await _name_space(transaction, space)
+    await transaction.run_many(
+        f"""
+        INSERT INTO vectors (phrase, space, vector)
+        SELECT p.id, s.id, ? FROM memories AS m JOIN phrases AS p ON p.memory = m.id JOIN spaces AS s
+        WHERE m.key = ? AND p.text = ? AND s.name = ? {_PUT_VECTOR}
+        """,
+        rows,
+    )
+
+
+async def put_vectors(transaction: Transaction, owner: UserKey, vectors: Mapping[int, Vector], space: str) -> None:
+    """Write vectors by phrase id; ids that the owner does not have are left out."""
+    await _name_space(transaction, space)
+    await transaction.run_many(
+        f"""
+        INSERT INTO vectors (phrase, space, vector)
+        SELECT p.id, s.id, ? FROM phrases AS p JOIN spaces AS s
+        WHERE p.id = ? AND p.owner = {OWNER} AND s.name = ? {_PUT_VECTOR}
+        """,
+        ((to_blob(vector), int(i), owner.platform, owner.user, space) for i, vector in vectors.items()),
+    )
+
+
+async def replace(transaction: Transaction, lexicon: Lexicon, memory: Named, at: datetime) -> None:
+    """Write a memory anew; phrases whose text stays keep their rows, and so their ids and vectors."""
+    draft = memory.draft
+    await transaction.run(
+        "UPDATE memories SET kind = ?, content = ?, digest = ?, updated_at = ? WHERE key = ?",
+        (draft.kind, draft.content, digest(draft.content), microseconds(at), memory.key),
+    )
+    old: dict[str, int] = dict(
+        await transaction.run(
+            "SELECT p.text, p.id FROM phrases AS p JOIN memories AS m ON m.id = p.memory WHERE m.key = ?", (memory.key,)
+        )
+    )
+    new = positions_of(draft)
+    await transaction.run_many("DELETE FROM phrases WHERE id = ?", ((i,) for text, i in old.items() if text not in new))
+    await transaction.run_many(
+        "UPDATE phrases SET position = ? WHERE id = ?",
+        ((place, old[text]) for text, place in new.items() if text in old),
+    )
+    await insert_phrases(transaction, ((memory.key, text, place) for text, place in new.items() if text not in old))
+    await transaction.run(
+        "UPDATE memory_text SET words = ?, stems = ? WHERE rowid = (SELECT id FROM memories WHERE key = ?)",
+        (*texts_of(lexicon, draft), memory.key),
+    )
+
+
+async def remove(transaction: Transaction, owner: UserKey, keys: str | None = None) -> None:
+    """Remove the owner's memories of a JSON list of ids, or all of them, with every row and every word of theirs."""
+    chosen, parameters = f"owner = {OWNER}", [owner.platform, owner.user]
+    if keys is not None:
+        chosen += " AND key IN (SELECT value FROM json_each(?))"
+        parameters.append(keys)
+    await transaction.run(
+        f"DELETE FROM memory_text WHERE rowid IN (SELECT id FROM memories WHERE {chosen})",
+        parameters,
+    )
+    await transaction.run(f"DELETE FROM memories WHERE {chosen}", parameters)
+    # FTS5 keeps a deleted row's words until its segments are merged: merge them now.
+    await transaction.run("INSERT INTO memory_text (memory_text) VALUES ('optimize')")
+
+
+async def _name_space(transaction: Transaction, space: str) -> None:
+    if not space:
+        raise ValueError("vectors need the name of their space")
+    await transaction.run("INSERT INTO spaces (name) VALUES (?) ON CONFLICT DO NOTHING", (space,))

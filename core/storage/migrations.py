@@ -1,0 +1,107 @@
+"""How the database came to its present form. Knows every step; a step that was released is never edited, only followed.
+
+The number of a step is its place: a file at version n has seen the first n. A step is a tuple of SQL statements; all
+missing steps run in one transaction.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Migration: TypeAlias = tuple[str, ...]
+
+_HISTORY: Migration = (
+    """
+    CREATE TABLE threads (
+        id TEXT PRIMARY KEY,
+        platform TEXT NOT NULL, chat TEXT NOT NULL, topic TEXT NOT NULL, user TEXT NOT NULL,
+        created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, -- microseconds since 1970, UTC
+        status TEXT NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE UNIQUE INDEX threads_active ON threads (platform, user, chat, topic) WHERE status = 'active'",
+    "CREATE INDEX threads_user ON threads (platform, user)",
+    """
+    CREATE TABLE messages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        thread TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
+        role TEXT NOT NULL, modal TEXT NOT NULL, in_history INTEGER NOT NULL,
+        content TEXT NOT NULL, -- JSON
+        at INTEGER,
+        turn TEXT NOT NULL, source_id TEXT NOT NULL, memory_id TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX messages_thread ON messages (thread, id)",
+    "CREATE UNIQUE INDEX messages_source ON messages (thread, source_id) WHERE source_id != ''",
+    "CREATE INDEX messages_memory ON messages (thread, memory_id) WHERE memory_id != ''",
+)
+
+_INBOX: Migration = (
+    """
+    CREATE TABLE inbox (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        platform TEXT NOT NULL, chat TEXT NOT NULL, topic TEXT NOT NULL, message_id TEXT NOT NULL, user TEXT NOT NULL,
+        payload TEXT, -- JSON of the rest; NULL once it was answered: then only its being known matters
+        UNIQUE (platform, chat, topic, message_id)
+    )
+    """,
+    "CREATE INDEX inbox_owed ON inbox (platform, id) WHERE payload IS NOT NULL",
+    "CREATE INDEX inbox_user ON inbox (platform, user)",
+)
+
+_MEMORIES: Migration = (
+    """
+    CREATE TABLE owners (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        platform TEXT NOT NULL, user TEXT NOT NULL,
+        UNIQUE (platform, user)
+    )
+    """,
+    """
+    CREATE TABLE memories (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        key TEXT NOT NULL UNIQUE, -- the id that people and models see
+        owner INTEGER NOT NULL REFERENCES owners (id) ON DELETE CASCADE,
+        kind TEXT NOT NULL, content TEXT NOT NULL,
+        digest BLOB NOT NULL, -- of the folded content
+        created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
+    )
+    """,
+    "CREATE INDEX memories_age ON memories (owner, created_at, id)",
+    "CREATE INDEX memories_digest ON memories (owner, digest)",
+    """
+    CREATE TABLE phrases (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        memory INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+        owner INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        position INTEGER -- among the bindings; NULL for a content that is no binding
+    )
+    """,
+    "CREATE INDEX phrases_memory ON phrases (memory)",
+    "CREATE INDEX phrases_owner ON phrases (owner)",
+    "CREATE TABLE spaces (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    """
+    CREATE TABLE vectors (
+        phrase INTEGER NOT NULL REFERENCES phrases (id) ON DELETE CASCADE,
+        space INTEGER NOT NULL REFERENCES spaces (id),
+        vector BLOB NOT NULL -- float32, little-endian
+    )
+    """,
+    "CREATE UNIQUE INDEX vectors_phrase ON vectors (phrase, space)",
+    """
+    CREATE TABLE sources (
+        memory INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+        message INTEGER NOT NULL, -- messages are forgotten on their own; their ids are never given again
+        PRIMARY KEY (memory, message)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE VIRTUAL TABLE memory_text USING fts5 (
+        owner, words, stems, -- the owner is a word to match, so that a search never sees another's rows
+        tokenize = 'unicode61 remove_diacritics 2'
+    )
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES)

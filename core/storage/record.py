@@ -1,0 +1,74 @@
+"""How values stand in the database. Knows the form of ids, times, vectors and JSON there. Knows no table."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+
+import numpy as np
+
+from core.types import JSONValue, MemoryDraft, Vector
+from core.unicode import fold
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_STORED = np.dtype("<f4")
+
+
+def random_id() -> str:
+    """Return ten lower-case letters and digits (50 random bits): not to be guessed, easy for a model to copy."""
+    return base64.b32encode(secrets.token_bytes(7))[:10].decode().lower()
+
+
+def microseconds(at: datetime) -> int:
+    """Return an aware time as microseconds since 1970."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def moment(at_us: int) -> datetime:
+    """Undo `microseconds`; the result is in UTC."""
+    return _EPOCH + at_us * _MICROSECOND
+
+
+def storable(text: str) -> str:
+    """Return the text with lone surrogates, which are no text, replaced."""
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def to_json(value: JSONValue) -> str:
+    """Return compact JSON, legible where it can be; a lone surrogate survives as an escape."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, separators=(",", ":")) if _SURROGATES.search(text) else text
+
+
+def digest(content: str) -> bytes:
+    """Return what two contents have in common that differ by case, accents and white space only."""
+    return blake2b(fold(content).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def to_blob(vector: Vector) -> bytes:
+    """Return the vector's bytes: float32, little-endian."""
+    return np.ascontiguousarray(vector, dtype=_STORED).tobytes()
+
+
+def checked(draft: MemoryDraft) -> MemoryDraft:
+    """Return the draft as it is stored: storable, each binding once.
+
+    Raises:
+        ValueError: there is no binding, or an empty one.
+    """
+    bindings = tuple(dict.fromkeys(storable(binding) for binding in draft.bindings))
+    if not bindings or not all(binding.strip() for binding in bindings):
+        raise ValueError("a memory needs at least one binding, and none may be empty")
+    return MemoryDraft(draft.kind, storable(draft.content), bindings)
+
+
+def phrases_of(draft: MemoryDraft) -> Sequence[str]:
+    """Return the texts that the memory is found by, bindings first, each once."""
+    return tuple(dict.fromkeys((*draft.bindings, draft.content)))

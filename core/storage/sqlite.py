@@ -1,0 +1,242 @@
+"""One SQLite file: opened, written by one writer at a time, copied, closed.
+
+Knows pragmas, transactions and what SQLite's failures mean to us. Does not know a table.
+
+Reads go through a connection of their own, so that they see what was committed and never wait for a writer. A copy in
+RAM has one connection only; there a read waits for the writer's turn to end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import aiosqlite
+
+from core.errors import Damaged, SchemaTooNew, StorageError
+from core.storage.migrations import MIGRATIONS, Migration
+
+Row: TypeAlias = tuple[Any, ...]
+
+APPLICATION_ID = 0x456C6566
+"""`Elef`: what the file says it is, so that another program's database is not taken for ours."""
+
+_BUSY_TIMEOUT_S = 10.0
+_PRAGMAS = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA secure_delete = ON",  # what is deleted is overwritten with zeros
+    "PRAGMA temp_store = MEMORY",  # sorting never writes anybody's words into a temporary file
+)
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn SQLite's errors into ours; they carry SQLite's error name and nothing that anybody wrote.
+
+    Raises:
+        Damaged: the file is no database, or broken.
+        StorageError: anything else.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
+            raise Damaged(f"the database cannot be read ({name}): restore a backup") from error
+        raise StorageError(f"the database refused ({name})") from error
+
+
+class Transaction:
+    """Statements that happen together or not at all. Made by `Database.transaction`."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+
+    async def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Run one statement and return its rows: one hop to SQLite's thread, where a cursor would be three."""
+        return await _fetch(self._connection, sql, parameters)
+
+    async def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run one statement for each row of parameters, in one hop; none for no rows."""
+        batch = list(rows)
+        if batch:
+            with translated():
+                await self._connection.executemany(sql, batch)
+
+
+class Database:
+    """An open database. Made by `open_database` or `open_copy`; `close` it."""
+
+    def __init__(self, writer: aiosqlite.Connection, reader: aiosqlite.Connection | None = None) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._turn = asyncio.Lock()
+        self._open = True
+
+    async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Return the rows of a query over what is committed.
+
+        Raises:
+            StorageError: the query failed, or the database is closed.
+        """
+        self._check_open()
+        if self._reader is not None:
+            return await _fetch(self._reader, sql, parameters)
+        async with self._turn:
+            return await _fetch(self._writer, sql, parameters)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Give the one writer's turn; commit at the end, roll back on any exception, cancellation included.
+
+        Raises:
+            StorageError: SQLite refused; nothing was changed.
+        """
+        async with self._turn:
+            self._check_open()
+            try:
+                await _fetch(self._writer, "BEGIN IMMEDIATE", ())
+                yield Transaction(self._writer)
+                await _fetch(self._writer, "COMMIT", ())
+            except BaseException:
+                # Statements queue up in one thread: though this wait be cancelled, too, nothing overtakes the rollback.
+                with translated():
+                    await self._writer.rollback()
+                raise
+
+    async def scrub(self, *, rebuild: bool = False) -> None:
+        """Empty the write-ahead log into the file, so that what was deleted is gone from the log, too.
+
+        Pages that were split keep stray copies of what stood in them, which `secure_delete` does not know. `rebuild`
+        writes the file anew, and no byte is left; it takes seconds for a file of gigabytes, and is for forgetting.
+        """
+        async with self._turn:
+            self._check_open()
+            if rebuild:
+                await _fetch(self._writer, "VACUUM", ())
+            await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)", ())
+
+    async def close(self) -> None:
+        """Write everything into the one file and let go of it. Closing twice is fine."""
+        async with self._turn:
+            if not self._open:
+                return
+            self._open = False
+            if self._reader is not None:
+                await self._reader.close()
+            try:
+                await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)", ())
+            finally:
+                await self._writer.close()
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise StorageError("the database is closed")
+
+
+async def open_database(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> Database:
+    """Open the file, made now if there is none, readable by its owner only, and bring it up to date.
+
+    Raises:
+        SchemaTooNew: a newer version of this program wrote it.
+        Damaged: it is not a database of this program, or broken.
+        StorageError: it cannot be opened or written.
+    """
+    _make_private(path)
+    writer = await _connect(str(path))
+    try:
+        await _fetch(writer, "PRAGMA journal_mode = WAL", ())
+        await _migrate(writer, migrations)
+        reader = await _connect(str(path))
+        await _fetch(reader, "PRAGMA query_only = ON", ())
+    except BaseException:
+        await writer.close()
+        raise
+    return Database(writer, reader)
+
+
+async def open_copy(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> Database:
+    """Open a copy of the whole database in RAM, where a dry run may write; empty if there is no file.
+
+    Raises:
+        SchemaTooNew, Damaged, StorageError: as `open_database`.
+    """
+    copy = await _connect(":memory:")
+    try:
+        if uri := _uri_of(path):
+            source = await _connect(uri)
+            try:
+                with translated():
+                    await source.backup(copy)
+            finally:
+                await source.close()
+        await _migrate(copy, migrations)
+    except BaseException:
+        await copy.close()
+        raise
+    return Database(copy)
+
+
+def _make_private(path: Path) -> None:
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)  # SQLite gives its log the mode of the file
+        path.chmod(0o600)
+    except OSError as error:
+        raise StorageError(f"the database file cannot be written: {error.strerror}") from error
+
+
+def _uri_of(path: Path) -> str:
+    return f"{path.absolute().as_uri()}?mode=ro" if path.exists() else ""
+
+
+async def _connect(name: str) -> aiosqlite.Connection:
+    with translated():
+        connection = await aiosqlite.connect(
+            name, isolation_level=None, timeout=_BUSY_TIMEOUT_S, uri=name.startswith("file:")
+        )
+    try:
+        for pragma in _PRAGMAS:
+            await _fetch(connection, pragma, ())
+    except BaseException:
+        await connection.close()
+        raise
+    return connection
+
+
+async def _fetch(connection: aiosqlite.Connection, sql: str, parameters: Sequence[object]) -> list[Row]:
+    with translated():
+        rows: Any = await connection.execute_fetchall(sql, parameters)
+    return list(rows)
+
+
+async def _migrate(connection: aiosqlite.Connection, migrations: Sequence[Migration]) -> None:
+    await _fetch(connection, "BEGIN IMMEDIATE", ())
+    try:
+        version = await _version(connection, len(migrations))
+        missing = [statement for migration in migrations[version:] for statement in migration]
+        if missing:
+            missing += [f"PRAGMA application_id = {APPLICATION_ID}", f"PRAGMA user_version = {len(migrations)}"]
+        for statement in (*missing, "COMMIT"):
+            await _fetch(connection, statement, ())
+    except BaseException:
+        with translated():
+            await connection.rollback()
+        raise
+
+
+async def _version(connection: aiosqlite.Connection, known: int) -> int:
+    [(version,)] = await _fetch(connection, "PRAGMA user_version", ())
+    [(application,)] = await _fetch(connection, "PRAGMA application_id", ())
+    [(tables,)] = await _fetch(connection, "SELECT count(*) FROM sqlite_schema", ())
+    if application != APPLICATION_ID and (application or tables):
+        raise Damaged("this file is another program's database")
+    if version > known:
+        raise SchemaTooNew(f"the database has version {version}, this program knows {known}: update the program")
+    return int(version)
