@@ -30,7 +30,6 @@ class Webhook:
     """Updates pushed to us. `cert` and `key` are our own TLS; without them a proxy in front speaks it."""
 
     url: str
-    secret: str = field(repr=False)
     host: str = "127.0.0.1"
     port: int = 8443
     cert: Path | None = None
