@@ -1,0 +1,84 @@
+"""Input and output without a terminal: a message a line in, a message a block of lines out, so that scripts can talk.
+
+Knows no colour, no status and no prompt: only what stays is written, and once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import BinaryIO
+
+from adapters.console.output import Output
+from adapters.console.surface import memory_line
+from adapters.console.text import printable
+from core.ports import Surface
+from core.types import Modal, Shown, SurfaceLimits
+
+_LIMITS = SurfaceLimits(max_chars=1_000_000_000, edit_interval_s=0.01)
+_MAX_LINE_BYTES = 4_000_004
+"""More than the longest message that may be configured, in UTF-8; the rest of a longer line is not kept in memory."""
+
+
+class PipeSurface(Surface):
+    """Writes each message when it is complete."""
+
+    limits = _LIMITS
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._posts = 0
+        self._written: dict[str, str] = {}
+
+    def measure(self, text: str) -> int:
+        """Return the length in code points."""
+        return len(text)
+
+    async def post(self, shown: Shown) -> str:
+        """Write a message, unless it will be replaced or may still grow."""
+        self._posts += 1
+        await self.edit(str(self._posts), shown)
+        return str(self._posts)
+
+    async def edit(self, handle: str, shown: Shown) -> None:
+        """Write a message that is complete now; what was written already is not written again."""
+        if shown.modal is Modal.TEXT_FOR_REPLACE or not shown.final:
+            return
+        text = "\n".join(memory_line(item) for item in shown.memories) or printable(shown.text)
+        if self._written.get(handle) != text:
+            self._output.write(f"{text}\n")
+            self._written = {handle: text}
+
+
+async def read_line(stream: BinaryIO) -> str | None:
+    """Return the next line without its end, or None at the end of the input.
+
+    Bytes that are not UTF-8 are read as U+FFFD. A thread of its own waits for the line: files, pipes and terminals can
+    all be read that way, and a daemon thread does not keep the program alive.
+    """
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[bytes] = loop.create_future()
+
+    def deliver(found: bytes) -> None:
+        if not line.done():
+            line.set_result(found)
+
+    def read() -> None:
+        try:
+            found = _read_line(stream)
+        except (OSError, ValueError):
+            found = b""
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits for this line
+            loop.call_soon_threadsafe(deliver, found)
+
+    threading.Thread(target=read, daemon=True, name="stdin").start()
+    found = await line
+    return found.decode("utf-8", "replace").rstrip("\r\n") if found else None
+
+
+def _read_line(stream: BinaryIO) -> bytes:
+    line = rest = stream.readline(_MAX_LINE_BYTES)
+    while rest and not rest.endswith(b"\n"):
+        rest = stream.readline(_MAX_LINE_BYTES)
+    return line

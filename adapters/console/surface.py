@@ -1,0 +1,124 @@
+"""The terminal to write into: the last message grows and changes in place, what stands above it stays.
+
+Knows the cursor. Does not know when to write, nor where a long text is cut: that is `core/delivery`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from itertools import takewhile
+
+from adapters.console.output import Output
+from adapters.console.text import Row, Style, cut, layout, printable
+from core.ports import Surface
+from core.types import MemoryItem, Modal, Shown, SurfaceLimits
+from core.unicode import one_line
+
+_LIMITS = SurfaceLimits(max_chars=16_000, edit_interval_s=0.04)
+_MAX_MEMORY_CHARS = 500  # more than a row of any terminal
+
+Above = Callable[[Callable[[], None]], Awaitable[None]]
+"""Runs a function that prints, with the prompt taken off the screen and put back below what was printed."""
+
+
+class ConsoleSurface(Surface):
+    """One terminal.
+
+    The cursor stays behind the last message, which is redrawn from its first changed row on, until `settle` ends it.
+    While the person is typing (`above` is set) whole messages are printed above the prompt; what would be replaced or
+    would still grow is not printed at all.
+    """
+
+    limits = _LIMITS
+
+    def __init__(self, output: Output, *, colour: bool) -> None:
+        self._output = output
+        self._colour = colour
+        self._posts = 0
+        self._drawn: list[
+            Row
+        ] = []  # the last message, as it is on the screen; empty if the cursor is on a line of its own
+        self.above: Above | None = None
+
+    def measure(self, text: str) -> int:
+        """Return the length in code points: a terminal has no limit of its own."""
+        return len(text)
+
+    async def post(self, shown: Shown) -> str:
+        """Write a message below the last one."""
+        self._posts += 1
+        handle = str(self._posts)
+        if self.above is not None:
+            await self._print_above(shown)
+        else:
+            self.settle()
+            self._draw(self._rows(shown))
+        return handle
+
+    async def edit(self, handle: str, shown: Shown) -> None:
+        """Replace the last message in place; one that can no longer be reached is written anew."""
+        if self.above is not None:
+            await self._print_above(shown)
+            return
+        if handle != str(self._posts):
+            self.settle()
+        self._draw(self._rows(shown))
+
+    def say(self, text: str) -> None:
+        """Write a line of the terminal's own."""
+        self.settle()
+        self._draw(layout(text, self._columns, style=Style.DIM, colour=self._colour))
+        self.settle()
+
+    def settle(self) -> None:
+        """Leave the last message as it is; what comes next begins on a line of its own."""
+        if self._drawn:
+            self._output.write("\n")
+            self._drawn = []
+
+    async def _print_above(self, shown: Shown) -> None:
+        if self.above is None or not shown.final or shown.modal is Modal.TEXT_FOR_REPLACE:
+            return
+        text = "".join(f"{row.text}\n" for row in self._rows(shown))
+        await self.above(lambda: self._output.write(text))
+
+    @property
+    def _columns(self) -> int:
+        """How wide a row may be: the last column stays free, where terminals disagree on what a full row does."""
+        return self._output.size.columns - 1
+
+    def _rows(self, shown: Shown) -> list[Row]:
+        match shown.modal:
+            case Modal.MEMORY if shown.memories:
+                lines = [cut(memory_line(item), self._columns) for item in shown.memories]
+                return layout("\n".join(lines), self._columns, style=Style.DIM, colour=self._colour)
+            case Modal.TEXT:
+                return layout(shown.text, self._columns, colour=self._colour)
+            case _:
+                return layout(shown.text, self._columns, style=Style.DIM, colour=self._colour)
+
+    def _draw(self, rows: list[Row]) -> None:
+        """Make the last message those rows, touching no row that stays as it is."""
+        size = self._output.size
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._drawn, rows, strict=False)))
+        if same == len(self._drawn) == len(rows):
+            return
+        if same and same == len(self._drawn):  # only longer
+            self._output.write("".join(f"\n{row.text}" for row in rows[same:]))
+        else:
+            same = min(same, len(rows) - 1)  # the cursor ends behind the last row, so that one is always written
+            back = sum(
+                -(-max(row.columns, 1) // size.columns) for row in self._drawn[same:]
+            )  # rewrapped if now narrower
+            reachable = min(back, size.lines)
+            keep = same + max(0, len(self._drawn) - same - reachable)  # rows that scrolled away are out of reach
+            up = f"\x1b[{reachable - 1}A" if reachable > 1 else ""
+            self._output.write(f"\r{up}\x1b[J" + "\n".join(row.text for row in rows[keep:]))
+        self._drawn = rows
+
+
+def memory_line(item: MemoryItem) -> str:
+    """Return a memory on one line: what it is found by, what it holds, since when (local date)."""
+    binding = one_line(printable(item.bindings[0]), 80)
+    content = one_line(printable(item.content), _MAX_MEMORY_CHARS)
+    return f"🧠 {item.updated_at.astimezone():%Y-%m-%d} · {binding}: {content}"
