@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from collections.abc import Coroutine
+from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -45,6 +47,12 @@ def main() -> None:
         sys.exit(_fail(error, 1))
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+@app.callback()
+def _begin() -> None:
+    """A chat bot that never forgets what you ask it to remember."""
+    sys.excepthook = _unexpected  # here, because Typer sets its own just before
 
 
 @app.command()
@@ -188,9 +196,7 @@ def _settings() -> Settings:
 
 def _user(text: str, settings: Settings) -> UserKey:
     if not text:
-        from bot.chat import console_user
-
-        return console_user(settings)
+        return settings.console_owner
     platform, _, user = text.partition(":")
     if not platform.strip() or not user.strip():
         raise ConfigError("--user", f"{text!r} is not a person; write PLATFORM:ID, such as telegram:123456")
@@ -204,6 +210,12 @@ def _run(work: Coroutine[Any, Any, Any]) -> Any:
 def _print(document: dict[str, JSONValue], *, as_json: bool, plain: Any) -> None:
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) if as_json else plain(document))
     sys.stdout.write("\n")
+
+
+def _unexpected(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """Tell of a bug in one line; where it is stands in the log."""
+    logging.getLogger(__name__).critical("bug", exc_info=(kind, error, traceback))
+    sys.stderr.write(f"elefante: something went wrong that should not ({kind.__name__}); the log says where\n")
 
 
 def _fail(error: BotError, code: int) -> int:

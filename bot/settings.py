@@ -5,17 +5,18 @@ Knows names, defaults and what is wrong with a value. Does not know what is buil
 
 from __future__ import annotations
 
+import getpass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from platformdirs import user_data_path
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from bot.model_settings import ModelSettings
 from bot.telegram_settings import TelegramSettings
 from core.errors import ConfigError
-from core.types import Locale
+from core.types import Locale, UserKey
 
 
 class Settings(ModelSettings, TelegramSettings):
@@ -61,6 +62,21 @@ class Settings(ModelSettings, TelegramSettings):
         return self.data_dir / "elefante.db"
 
     @property
+    def console_owner(self) -> UserKey:
+        """Whose memory the terminal talks to: CONSOLE_USER, or the system's name for who runs it."""
+        if self.console_user.strip():
+            return UserKey("console", self.console_user.strip())
+        try:
+            return UserKey("console", getpass.getuser())
+        except (OSError, KeyError):  # a container without a user table
+            return UserKey("console", "me")
+
+    def secrets(self) -> list[str]:
+        """Return every secret that is set, so that the log can strike it out."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+
+    @property
     def locale(self) -> Locale | None:
         """The language set for everybody, or None."""
         return Locale(self.language) if self.language else None
@@ -73,7 +89,7 @@ def load(env_file: Path | None = Path(".env"), **overrides: Any) -> Settings:
         ConfigError: the first setting that is wrong, and what to write instead.
     """
     try:
-        return Settings(_env_file=env_file, **overrides)
+        return Settings(_env_file=env_file, **overrides)  # type: ignore[call-arg]  # a parameter of the library's own
     except ValidationError as error:
         first = error.errors()[0]
         name = "_".join(str(part) for part in first["loc"]).upper() or "SETTINGS"

@@ -60,13 +60,14 @@ class ChatBotParts:
 
 
 class ChatBot(Door):
-    """An async context: leaving it ends what still runs, which the inbox keeps for the next start."""
+    """An async context: leaving it waits for the answers that are under way; `abandon` breaks them off first."""
 
     def __init__(self, parts: ChatBotParts) -> None:
         self._parts = parts
         self._mailbox = Mailbox()
         self._running: dict[ConversationKey, Deadline] = {}
         self._tasks = asyncio.TaskGroup()
+        self._open_answers: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -89,13 +90,24 @@ class ChatBot(Door):
         except StorageError as error:
             await self._apologise(error, incoming, View(surface, self._parts.clock))
             return _done()
-        return asyncio.shield(self._tasks.create_task(self._answer(incoming, surface)))
+        return asyncio.shield(self._begin(incoming, surface))
 
     async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
         """Queue what was accepted on that platform before a crash and never answered, oldest first."""
         for incoming in await self._parts.inbox.owed(platform):
             _log.info("resumed", extra={"platform": platform})
-            self._tasks.create_task(self._answer(incoming, reopen(incoming)))
+            self._begin(incoming, reopen(incoming))
+
+    def abandon(self) -> None:
+        """Break off what is being answered; the inbox keeps it for the next start."""
+        for task in self._open_answers:
+            task.cancel()
+
+    def _begin(self, incoming: Incoming, surface: Surface) -> asyncio.Task[None]:
+        task = self._tasks.create_task(self._answer(incoming, surface))
+        self._open_answers.add(task)
+        task.add_done_callback(self._open_answers.discard)
+        return task
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:
         async with self._mailbox.lane(incoming.chat):

@@ -89,6 +89,7 @@ async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> S
     """
     adapter = TypeAdapter(shape)
     prompt = replace(prompt, schema=schema_of(shape))
+    problem = ""
     for attempt in (1, 2):
         reply = await complete(model, prompt)
         try:

@@ -112,16 +112,13 @@ class Turn:
         async with self.models.chat.stream(prompt) as events:
             async for event in events:
                 match event:
-                    case Delta(text):
-                        piece = text
+                    case Delta(piece):
+                        said.append(piece)
+                        yield piece
                     case Finish(Stop.REFUSED):
                         raise ProviderRefused(f"{self.models.chat.name} declined")
                     case Finish(Stop.LENGTH):
-                        piece = f"\n\n{LENGTH_STOP[self.locale]}"
-                    case Finish():
-                        continue
-                said.append(piece)
-                yield piece
+                        yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
 
     async def _store(self, message: Message) -> None:
         await self.conversation.add(
