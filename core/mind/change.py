@@ -1,0 +1,191 @@
+"""From "my phone is now 555" to the memory with its new value.
+
+Knows how people say that something changed. Does not know whether the person agreed, nor where memories are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.mind.cues import Cues
+from core.mind.extract import clause
+from core.mind.words import flat, silent, stem, stems, words
+from core.types import MemoryItem
+
+_IS = r"(?:é|eh|e|sao|is|are|it's|es|son)"
+_LEAD = r"(?:eu |i |we |ja |he |i've |have |just |to |que )*"
+_CHANGE = (
+    r"(?:mud|troc|troqu|alter|atualiz|corrig|corrij|substitu|edit|renome|retifi|ajust|modifi|chang|updat|switch|replac|"
+    r"amend|swap|renam|reset|set|correct|cambi|actualic|actualiz|sustitu)"
+)
+_SHIFTED = (
+    r"(?:mudou|mudaram|passou|subiu|aumentou|baixou|"
+    r"(?:foi|ficou) (?:remarcad|adiad|alterad|transferid|mudad|estendid|antecipad)\w+|"
+    r"(?:was |has |been |got |is )*(?:changed|moved|rescheduled|postponed|shifted|extended|raised)|went (?:up|down)|"
+    r"cambio|paso|subio|bajo)"
+)
+_TO = r"(?:para|pra|pro|por|to|until|ate|a|al|de .{1,40}? (?:para|pra))"
+_CHANGED = (
+    # I changed S to V
+    rf"^{_LEAD}{_CHANGE}\w* (?P<s>.+?)(?: {_TO} | with |: ?)(?:{_IS} )?(?P<v>.+)$",
+    # S is now V; S, now V; S now is V
+    rf"^(?P<s>.+?),? (?:{_IS} )?(?:agora|now|ahora)(?:,| {_IS})? (?P<v>.+)$",
+    rf"^(?P<s>.+?) {_IS} (?P<v>.+?) (?:agora|now|ahora|these days)$",
+    # S changed to V; S changed, it is V; S is another: V
+    rf"^(?P<s>.+?) {_SHIFTED}(?:,? agora)?(?:,? {_TO}|,? {_IS}|,| (?={_IS}))+ (?P<v>.+)$",
+    rf"^(?P<s>.+?) {_IS} (?:outr[oa]|different|another|otr[oa])\b[^:,]*[:,] ?(?P<v>.+)$",
+)
+_NEW = re.compile(
+    rf"^(?P<d>(?:o |a |el |la |the )?(?:meu|minha|my|our|nosso|nossa|mi|nuestr[oa])? ?)"
+    rf"(?:nov[oa]|new|nuev[oa]) (?P<n>.+?) {_IS} (?P<v>.+)$"
+)
+_WORD_OF_CHANGE = re.compile(
+    r"^(?:na verdade|na realidade|actually|correction|corrigindo|correcao|en realidad|"
+    r"me enganei|errei|i was wrong|me equivoque|"
+    r"agora(?: eu)?|now|ahora|ops|oops)[,:. ]+|,? (?:agora|now|ahora|these days)$"
+)
+_MOVED = (
+    (re.compile(r"^(?:eu )?(?:me )?mudei (?:para|pra|pro) (?:o |a )?(?=\w)"), "moro em "),
+    (re.compile(r"^(?:i|we)(?:'ve| have)? moved to "), "I live in "),
+    (re.compile(r"^(?:yo )?me mude a "), "vivo en "),
+)
+_NO_MORE = re.compile(
+    r"^(?:eu |i |yo )?(?:(?:ja )?nao .{1,60}?mais|.{0,12}no longer|.{0,60}any ?more|ya no|we moved|we've moved)\b"
+)
+_ASKED_ONLY = re.compile(rf"^(?:eu |i )?(?:quero |want to )?{_CHANGE}\w* (?P<s>.+)$")
+_MONTH = r"(?:jan|fev|feb|mar|abr|apr|mai|may|jun|jul|ago|aug|set|sep|out|oct|nov|dez|dec|ene|dic)[a-z]*"
+_DATA = (
+    re.compile(r"\b\d{1,2}(?:[:h]\d{2}|h)\b(?:\s?[ap]m)?|\b\d{1,2}\s?[ap]m\b|\bnoon\b|\bmeio[- ]dia\b|\bmidnight\b"),
+    re.compile(
+        rf"\b(?:\d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?|\d{{4}}-\d\d-\d\d|"
+        rf"(?:dia |day |the )?\d{{1,2}}(?:st|nd|rd|th)?(?: (?:de|of))? {_MONTH}\b(?:,? (?:de )?\d{{4}})?|"
+        rf"{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|"
+        rf"(?:o )?dia \d{{1,2}}|(?:the )?\d{{1,2}}(?:st|nd|rd|th))\b"
+    ),
+    re.compile(
+        r"\b(?:segunda|terca|quarta|quinta|sexta|sabado|domingo|(?:mon|tues|wednes|thurs|fri|satur|sun)day|lunes|martes|"
+        r"miercoles|jueves|viernes)(?:-feira)?\b"
+    ),
+    re.compile(
+        r"(?:r\$|us\$|\$|€|£) ?\d[\d.,]*|\b\d[\d.,]* ?(?:reais|dollars?|euros?|dolares|pesos|libras|pounds|bucks)\b"
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is said to be different: of what, its new value ("" if not told), and the whole as a statement."""
+
+    subject: str
+    value: str
+    statement: str
+
+    @property
+    def aim(self) -> frozenset[str]:
+        """Return the stems that name what changes."""
+        return stems(self.subject)
+
+
+def change(cues: Cues, sentence: str) -> Change:
+    """Return what the sentence changes."""
+    text = _last_clause(cues.opened(sentence).strip(" .!?"))
+    for pattern, verb in _MOVED:
+        match = pattern.match(flat(text))
+        if match:
+            place = text[match.end() :]
+            return Change(verb.split()[-2], place, verb + place)
+    bare = _bare(text)
+    new = _NEW.match(flat(bare))
+    if new:
+        about = (bare[: new.end("d")] + bare[new.start("n") : new.end("n")]).strip()
+        value = bare[new.start("v") :]
+        return Change(about, value, f"{about} {_copula(bare[new.end('n') : new.start('v')])} {value}")
+    for form in _CHANGED:
+        match = re.match(form, flat(text))
+        if match:
+            about, value = text[match.start("s") : match.end("s")].strip(" ,"), text[match.start("v") : match.end("v")]
+            return Change(about, value, f"{about} {_verb_for(text)} {value}")
+    parts = clause(bare)
+    if parts.subject:
+        return Change(parts.subject, parts.value, bare)
+    only = _ASKED_ONLY.match(flat(bare))
+    if only:
+        return Change(bare[only.start("s") :], "", "")
+    first = next((word for word in words(bare) if not silent(word)), bare)
+    value = bare[bare.find(first) + len(first) :].strip()
+    return Change(first, value, bare if value else "")
+
+
+def _last_clause(text: str) -> str:
+    """Drop a first clause that only says what is over: "I no longer work there, I work at the bank"."""
+    head, comma, rest = text.partition(", ")
+    return rest if comma and _NO_MORE.match(flat(head)) and len(words(rest)) > 1 else text
+
+
+def _bare(text: str) -> str:
+    while match := _WORD_OF_CHANGE.search(flat(text)):
+        text = (text[: match.start()] + text[match.end() :]).strip()
+    return text
+
+
+def _copula(between: str) -> str:
+    return between.strip() or "="
+
+
+def _verb_for(text: str) -> str:
+    """Return the verb of being in the language of the words of change."""
+    told = flat(text)
+    if re.search(r"\b(?:to|is|are|now|with|changed)\b", told):
+        return "is"
+    return "es" if re.search(r"\b(?:ahora|mi|la clave|cambie|el)\b", told) else "é"
+
+
+def fits(aim: frozenset[str], items: Sequence[MemoryItem]) -> tuple[list[MemoryItem], bool]:
+    """Return the memories that share most with what is named, and whether that is one and has all that is named."""
+    scored = [(len(aim & stems(" ".join((item.content, *item.bindings)))), item) for item in items]
+    best = max((score for score, _ in scored), default=0)
+    if not best:
+        return [], False
+    kept = [item for score, item in scored if score == best]
+    return kept, len(kept) == 1 and best == len(aim)
+
+
+def renewed(old: str, wish: Change) -> tuple[str, bool]:
+    """Return the memory's new text, and whether nothing but the old value was lost."""
+    parts = clause(old)
+    placed = _placed(parts.value if parts.subject else old, wish.value)
+    if placed:
+        return parts.head + placed if parts.subject else placed, True
+    if parts.subject:
+        return parts.head + _without_verb(wish.value), True
+    same_start = stem((words(old) or [""])[0]) == stem((words(wish.statement) or ["?"])[0])
+    swapped = _swapped_tail(old, wish)
+    return swapped or wish.statement, bool(swapped) or (same_start and len(stems(old)) <= 4)  # noqa: PLR2004 - one fact
+
+
+def _swapped_tail(old: str, wish: Change) -> str:
+    """Return `placa do carro QRT4` with the new code: a memory without a verb whose last words hold digits."""
+    match = re.search(r"(?<=\s)\S*\d\S*(?:\s\S*\d\S*)*$", old)
+    return old[: match.start()] + _without_verb(wish.value) if match and stems(wish.subject) <= stems(old) else ""
+
+
+def _without_verb(value: str) -> str:
+    match = re.match(rf"{_IS} ", flat(value))
+    return value[match.end() :] if match else value
+
+
+def _placed(old_value: str, new_value: str) -> str:
+    """Return the old value with its one date, time, weekday or amount replaced by the new one, or ""."""
+    for kind in _DATA:
+        new, old = kind.findall(flat(new_value)), list(kind.finditer(flat(old_value)))
+        if len(new) == 1 and len(old) == 1:
+            found = kind.search(flat(new_value))
+            if found is None:
+                continue
+            left = stems(new_value[: found.start()] + new_value[found.end() :])
+            around = stems(old_value[: old[0].start()] + old_value[old[0].end() :])
+            if left <= around:
+                return old_value[: old[0].start()] + new_value[found.start() : found.end()] + old_value[old[0].end() :]
+    return ""

@@ -1,0 +1,180 @@
+"""From a message to what is kept and what is looked for: sentences, facts, bindings, queries.
+
+Knows how a fact is cut out of what was said; never adds a word to it. Does not know what is stored already.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from core.mind.cues import Cues
+from core.mind.words import concepts, flat, silent, subject, translated, words
+from core.types import Locale, MemoryDraft, MemoryKind
+from core.unicode import fold, one_line
+
+MAX_BINDINGS = 6
+MAX_BINDING_CHARS = 80
+_MAX_DRAFTS = 20
+
+_ABBREVIATION = re.compile(
+    r"(?:^|\s)(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|\d+)\.$"
+)
+_BREAK = re.compile(r"(?<=[.!?…])\s+|\s*[\n;]+\s*")
+_AFTER_CUE = re.compile(
+    r"[\s:,;.–—-]*(?:(?:isso|isto|this|esto|eso|it|o seguinte|the following) *(?:ai *)?[:,–—-]+\s*)?"
+    r"(?:(?:de |do fato de )?(?:que|q)\b|that\b|de\b(?= (?:o|a|os|as|um|uma|meu|minha)\b))?[\s:,–—-]*"
+)
+_DETACHED = re.compile(
+    r"(?:isso|isto|disso|disto|it|this|that|esto|eso|tudo|all|essa informacao|esta informacao)?[\s.!?]*"
+)
+_FILLER = re.compile(r" (?:ai|aqui)(?=\s*[:=])")
+_ANCHOR = (
+    r"(?:(?:eu )?(?:me chamo|moro|trabalho|estudo|nasci|sou|tenho|gosto|prefiro|odeio|adoro|uso|calco|faco)|"
+    r"(?:o |a |os |as )?(?:meu|minha|meus|minhas|my|our|mi|mis)|i (?:live|work|study|was|have|like|love|"
+    r"hate|prefer|am)|"
+    r"i'm|(?:yo )?(?:me llamo|vivo|soy|tengo|naci|prefiero))\b"
+)
+_SEAM = re.compile(rf"(?:,| e| and| y)(?: (?:que|q|that))? (?={_ANCHOR})")
+_VERB = re.compile(
+    r"(?:(?:\s(?:se chama|chama-se|is called|is named|are called|se llama|faz aniversario|cumple anos|é|eh|sao|"
+    r"is|are|es|son|"
+    r"fica|vence|custa|cobra|sai|chega|termina|comeca|acaba|abre|fecha|mede|tem|has|have|atende|vem|odeia|adora|gosta|"
+    r"hates?|loves?|likes?|costs?|expires?|starts?|ends?|opens?|closes?|leaves?|lands?|sale|cuesta|cierra|tiene|calca|"
+    r"usa|wears?|prefere|prefers?|estao|esta|moved to|owes?|deve|debe)(?=\s))|(?:\s?[:=–—](?=\s|\w))|(?:\s-(?=\s)))\s*"
+)
+_NAME = re.compile(r"(?<=[\w,]\s)[^\W\d_a-zà-ÿ][\w'’-]+(?:\s[^\W\d_a-zà-ÿ][\w'’-]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A statement cut at its verb: `head` ends with the verb and its space, `value` is the rest ("" if no verb)."""
+
+    subject: str
+    head: str
+    value: str
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a message, each on one line."""
+    pieces: list[str] = []
+    start = 0
+    for match in _BREAK.finditer(text):
+        if _ABBREVIATION.search(flat(text[start : match.start()])) and "\n" not in match.group():
+            continue
+        pieces.append(text[start : match.start()])
+        start = match.end()
+    pieces.append(text[start:])
+    return [" ".join(piece.split()) for piece in pieces if piece.strip()]
+
+
+def clause(text: str) -> Clause:
+    """Return the statement cut at its first verb of being."""
+    match = _VERB.search(flat(text))
+    if match is None or not match.start() or match.end() >= len(text):
+        return Clause("", "", text)
+    return Clause(text[: match.start()].strip(), text[: match.end()], text[match.end() :])
+
+
+def content(cues: Cues, sentence: str) -> str:
+    """Return what the sentence says, without the words that only ask to save it; "" if it says nothing else."""
+    text = cues.opened(sentence).strip()
+    tail = cues.patterns["save-end"].search(flat(text))
+    if tail and not cues.patterns["save-start"].match(flat(text)):
+        text = text[: tail.start()]
+    asked = cues.patterns["save-start"].match(flat(text))
+    if asked:
+        text = text[asked.end() :]
+        text = text[_AFTER_CUE.match(flat(text)).end() :]  # type: ignore[union-attr] # it matches the empty text
+    filler = _FILLER.search(flat(text))
+    if filler:
+        text = text[: filler.start()] + text[filler.end() :]
+    text = text.strip().rstrip(".?…").rstrip(" ,;:!" if not words(text) else " ,;:").strip("“”")
+    return "" if _DETACHED.fullmatch(flat(text)) else text
+
+
+def facts(cues: Cues, sentence: str) -> list[str]:
+    """Return the facts of one sentence: cut at an `and` only where both sides stand alone."""
+    said = content(cues, sentence)
+    pieces: list[str] = []
+    start = 0
+    for match in _SEAM.finditer(flat(said)):
+        left, right = said[start : match.start()], said[match.end() :]
+        if _stands(cues, left) and _stands(cues, right):
+            pieces.append(left)
+            start = match.end()
+    pieces.append(said[start:])
+    return [piece.strip(" ,") for piece in pieces if piece.strip(" ,")]
+
+
+def _stands(cues: Cues, text: str) -> bool:
+    return cues.has("fact", text) or cues.has("plain", text)
+
+
+def bindings(said: str) -> tuple[str, ...]:
+    """Return the phrases that a person would look for a fact by: at least one."""
+    parts = clause(said)
+    about = subject(parts.subject) or subject(said) or said
+    found = [about]
+    rest = parts.value if parts.subject else ""
+    if len(words(about)) == 1 and rest and not concepts(about):
+        found.append(subject(f"{about} {rest}", max_words=5))
+    if concepts(about):
+        found += [translated(about, locale) for locale in Locale]
+    others = [concept for concept in concepts(said) if concept not in concepts(about)]
+    found += [" ".join(dict.fromkeys((*concept.names.values(),))) for concept in others[:2]]
+    found += [name for name in _NAME.findall(said) if name not in about][:2]
+    return _distinct(found) or (one_line(said, MAX_BINDING_CHARS) or "?",)
+
+
+def _distinct(phrases: Iterable[str]) -> tuple[str, ...]:
+    kept: dict[frozenset[str], str] = {}
+    for phrase in phrases:
+        short = one_line(phrase, MAX_BINDING_CHARS)
+        key = frozenset(flat(word) for word in words(short) if not silent(word)) or frozenset({fold(short)})
+        if short:
+            kept.setdefault(key, short)
+    return tuple(kept.values())[:MAX_BINDINGS]
+
+
+def drafts(cues: Cues, said: Sequence[str]) -> list[MemoryDraft]:
+    """Return what to save of the sentences, in order, nothing twice."""
+    whole = _json_draft(cues, "\n".join(said))
+    if whole is not None:
+        return [whole]
+    pieces = dict.fromkeys(fact for sentence in said for fact in facts(cues, sentence))
+    return [MemoryDraft(MemoryKind.TEXT, fact, bindings(fact)) for fact in pieces][:_MAX_DRAFTS]
+
+
+def _json_draft(cues: Cues, text: str) -> MemoryDraft | None:
+    """Return the draft of a message that holds a JSON object or list, or None."""
+    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    if start < 0:
+        return None
+    try:
+        value, end = json.JSONDecoder().raw_decode(text[start:])
+    except (ValueError, RecursionError):
+        return None
+    if not value:
+        return None
+    about = content(cues, text[:start].strip(" :\n")) or content(cues, text[start + end :])
+    keys = value if isinstance(value, dict) else {}
+    phrases = (subject(about), *(f"{subject(about)} {key}".strip() for key in keys), *translations(about))
+    return MemoryDraft(MemoryKind.JSON, text[start : start + end], _distinct(phrases) or ("json",))
+
+
+def translations(phrase: str) -> list[str]:
+    """Return the phrase in the other languages, if any word of it is a known concept."""
+    return [translated(phrase, locale) for locale in Locale] if concepts(phrase) else []
+
+
+def queries(text: str) -> list[str]:
+    """Return what to look for, as short isolated phrases: at most three, at least one."""
+    about = subject(text, asking=True)
+    found = [about] if about else []
+    if len(words(about)) <= 1:
+        found.append(text.strip(" ?!.¿¡"))
+    found += [" ".join(concept.names.values()) for concept in concepts(about) if len(words(about)) == 1]
+    return [one_line(query, 200) for query in _distinct(found) or (text,)][:3]

@@ -1,0 +1,81 @@
+"""A chat model without a language model: it keeps, finds, changes and deletes what it is told, and says so.
+
+Knows the tasks that a prompt may set, and answers them from the brief alone. Does not know prose, stores or the cycle.
+It remembers nothing between two prompts: whatever is pending is read off the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from core.dialogue import Brief, Delta, Finish, Prompt, Stop, StreamEvent, Task
+from core.mind import sentences as say
+from core.mind import tasks
+from core.mind.cues import Cues
+from core.mind.moves import next_move
+from core.mind.nearest import Examples, Nearest
+from core.mind.scene import Scene, read
+from core.mind.summary import summary
+from core.mind.understanding import Wish, understand
+from core.ports import ChatModel, Embedder
+
+_WORDS_A_DELTA = 4
+
+
+class LimitedMind(ChatModel):
+    """Answers by cues, nearest examples and rules. Without its embedder it still answers, by cues alone."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._nearest = Nearest(embedder, Examples.load())
+        self._cues = Cues.load()
+
+    @property
+    def name(self) -> str:
+        """`provider:model`, for logs and the ledger."""
+        return "limited:mind"
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Answer the prompt's brief, a few words at a time."""
+        yield self._events(prompt.brief)
+
+    async def _events(self, brief: Brief) -> AsyncIterator[StreamEvent]:
+        text = await self.answer(brief)
+        for piece in re.findall(rf"(?:\s*\S+){{1,{_WORDS_A_DELTA}}}\s*", text):
+            yield Delta(piece)
+        yield Finish(Stop.END)
+
+    async def answer(self, brief: Brief) -> str:
+        """Return the whole answer to a brief."""
+        if brief.task is Task.SUMMARY:
+            return summary(brief)
+        if brief.task is Task.REPORT:
+            return tasks.report(brief)
+        scene = read(brief)
+        wishes = await understand(scene, self._cues, self._nearest)
+        if brief.task in {Task.QUESTION, Task.FINISH}:
+            return self._spoken(scene, wishes)
+        return json.dumps(self._data(scene, wishes), ensure_ascii=False)
+
+    def _data(self, scene: Scene, wishes: tuple[Wish, ...]) -> dict[str, object]:
+        """Return the answer to a task that wants an object."""
+        match scene.brief.task:
+            case Task.DECIDE:
+                return {"action": next_move(scene, self._cues, wishes).action}
+            case Task.SEARCH_QUERIES:
+                return {"items": tasks.search_queries(scene, self._cues, wishes)}
+            case Task.SAVE_DRAFTS:
+                return {"items": tasks.save_drafts(self._cues, wishes)}
+            case Task.UPDATE_DRAFTS:
+                return {"items": tasks.update_drafts(scene, self._cues, wishes)}
+            case _:
+                return {"ids": tasks.delete_ids(scene, wishes)}
+
+    def _spoken(self, scene: Scene, wishes: tuple[Wish, ...]) -> str:
+        """Return what ends the turn; in a conversation's first answer, after a word on being limited."""
+        move = next_move(scene, self._cues, wishes)
+        text = move.text or say.SWITCHED_OFF[scene.locale]  # ended although something was left to do
+        return f"{say.INTRO[scene.locale]}\n\n{text}" if scene.first else text

@@ -1,0 +1,204 @@
+"""What the person wants in this turn: every wish of the message, or of the message that a reply of theirs completes.
+
+Knows the question that is open, the cues and the nearest examples. Does not know what was found or done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from core.errors import ProviderError
+from core.mind import sentences as say
+from core.mind.answer import Asked, Kind, is_value, means_no, means_yes, picked, recognised
+from core.mind.change import change
+from core.mind.cues import Cues, Intent
+from core.mind.extract import content, sentences
+from core.mind.nearest import Nearest
+from core.mind.scene import Scene
+from core.mind.words import flat, words
+
+CERTAIN = 0.6
+"""The share of the vote under which we ask instead of guessing."""
+
+_MAX_SENTENCES = 40
+_SMALL = frozenset(
+    {Intent.GREETING, Intent.THANKS, Intent.BYE, Intent.HOW, Intent.ACK, Intent.CHAT, Intent.CANCEL, Intent.ABOUT}
+)
+_OPEN = frozenset({Intent.UNSURE, Intent.CHAT, Intent.ACK})
+_IT_IS = re.compile(r"^(?:é|eh|it'?s|is|es|la|ele é|ela é)\s+|^[:=\s]+")
+_SAVE_IT = re.compile(r"^(?:pode )?(?:guard|salv|sav|anot|lembr|stor|keep|remember|regist)")
+_LOOK_IT_UP = re.compile(r"^(?:pode )?(?:procur|busc|search|look|find|ach|pesquis|consult)")
+_MAX_CHOICE_WORDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One thing that the person wants: of which sentences, of which memories (as quoted), agreed to or not."""
+
+    intent: Intent
+    said: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    agreed: bool = False
+    value: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentences as one text."""
+        return " ".join(self.said)
+
+
+async def understand(scene: Scene, cues: Cues, nearest: Nearest) -> tuple[Wish, ...]:
+    """Return what the person wants: at least one wish, in the order in which it was said."""
+    asked = recognised(scene.question)
+    if asked is not None:
+        wish = _answered(asked, scene, cues)
+        if wish is not None:
+            return (wish,)
+    return await _fresh(scene, cues, nearest)
+
+
+# --- a reply to our own question -------------------------------------------------------------------------------------
+
+
+def _answered(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
+    """Return the wish that the reply completes, or None if it is no reply."""
+    if means_no(scene.message):
+        return Wish(Intent.CANCEL, (scene.message,))
+    return _COMPLETIONS[asked.kind](asked, scene, cues)
+
+
+def _save_or_search(asked: Asked, scene: Scene, _: Cues) -> Wish | None:
+    told, before = flat(scene.message).strip(), tuple(sentences(scene.before))
+    if len(words(told)) > _MAX_CHOICE_WORDS:
+        return None
+    choice = picked(scene.message, asked.options)
+    if _SAVE_IT.match(told) or choice == (0,):
+        return Wish(Intent.SAVE, before)
+    if _LOOK_IT_UP.match(told) or choice == (1,):
+        return Wish(Intent.ASK, before)
+    return Wish(Intent.CANCEL, before) if choice == (2,) else None
+
+
+def _what(intent: Intent) -> Callable[[Asked, Scene, Cues], Wish | None]:
+    """Return how a reply names what was missing."""
+
+    def named(_: Asked, scene: Scene, cues: Cues) -> Wish | None:
+        told = cues.intent(scene.message)
+        return None if told in _SMALL - {Intent.CHAT} else Wish(intent, tuple(sentences(scene.message)))
+
+    return named
+
+
+def _delete(asked: Asked, scene: Scene, _: Cues) -> Wish | None:
+    chosen = picked(scene.message, asked.options)
+    if asked.kind is Kind.DELETE_ONE and means_yes(scene.message):
+        chosen = tuple(range(len(asked.options)))
+    if not chosen:
+        return None
+    return Wish(Intent.DELETE, (scene.before,), tuple(asked.options[at] for at in chosen), agreed=True)
+
+
+def _update(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
+    before = tuple(sentences(scene.before))
+    if asked.kind is Kind.UPDATE_ONE:
+        return Wish(Intent.UPDATE, before, asked.options, agreed=True) if means_yes(scene.message) else None
+    chosen = picked(scene.message, asked.options)
+    if len(chosen) != 1:
+        return None
+    option = asked.options[chosen[0]]
+    if option in say.NEITHER_SAVE_NEW.values():
+        statement = change(cues, scene.before).statement or scene.before
+        return Wish(Intent.SAVE, (statement,))
+    return Wish(Intent.UPDATE, before, (option,), agreed=True)
+
+
+def _new_value(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
+    if not is_value(scene.message) or cues.intent(scene.message) in {
+        Intent.ASK,
+        Intent.DELETE,
+        Intent.TASK,
+        Intent.LIST,
+    }:
+        return None
+    return Wish(Intent.UPDATE, (scene.message,), asked.options, agreed=True, value=_value(scene.message))
+
+
+def _missing(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
+    told = cues.intent(scene.message)
+    if _SAVE_IT.match(flat(scene.message)) and len(words(scene.message)) <= _MAX_CHOICE_WORDS:
+        return None if "?" in scene.before or cues.has("ask", scene.before) else Wish(Intent.SAVE, (scene.before,))
+    if not is_value(scene.message) or (told is not None and told not in {Intent.UNSURE, Intent.CHAT, Intent.SAVE}):
+        return None
+    if told is Intent.SAVE and not _IT_IS.match(flat(scene.message)):
+        return None
+    return Wish(Intent.SAVE, (f"{asked.subject}: {_value(scene.message)}",))
+
+
+def _value(message: str) -> str:
+    text = " ".join(message.split())
+    match = _IT_IS.match(flat(text))
+    return text[match.end() :] if match else text
+
+
+_COMPLETIONS: dict[Kind, Callable[[Asked, Scene, Cues], Wish | None]] = {
+    Kind.SAVE_OR_SEARCH: _save_or_search,
+    Kind.SAVE_WHAT: _what(Intent.SAVE),
+    Kind.DELETE_WHAT: _what(Intent.DELETE),
+    Kind.DELETE_ONE: _delete,
+    Kind.DELETE_MANY: _delete,
+    Kind.UPDATE_ONE: _update,
+    Kind.UPDATE_MANY: _update,
+    Kind.NEW_VALUE: _new_value,
+    Kind.NOT_FOUND: _missing,
+}
+
+
+# --- a message of its own --------------------------------------------------------------------------------------------
+
+
+async def _fresh(scene: Scene, cues: Cues, nearest: Nearest) -> tuple[Wish, ...]:
+    pieces = sentences(scene.message)[:_MAX_SENTENCES]
+    labels = _with_context(cues, pieces, [cues.intent(piece) for piece in pieces])
+    if Intent.KEEP_OUT in labels:
+        return (Wish(Intent.KEEP_OUT, tuple(pieces)),)
+    unknown = [piece for piece, label in zip(pieces, labels, strict=True) if label is None]
+    guess = await _guess(" ".join(unknown), nearest) if unknown else Intent.UNSURE
+    grouped: dict[Intent, list[str]] = {}
+    for piece, label in zip(pieces, labels, strict=True):
+        grouped.setdefault(label or guess, []).append(piece)
+    wishes = [Wish(intent, tuple(said)) for intent, said in grouped.items()]
+    serious = [wish for wish in wishes if wish.intent not in _SMALL]
+    decided = [wish for wish in serious if wish.intent is not Intent.UNSURE]
+    chosen = decided or serious or wishes[-1:] or [Wish(Intent.UNSURE, (scene.message,))]
+    return tuple(_completed(scene, cues, wish) for wish in chosen)
+
+
+def _with_context(cues: Cues, pieces: Sequence[str], labels: list[Intent | None]) -> list[Intent | None]:
+    """Let a verb of saving speak for the sentences around it that say nothing about themselves."""
+    bare = [label is Intent.SAVE and not content(cues, piece) for piece, label in zip(pieces, labels, strict=True)]
+    begun = [cues.patterns["save-start"].match(flat(cues.opened(piece))) is not None for piece in pieces]
+    result: list[Intent | None] = []
+    for index, label in enumerate(labels):
+        spoken_for = any(bare) or any(begun[:index])
+        result.append(Intent.SAVE if spoken_for and (label is None or label in _OPEN) else label)
+    return result
+
+
+async def _guess(text: str, nearest: Nearest) -> Intent:
+    """Return what the nearest examples are for, if they agree; UNSURE otherwise, or when nothing can be compared."""
+    try:
+        intent, share = next(iter((await nearest.vote(text)).items()))
+    except ProviderError:
+        return Intent.UNSURE
+    return intent if share >= CERTAIN else Intent.UNSURE
+
+
+def _completed(scene: Scene, cues: Cues, wish: Wish) -> Wish:
+    """Let "save that" and "delete it" point at what was said just before."""
+    if wish.intent is not Intent.SAVE or any(content(cues, piece) for piece in wish.said) or not scene.before:
+        return wish
+    told = cues.intent(scene.before)
+    open_ended = told is None or told in {Intent.CHAT, Intent.UNSURE, Intent.SAVE}
+    return Wish(Intent.SAVE, tuple(sentences(scene.before))) if open_ended else wish
