@@ -26,11 +26,14 @@ MAX_ENTITIES = 100
 
 _NOTHING_VISIBLE = "…"
 
-# A converter takes `<word>` for a tag and `[word]: text` for a link's definition, and drops both. People and models
-# write such things and mean them, so the two characters pass it as noncharacters that no text holds.
-_DEFINITION = re.compile(r"^([ >]*\[[^\]\n]+\]):", re.MULTILINE)
-_LESS, _COLON = "\ufdd0", "\ufdd1"
-_RESTORE = str.maketrans({_LESS: "<", _COLON: ":"})
+# The converter knows more than Markdown: it takes `<word>` for a tag, `[word]: text` for a link's address, `$...$` for a
+# formula, `||...||` for a spoiler and `2024.` for the first number of a list, and drops or changes what it takes. People
+# and models write these and mean them (think of a password), so they pass it as noncharacters that no text holds. What
+# is escaped already is left to Markdown.
+_TAKEN = re.compile(r"\\.|<|\$|\|\||(?<=\]):|^[ >]*\d{3,9}[.)]", re.MULTILINE)
+_HIDE = str.maketrans("<$|:.)", "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5")
+_SHOW = str.maketrans("\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "<$|:.)")
+_NONCHARACTERS = re.compile("[\ufdd0-\ufdd5]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,8 @@ def style() -> RenderConfig:
 
 def render(markdown: str, config: RenderConfig) -> Rendered:
     """Convert Markdown, finished or not, and lose no word of it."""
-    guarded = _DEFINITION.sub(rf"\1{_COLON}", markdown.translate({0xFDD0: None, 0xFDD1: None}).replace("<", _LESS))
-    text, spans = convert(guarded, latex_escape=False, config=config)
-    text = text.rstrip().translate(_RESTORE)
+    text, spans = convert(_hidden(markdown), latex_escape=False, config=config)
+    text = text.rstrip().translate(_SHOW)
     if not text:
         return Rendered(markdown.strip() or _NOTHING_VISIBLE)
     units = utf16_len(text)
@@ -83,6 +85,13 @@ def draw(modal: Modal, rendered: Rendered) -> Rendered:
     return replace(rendered, entities=(quote, *(e for e in rendered.entities if "blockquote" not in e.type)))
 
 
+def _hidden(markdown: str) -> str:
+    """Return the Markdown with what the converter would take hidden from it."""
+    return _TAKEN.sub(
+        lambda found: found[0] if found[0][0] == "\\" else found[0].translate(_HIDE), _NONCHARACTERS.sub("", markdown)
+    )
+
+
 def _entity(span: Span, units: int) -> MessageEntity:
-    url = span.url.translate(_RESTORE) if span.url else None
+    url = span.url.translate(_SHOW) if span.url else None
     return MessageEntity(span.type, span.offset, min(span.length, units - span.offset), url=url, language=span.language)

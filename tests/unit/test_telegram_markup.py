@@ -1,0 +1,91 @@
+"""Markdown becomes text and entities; nothing that was meant gets lost."""
+
+from __future__ import annotations
+
+import pytest
+from telegramify_markdown.config import get_runtime_config
+
+from adapters.telegram.markup import MAX_UNITS, Rendered, draw, render, style
+from core.types import Modal
+
+STYLE = style()
+
+
+def spans(rendered: Rendered) -> list[tuple[str, int, int]]:
+    return [(entity.type.value, entity.offset, entity.length) for entity in rendered.entities]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text", "entities"),
+    [
+        ("hi **bold** and `code` _it_ ", "hi bold and code it", [("bold", 3, 4), ("code", 12, 4), ("italic", 17, 2)]),
+        ("😀 **😀**", "😀 😀", [("bold", 3, 2)]),
+        ("# Title\n\n- a\n- b", "Title\n\n• a\n• b", [("underline", 0, 5), ("bold", 0, 5)]),
+        ("```py\nx < 1\n```", "x < 1", [("pre", 0, 5)]),
+        ("> quoted", "quoted", [("blockquote", 0, 6)]),
+    ],
+)
+def test_markdown_is_drawn_with_entities_counted_in_utf16_units(
+    markdown: str, text: str, entities: list[tuple[str, int, int]]
+) -> None:
+    rendered = render(markdown, STYLE)
+    assert rendered.text == text
+    assert spans(rendered) == entities
+
+
+@pytest.mark.parametrize("unfinished", ["**abc", "`abc", "[abc](http://", "~~abc", "_abc", "<abc", "||abc"])
+def test_half_finished_markdown_stays_as_it_is(unfinished: str) -> None:
+    assert render(unfinished, STYLE) == Rendered(unfinished)
+
+
+@pytest.mark.parametrize(
+    "meant",
+    [
+        "use <nome> e List<String>, <script>",
+        "pa$$w0rd$x$",
+        "a||b||c",
+        "[nota]: leite",
+        "2024. foi bom\n2031. será melhor",
+        "R$ 5 e US$ 6",
+        "<!-- comentário --> depois",
+        "2 * 3 * 4 = snake_case_name",
+    ],
+)
+def test_what_only_looks_like_markup_is_shown_as_written(meant: str) -> None:
+    assert render(meant, STYLE).text == meant
+
+
+def test_what_was_escaped_is_shown_without_its_backslash() -> None:
+    assert render(r"\$5 \<b> \*x\*", STYLE).text == "$5 <b> *x*"
+
+
+@pytest.mark.parametrize("nothing", ["", "\n", "```\n```", "\ufdd0"])
+def test_a_message_is_never_empty(nothing: str) -> None:
+    assert render(nothing, STYLE).text.strip()
+
+
+def test_more_entities_than_telegram_shows_measure_as_more_than_a_message_holds() -> None:
+    assert render("**a** " * 98, STYLE).size == 98 * 2 - 1
+    assert render("**a** " * 100, STYLE).size > MAX_UNITS
+    assert render("**a** " * 400, STYLE).size > render("**a** " * 200, STYLE).size
+
+
+def test_size_is_counted_after_formatting_in_utf16_units() -> None:
+    assert render("**😀**", STYLE).size == 2
+    assert render("[x](http://example.com/long)", STYLE).size == 1
+
+
+def test_memories_stand_in_one_quote_that_opens() -> None:
+    rendered = draw(Modal.MEMORY, render("🧠 **senha**: abc\n> x", STYLE))
+    assert spans(rendered)[0] == ("expandable_blockquote", 0, len(rendered.text) + 1)
+    assert [kind for kind, _, _ in spans(rendered)] == ["expandable_blockquote", "bold"]
+
+
+def test_a_custom_emoji_which_bots_may_not_send_is_its_plain_self() -> None:
+    assert render("![👍](tg://emoji?id=5368324170671202286)", STYLE) == Rendered("👍")
+
+
+def test_our_taste_is_our_own_and_changes_nobody_elses() -> None:
+    before = get_runtime_config().markdown_symbol.heading_level_1
+    style().markdown_symbol.heading_level_1 = "!"
+    assert get_runtime_config().markdown_symbol.heading_level_1 == before != ""
