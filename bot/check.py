@@ -33,8 +33,8 @@ async def _storage(app: App) -> str:
     problems = await app.database.integrity()
     if problems:
         raise BotError(f"{problems[0]}: restore a backup of {app.settings.database_path}")
-    people = await app.memories.owners()
-    return f"{app.settings.database_path.name}: sound, memories of {len(people)} people"
+    owners = await app.store.owners()
+    return f"{app.settings.database_path.name} is sound; people with memories: {len(owners)}"
 
 
 async def _embedder(app: App) -> str:

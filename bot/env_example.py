@@ -1,4 +1,4 @@
-"""The text of `.env.example`: every setting with what it is for and its default. `python -m bot.env_example` prints it."""
+"""The text of `.env.example`: each setting with its purpose and default. `python -m bot.env_example` prints it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.ports import Clock, VectorIndex
+from core.ports import Clock, MemoryStore, VectorIndex
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
@@ -37,6 +37,7 @@ class App:
 
     settings: Settings
     database: Database
+    store: MemoryStore
     memories: Memories
     conversations: Conversations
     models: Models
@@ -80,7 +81,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
             language=settings.locale,
             log_content=settings.log_content,
         )
-        yield App(settings, database, memories, conversations, models, registry, clock, parts)
+        yield App(settings, database, store, memories, conversations, models, registry, clock, parts)
 
 
 @asynccontextmanager

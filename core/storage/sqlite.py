@@ -110,6 +110,12 @@ class Database:
                     await self._writer.rollback()
                 raise
 
+    async def integrity(self) -> list[str]:
+        """Return what SQLite finds wrong with the file; nothing, if it is sound."""
+        found = [str(row[0]) for row in await self.rows("PRAGMA quick_check")]
+        found += [f"a row of {row[0]} points nowhere" for row in await self.rows("PRAGMA foreign_key_check")]
+        return [line for line in found if line != "ok"]
+
     async def scrub(self, *, rebuild: bool = False) -> None:
         """Empty the write-ahead log into the file, so that what was deleted is gone from the log, too.
 

@@ -1,0 +1,151 @@
+"""The command line, as real processes: what a person or a program at a shell gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+Elefante = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def elefante(tmp_path: Path) -> Elefante:
+    """Run the command with its data in a folder of its own."""
+
+    def run(*arguments: str, said: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+        environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DATA_DIR": str(tmp_path / "data")} | settings
+        return subprocess.run(
+            [sys.executable, "-m", "bot", *arguments],
+            input=said,
+            env=environ | {"PYTHONPATH": str(ROOT)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def document(done: subprocess.CompletedProcess[str]) -> Any:
+    """Return the one JSON document on standard output."""
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_memories_from_the_shell_and_back(elefante: Elefante) -> None:
+    user = ("--user", "telegram:42")
+    added = document(elefante("memories", "add", "abc123", "-b", "wifi password", *user, "--json"))
+    (memory,) = added["memories"]
+    assert memory["content"] == "abc123"
+    assert document(elefante("memories", "list", *user, "--json"))["total"] == 1
+    found = document(elefante("memories", "search", "what is my wifi password?", *user, "--json"))
+    assert found["memories"][0]["id"] == memory["id"]
+    assert found["scores"][0]["matched"]
+    assert document(elefante("memories", "show", memory["id"], *user, "--json"))["memories"] == [memory]
+    (exported,) = elefante("memories", "export", *user).stdout.splitlines()
+    assert json.loads(exported) == memory
+    assert document(elefante("memories", "delete", memory["id"], *user, "--json"))["memories"] == [memory]
+    assert document(elefante("memories", "list", *user, "--json"))["total"] == 0
+
+
+@pytest.mark.spec("T15")
+def test_nobody_reaches_anothers_memories(elefante: Elefante) -> None:
+    added = document(elefante("memories", "add", "secret", "-b", "key", "--user", "telegram:1", "--json"))
+    memory_id = added["memories"][0]["id"]
+    for verb in ("show", "delete"):
+        refused = elefante("memories", verb, memory_id, "--user", "telegram:2")
+        assert refused.returncode == 2
+        assert "secret" not in refused.stdout + refused.stderr
+    assert document(elefante("memories", "search", "key", "--user", "telegram:2", "--json"))["memories"] == []
+    assert document(elefante("memories", "list", "--user", "telegram:1", "--json"))["total"] == 1
+
+
+def test_think_shows_every_step_and_writes_nothing(elefante: Elefante) -> None:
+    elefante("memories", "add", "abc123", "-b", "wifi password", "--user", "console:me")
+    thought = document(elefante("think", "What is my wifi password?", "--user", "console:me", "--json"))
+    search, *_, last = thought["steps"]
+    assert (search["action"], search["outcome"]) == ("MemorySearch", "done")
+    assert search["hits"][0]["content"] == "abc123"
+    assert last["action"] == "Finish"
+    assert {"chat-history", "modal", "role", "content"} == set(thought["messages"][0])
+    saved = document(elefante("think", "Remember that my locker code is 4417", "--user", "console:me", "--json"))
+    assert saved["steps"][0]["items"][0]["content"]
+    assert document(elefante("memories", "list", "--user", "console:me", "--json"))["total"] == 1
+    plain = elefante("think", "What is my wifi password?", "--user", "console:me")
+    assert "nothing was written" in plain.stdout
+
+
+def test_check_finds_all_in_order(elefante: Elefante) -> None:
+    report = document(elefante("check", "--json"))
+    assert report["ok"]
+    assert {finding["name"] for finding in report["findings"]} == {"settings", "storage", "embedder", "index", "models"}
+
+
+def test_check_fails_on_a_broken_database_and_says_what_to_do(elefante: Elefante, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "elefante.db").write_bytes(b"not a database at all" * 500)
+    broken = elefante("check")
+    assert broken.returncode == 1
+    assert "restore a backup" in broken.stdout
+    assert "Traceback" not in broken.stdout + broken.stderr
+
+
+@pytest.mark.spec("D3")
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"MAX_STEPS": "zero"}, "MAX_STEPS"),
+        ({"MODEL": "anthropic:claude-haiku-5-5"}, "ANTHROPIC_API_KEY"),
+        ({"MODEL": "clippy"}, "MODEL"),
+        ({"ACTIONS_OFF": "Dance"}, "ACTIONS_OFF"),
+        ({"DATA_DIR": "/proc/nowhere"}, "DATA_DIR"),
+        ({"TELEGRAM_TOKEN": "hunter2"}, "TELEGRAM_TOKEN"),
+    ],
+)
+def test_a_wrong_setting_stops_the_start_with_its_name(
+    elefante: Elefante, settings: dict[str, str], named: str
+) -> None:
+    refused = elefante("chat", said="hi\n", **settings)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"elefante: {named}: ")
+    assert len(refused.stderr.splitlines()) == 1
+    assert refused.stdout == ""
+
+
+def test_run_without_a_token_says_what_to_write(elefante: Elefante) -> None:
+    refused = elefante("run")
+    assert refused.returncode == 2
+    assert "TELEGRAM_TOKEN" in refused.stderr
+
+
+def test_a_person_is_written_as_platform_and_id(elefante: Elefante) -> None:
+    refused = elefante("memories", "list", "--user", "ana")
+    assert refused.returncode == 2
+    assert "PLATFORM:ID" in refused.stderr
+
+
+def test_what_people_say_is_in_no_log_unless_asked_for(elefante: Elefante, tmp_path: Path) -> None:
+    log = tmp_path / "data" / "elefante.log"
+    elefante("chat", said="Lembre que a senha do cofre é zebra77\n")
+    assert "zebra77" not in log.read_text(encoding="utf-8")
+    assert all(json.loads(line)["event"] for line in log.read_text(encoding="utf-8").splitlines())
+    elefante("chat", said="Lembre que a senha do cofre é zebra78\n", LOG_CONTENT="true")
+    assert "zebra78" in log.read_text(encoding="utf-8")
+
+
+def test_data_is_its_owners_only(elefante: Elefante, tmp_path: Path) -> None:
+    elefante("chat", said="oi\n")
+    folder = tmp_path / "data"
+    assert folder.stat().st_mode & 0o077 == 0
+    for path in folder.iterdir():
+        assert path.stat().st_mode & 0o077 == 0, path.name
