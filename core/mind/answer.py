@@ -23,11 +23,13 @@ _YES = re.compile(
     r"yes|please|delete it|go ahead|do it|sure|si|borr\w*|cambi\w*|por favor|confirmo|mesmo|com certeza))*[\s.!]*"
 )
 _NO = re.compile(
-    r"(?:n|nao+|no+|nope|nah|nunca|never|negativo|nada|nenhum[ao]?|ningun[ao]?|none|neither|cancel\w*|deixa\w*|deja\w*|para|stop|"
+    r"(?:n|nao+|no+|nope|nah|nunca|never|negativo|nada|nenhum[ao]?|ningun[ao]?|none|neither|cancel\w*|deixa\w*|deja\w*|para|"
+    r"stop|"
     r"keep it|don'?t|never ?mind|espera|wait)(?:[\s,.!]+[\w' ]{0,40})?[\s.!]*"
 )
 _ALL = re.compile(
-    r"(?:(?:apag\w+|delet\w+|borr\w+|sim|yes|si|as|os|los|las|the)[\s,]+)*(?:tod[oa]s(?: (?:elas|eles|ellas|ellos))?|tudo|"
+    r"(?:(?:apag\w+|delet\w+|borr\w+|sim|yes|si|as|os|los|las|the)[\s,]+)*"
+    r"(?:tod[oa]s(?: (?:elas|eles|ellas|ellos))?|tudo|"
     r"all(?: of (?:them|it))?|everything|both|amb[oa]s|"
     r"(?:as|os|los|las) (?:duas|dois|dos)|todo)[\s.!]*"
 )
