@@ -1,0 +1,73 @@
+"""Discord as a platform: messages and interactions become Incoming, a Surface writes the answers.
+
+Knows how a run begins and ends. Does not know what the bot says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from adapters.discord.api import DiscordApi
+from adapters.discord.bookmark import Bookmarks
+from adapters.discord.client import point_rest_at
+from adapters.discord.config import DiscordConfig
+from adapters.discord.gateway import Gateway, introduce
+from adapters.discord.intake import Intake
+from adapters.discord.pacer import Pacer
+from adapters.discord.reception import Reception
+from core.ports import Clock, Door
+
+_LOG = logging.getLogger(__name__)
+
+_Done = TypeVar("_Done")
+
+
+async def run(
+    config: DiscordConfig, door: Door, clock: Clock, stop: asyncio.Event, *, say: Callable[[str], None] = _LOG.info
+) -> None:
+    """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
+
+    `say` is told what the owner should read: who the bot is, and the link that invites it.
+
+    Raises:
+        ConfigError: Discord does not know the token, be it at the start or later.
+    """
+    logging.getLogger("discord").setLevel(logging.WARNING)  # it logs what people write, and tokens
+    point_rest_at(config.api_base_url)
+    pacer = Pacer(clock)
+    found = await _unless(stop, introduce(config, pacer, clock))
+    if found is None:
+        return
+    who, me = found
+    for line in who.lines:
+        say(line)
+    bookmarks = Bookmarks(config.state_path, clock)
+    bookmarks.load()
+    api = DiscordApi(pacer, clock)
+    intake = Intake(door, api, bookmarks, config, clock, me=me)
+    reception = Reception(intake, api, config, clock, me)
+    gateway = Gateway(
+        config, api, pacer, bookmarks, clock, listener=intake, reception=reception, reads_all=who.reads_all
+    )
+    try:
+        await intake.resume()
+        await _unless(stop, gateway.listen())
+        await intake.drain(config.drain_s)
+    finally:
+        bookmarks.close()
+        await gateway.close()
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, _Done]) -> _Done | None:
+    """Do the work, but leave off when `stop` is set; None then."""
+    doing, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        return await doing if doing.done() else None
+    finally:
+        for task in (doing, stopping):
+            task.cancel()
+        await asyncio.gather(doing, stopping, return_exceptions=True)

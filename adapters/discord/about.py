@@ -1,0 +1,67 @@
+"""Who the bot is in Discord: its name, its owners, its rights. Knows what the owner has to click. Changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import discord
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What Discord says about the application before anything is connected.
+
+    `owners` maps user ids to names; `invite` is the link that adds the bot with exactly the rights it needs;
+    `reads_all` says whether the message-content intent is on.
+    """
+
+    id: int
+    name: str
+    owners: dict[int, str]
+    invite: str
+    reads_all: bool
+
+    @property
+    def lines(self) -> list[str]:
+        """What the owner should read at the start."""
+        lines = [
+            f"Discord: connected as {self.name}; owner: {', '.join(self.owners.values())}",
+            f"Discord: add the bot to a server: {self.invite}",
+        ]
+        if not self.reads_all:
+            lines.append(
+                "Discord: the message-content intent is off. Direct messages, mentions, replies that ping and slash "
+                "commands work; talk without a mention in threads of the bot's own does not. To change that: "
+                f"https://discord.com/developers/applications/{self.id}/bot, Message Content Intent."
+            )
+        return lines
+
+
+def about(client: discord.Client, *, auto_thread: bool) -> About:
+    """Describe the application of a client that is logged in."""
+    info = client.application
+    if info is None:
+        raise RuntimeError("the client is not logged in")
+    people = info.team.members if info.team is not None else [info.owner]
+    flags = info.flags
+    return About(
+        id=info.id,
+        name=info.name,
+        owners={person.id: person.name for person in people},
+        invite=discord.utils.oauth_url(
+            info.id, permissions=_permissions(auto_thread=auto_thread), scopes=("bot", "applications.commands")
+        ),
+        reads_all=flags.gateway_message_content or flags.gateway_message_content_limited,
+    )
+
+
+def _permissions(*, auto_thread: bool) -> discord.Permissions:
+    """Return what the bot needs: to read, to answer, to read back, to show memories; and threads if it opens them."""
+    return discord.Permissions(
+        view_channel=True,
+        send_messages=True,
+        send_messages_in_threads=True,
+        read_message_history=True,
+        embed_links=True,
+        create_public_threads=auto_thread,
+    )

@@ -1,0 +1,219 @@
+"""Discord's REST as we use it: each call within its budget, each failure one of ours.
+
+Knows discord.py's calls and errors. Does not know what is said, nor when it is worth saying. Nothing is tried again
+here: whoever holds the newest text decides about that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import aiohttp
+import discord
+
+from adapters.discord.button import stop_view
+from adapters.discord.markup import Drawn
+from adapters.discord.pacer import Pacer
+from core.errors import SurfaceBusy, SurfaceError, SurfaceGone
+from core.ports import Clock
+
+_LOG = logging.getLogger(__name__)
+
+_Answer = TypeVar("_Answer")
+
+_TIMEOUT_S = 20.0
+_ARCHIVE_AFTER_MIN = 1440
+_FIRST_CLIENT_S = 1.0
+_UNKNOWN_MESSAGE = 10008
+_NO_HISTORY_TO_REPLY_IN = 160002
+_HAS_A_THREAD = 160004
+
+
+class MessageLost(SurfaceError):
+    """The message to edit is not there any more: somebody deleted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message as it stands in Discord, which is not what was sent if the nonce was known there already."""
+
+    id: int
+    content: str
+    embed: str
+
+    def shows(self, drawn: Drawn) -> bool:
+        """Whether it says what was meant."""
+        return (self.content, self.embed) == (drawn.content, drawn.embed)
+
+
+class DiscordApi:
+    """Writes through whichever client is connected. Raises SurfaceError only."""
+
+    def __init__(self, pacer: Pacer, clock: Clock) -> None:
+        self._client: discord.Client | None = None
+        self.threadless: set[int] = set()  # channels where no thread can be opened
+        self._pacer = pacer
+        self._clock = clock
+
+    @property
+    def client(self) -> discord.Client:
+        """The client that is connected now, or was last.
+
+        Raises:
+            SurfaceBusy: none was connected yet.
+        """
+        if self._client is None:
+            raise SurfaceBusy(_FIRST_CLIENT_S)
+        return self._client
+
+    def use(self, client: discord.Client) -> None:
+        """Go on with that client."""
+        self._client = client
+
+    async def send(self, channel_id: int, drawn: Drawn, *, nonce: str, reply_to: int | None = None) -> Sent:
+        """Write a new message, or find the one that this nonce wrote in the last minutes.
+
+        Source: discord.com/developers/docs/resources/message#create-message, `enforce_nonce`.
+        """
+        channel = self.client.get_partial_messageable(channel_id)
+
+        async def request(reply_to: int | None) -> Sent:
+            options = _options(drawn)
+            if reply_to is not None:  # a message to reply to that is gone is no hindrance
+                options["reference"] = discord.MessageReference(
+                    message_id=reply_to, channel_id=channel_id, fail_if_not_exists=False
+                )
+            return sent(await channel.send(nonce=nonce, suppress_embeds=not drawn.embed, **options))
+
+        name = f"POST /channels/{channel_id}/messages"
+        try:
+            return await self.perform(name, lambda: request(reply_to))
+        except _CannotReply:
+            return await self.perform(name, lambda: request(None))
+
+    async def edit(self, channel_id: int, message_id: int, drawn: Drawn) -> None:
+        """Replace a message.
+
+        Raises:
+            MessageLost: it was deleted.
+        """
+        message = self.client.get_partial_messageable(channel_id).get_partial_message(message_id)
+        options = edit_options(drawn)
+        if drawn.embed:  # a text is sent without previews; the embed has to come back
+            options["suppress"] = False
+        await self.perform(f"PATCH /channels/{channel_id}/messages/*", lambda: message.edit(**options))
+
+    async def open_thread(self, channel_id: int, message_id: int, name: str) -> None:
+        """Start a thread on a message, unless it has one. The thread's id is the message's.
+
+        Raises:
+            NotAllowed: the bot may not do that there.
+        """
+        message = self.client.get_partial_messageable(channel_id).get_partial_message(message_id)
+        route = f"POST /channels/{channel_id}/messages/*/threads"
+        try:
+            await self.perform(
+                route,
+                lambda: self.client.http.start_thread_with_message(
+                    channel_id, message.id, name=name, auto_archive_duration=1440
+                ),
+            )
+        except _HasAThread:
+            return
+
+    async def open_direct(self, user_id: int) -> int:
+        """Return the channel of a person's direct messages."""
+        person = discord.Object(user_id)
+        return (await self.perform("POST /users/@me/channels", lambda: self.client.create_dm(person))).id
+
+    async def history(self, channel_id: int, after: int, limit: int) -> list[discord.Message]:
+        """Return the messages after that id, the oldest first."""
+        pages = self.client.get_partial_messageable(channel_id).history(
+            limit=limit, after=discord.Object(after), oldest_first=True
+        )
+
+        async def request() -> list[discord.Message]:
+            return [message async for message in pages]
+
+        return await self.insist(f"GET /channels/{channel_id}/messages", request)
+
+    async def perform(self, name: str, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Make a request of that budget.
+
+        Raises:
+            SurfaceError: what became of it.
+        """
+        await self._pacer.admit(name)
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                return await request()
+        except discord.RateLimited as error:
+            raise SurfaceBusy(error.retry_after) from None
+        except discord.HTTPException as error:
+            raise _ours(error) from None
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            _LOG.warning("discord cannot be reached", extra={"error": type(error).__name__})
+            raise self._pacer.failed() from None
+        except RuntimeError:  # the library's session was closed under us: another one is being opened
+            if not self.client.is_closed():
+                raise
+            raise self._pacer.failed() from None
+
+    async def insist(self, name: str, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Make a request whose content does not grow stale, as often as it takes.
+
+        Raises:
+            SurfaceGone: it is refused for good.
+        """
+        while True:
+            try:
+                return await self.perform(name, request)
+            except SurfaceBusy as busy:
+                await self._clock.sleep(busy.retry_after_s)
+
+
+def sent(message: discord.Message) -> Sent:
+    """Return a message of the library's as far as we compare it."""
+    return Sent(message.id, message.content, (message.embeds[0].description or "") if message.embeds else "")
+
+
+def _options(drawn: Drawn) -> dict[str, Any]:
+    """Return what a new message is made of; the library's type cannot say that each may be missing."""
+    options: dict[str, Any] = {"embeds": drawn.embeds} if drawn.embed else {"content": drawn.content}
+    if drawn.stop:
+        options["view"] = stop_view(drawn.stop)
+    return options
+
+
+def edit_options(drawn: Drawn) -> dict[str, Any]:
+    """Return all that an edit has to say so that nothing of the old message stays."""
+    return {
+        "content": drawn.content or None,
+        "embeds": drawn.embeds,
+        "view": stop_view(drawn.stop) if drawn.stop else None,
+    }
+
+
+class _CannotReply(SurfaceError):
+    """The bot may write but not reply there."""
+
+
+class _HasAThread(SurfaceError):
+    """Somebody opened the thread already."""
+
+
+def _ours(error: discord.HTTPException) -> SurfaceError:
+    """Return what the failure means to whoever writes. The library's own message would quote what was sent."""
+    special = {
+        _UNKNOWN_MESSAGE: MessageLost, _NO_HISTORY_TO_REPLY_IN: _CannotReply, _HAS_A_THREAD: _HasAThread,
+    }.get(error.code)  # fmt: skip
+    if special is not None:
+        return special(f"code {error.code}")
+    _LOG.warning("discord refused a call", extra={"status": error.status, "code": error.code})
+    if error.status == 401:  # noqa: PLR2004 (the token was revoked, or an interaction's has expired)
+        return SurfaceBusy(_TIMEOUT_S)
+    return SurfaceGone(f"status {error.status}, code {error.code}")

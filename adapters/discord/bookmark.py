@@ -1,0 +1,116 @@
+"""What has to outlive the process: how far each room was read, and which commands Discord was told of.
+
+Knows a small JSON file, written whole. Does not know what was said. A position may lag behind, never run ahead: what is
+read twice is recognised by its id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from adapters.discord.room import Room
+from core.ports import Clock
+
+_LOG = logging.getLogger(__name__)
+
+_MAX_ROOMS = 500
+_SAVE_EVERY_S = 1.0
+
+
+class Bookmarks:
+    """Rooms in which the bot was talked to, the longest silent first. Without a path nothing outlives the process."""
+
+    def __init__(self, path: Path | None, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._seen: dict[int, tuple[Room, int]] = {}
+        self._saving: asyncio.Task[None] | None = None
+        self.commands = ""
+
+    def __len__(self) -> int:
+        """Return how many rooms are kept in mind."""
+        return len(self._seen)
+
+    def load(self) -> None:
+        """Read the file. A missing or damaged one is an empty one: it costs reading back, once."""
+        if self._path is None or not self._path.exists():
+            return
+        try:
+            kept = json.loads(self._path.read_text("utf-8"))
+            rooms = [(_room(one), int(one["seen"])) for one in kept["rooms"]]
+            self._seen = {room.id: (room, seen) for room, seen in rooms}
+            self.commands = str(kept["commands"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            _LOG.warning("bookmarks not read", extra={"error": type(error).__name__})
+
+    def positions(self) -> list[tuple[Room, int]]:
+        """Return every room and the id of the last message seen there, the liveliest room first."""
+        return list(reversed(self._seen.values()))
+
+    def room(self, room_id: int) -> Room | None:
+        """Return what is known of that room."""
+        known = self._seen.get(room_id)
+        return known[0] if known else None
+
+    def saw(self, room: Room, message_id: int, *, addressed: bool) -> None:
+        """Move on; a room is kept in mind from the first message that was said to the bot."""
+        before = self._seen.pop(room.id, None)
+        if before is None and not addressed:
+            return
+        self._seen[room.id] = room, max(message_id, before[1] if before else 0)
+        if len(self._seen) > _MAX_ROOMS:
+            del self._seen[next(iter(self._seen))]
+        if before is None:
+            self.save()
+        elif self._saving is None:
+            self._saving = asyncio.create_task(self._save_soon())
+
+    def forget(self, room: Room) -> None:
+        """Never look there again."""
+        self._seen.pop(room.id, None)
+
+    def told(self, commands: str) -> None:
+        """Note the fingerprint of the commands that Discord knows."""
+        self.commands = commands
+        self.save()
+
+    def save(self) -> None:
+        """Write the file now."""
+        if self._path is None:
+            return
+        rooms = [{**asdict(room), "seen": seen} for room, seen in self._seen.values()]
+        aside = self._path.with_suffix(".new")
+        try:
+            aside.write_text(json.dumps({"commands": self.commands, "rooms": rooms}), "utf-8")
+            os.replace(aside, self._path)  # noqa: PTH105 (atomic, whatever was there)
+        except OSError as error:
+            _LOG.warning("bookmarks not written", extra={"error": type(error).__name__})
+
+    def close(self) -> None:
+        """Write what is not written yet."""
+        if self._saving is not None:
+            self._saving.cancel()
+            self._saving = None
+        self.save()
+
+    async def _save_soon(self) -> None:
+        await self._clock.sleep(_SAVE_EVERY_S)
+        self._saving = None
+        self.save()
+
+
+def _room(kept: dict[str, object]) -> Room:
+    ids = kept["within"]
+    return Room(
+        id=int(str(kept["id"])),
+        parent=int(str(kept["parent"])),
+        within=tuple(int(one) for one in ids) if isinstance(ids, list) else (),
+        private=kept["private"] is True,
+        ours=kept["ours"] is True,
+        language=str(kept["language"]),
+    )

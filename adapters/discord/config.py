@@ -1,0 +1,28 @@
+"""What the Discord adapter is told. Knows the settings' meaning. Does not know where they are read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class DiscordConfig:
+    """All of it.
+
+    `rooms` are ids of channels, categories or servers where the bot answers (empty: wherever it was invited to);
+    `state_path` a file for what has to outlive the process; `gateway_url` replaces the gateway that the API names;
+    `max_age_s` is when a message is too old to answer; `drain_s` bounds a graceful stop. `edit_interval_s` keeps an
+    answer just under the 5 edits in 5 s of a channel that people report (the true figure comes with each response).
+    """
+
+    token: str = field(repr=False)
+    api_base_url: str = "https://discord.com/api/v10"
+    gateway_url: str = ""
+    rooms: frozenset[int] = frozenset()
+    auto_thread: bool = False
+    stop_button: bool = True
+    edit_interval_s: float = 1.4
+    max_age_s: float = 6 * 3600.0
+    drain_s: float = 20.0
+    state_path: Path | None = None

@@ -1,0 +1,144 @@
+"""Keeps the bot connected. Knows what ends a connection and when to try again. Does not know what is said over it."""
+
+from __future__ import annotations
+
+import logging
+
+import aiohttp
+import discord
+from discord import app_commands
+
+from adapters.discord.about import About, about
+from adapters.discord.api import DiscordApi
+from adapters.discord.bookmark import Bookmarks
+from adapters.discord.button import stop_item
+from adapters.discord.client import MALFORMED, GatewayClient, Listener, SessionUnstable
+from adapters.discord.config import DiscordConfig
+from adapters.discord.pacer import Pacer
+from adapters.discord.reception import Reception
+from adapters.discord.slash import CommandTranslator, add_commands, tell_if_new
+from core.errors import ConfigError, SurfaceBusy, SurfaceError
+from core.ports import Clock
+
+_LOG = logging.getLogger(__name__)
+
+_FIRST_PAUSE_S = 2.0
+_LONGEST_PAUSE_S = 300.0
+_STABLE_AFTER_S = 600.0
+_WRONG_TOKEN = 4004
+
+_FAILURES = (
+    discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError, SurfaceBusy, SessionUnstable, *MALFORMED,
+)  # fmt: skip
+
+
+def rejected_token() -> ConfigError:
+    """Return what to tell the owner of a token that Discord does not know."""
+    advice = "Discord does not accept it; copy it again from the developer portal, page Bot, Reset Token"
+    return ConfigError("DISCORD_TOKEN", advice)
+
+
+async def introduce(config: DiscordConfig, pacer: Pacer, clock: Clock) -> tuple[About, int]:
+    """Return who we are, and our user id. While nobody answers, keep asking.
+
+    Raises:
+        ConfigError: the token is wrong.
+    """
+    pause_s = _FIRST_PAUSE_S
+    while True:
+        try:
+            async with discord.Client(intents=discord.Intents.none(), http_trace=pacer.trace()) as client:
+                await client.login(config.token)
+                return about(client, auto_thread=config.auto_thread), client.user.id if client.user else 0
+        except discord.LoginFailure:
+            raise rejected_token() from None
+        except _FAILURES as error:
+            _LOG.warning("discord cannot be reached", extra={"error": type(error).__name__})
+            await clock.sleep(pause_s)
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+
+
+class Gateway:
+    """One client after another, each as long as it lasts."""
+
+    def __init__(
+        self,
+        config: DiscordConfig,
+        api: DiscordApi,
+        pacer: Pacer,
+        bookmarks: Bookmarks,
+        clock: Clock,
+        *,
+        listener: Listener,
+        reception: Reception,
+        reads_all: bool,
+    ) -> None:
+        self._config = config
+        self._api = api
+        self._pacer = pacer
+        self._bookmarks = bookmarks
+        self._clock = clock
+        self._listener = listener
+        self._reception = reception
+        self._reads_all = reads_all
+        self._client: GatewayClient | None = None
+
+    async def listen(self) -> None:
+        """Stay connected until cancelled; what was connected last stays open for those who still write.
+
+        Raises:
+            ConfigError: the token does not count any more.
+        """
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            began_s = self._clock.monotonic()
+            try:
+                client = await self._open()
+                await client.enter(self._config.gateway_url)
+            except discord.LoginFailure:
+                raise rejected_token() from None
+            except _FAILURES as error:
+                self._note(error)
+            await self.close()
+            if self._clock.monotonic() - began_s > _STABLE_AFTER_S:
+                pause_s = _FIRST_PAUSE_S
+            await self._clock.sleep(pause_s)
+            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+
+    async def close(self) -> None:
+        """Leave the gateway and close every connection."""
+        if self._client is not None and not self._client.is_closed():
+            await self._client.close()
+
+    async def _open(self) -> GatewayClient:
+        """Return a client that is logged in, with its commands and buttons; the gateway is not connected yet."""
+        client = GatewayClient(self._listener, self._pacer.trace(), self._clock, reads_all=self._reads_all)
+        self._client = client
+        await client.login(self._config.token)
+        client.add_dynamic_items(stop_item(self._reception.press_stop))
+        tree: app_commands.CommandTree[GatewayClient] = app_commands.CommandTree(client)
+        await tree.set_translator(CommandTranslator())
+        add_commands(tree, self._reception.say)
+        self._api.use(client)
+        await self._offer(tree)
+        return client
+
+    async def _offer(self, tree: app_commands.CommandTree[GatewayClient]) -> None:
+        """Tell Discord of the commands, if they are not as it knows them."""
+        known = self._bookmarks.commands
+        try:
+            fingerprint = await self._api.insist("PUT /applications", lambda: tell_if_new(tree, known))
+        except SurfaceError as error:
+            _LOG.warning("commands not told", extra={"error": type(error).__name__})
+            return
+        if fingerprint != known:
+            self._bookmarks.told(fingerprint)
+
+    def _note(self, error: Exception) -> None:
+        if isinstance(error, discord.ConnectionClosed) and error.code == _WRONG_TOKEN:
+            raise rejected_token() from None
+        if isinstance(error, discord.PrivilegedIntentsRequired):
+            _LOG.warning("the message-content intent was turned off; going on without it")
+            self._reads_all = False
+        else:
+            _LOG.warning("discord connection ended", extra={"error": type(error).__name__})

@@ -1,0 +1,175 @@
+"""What becomes of each message. Knows what is owed to whom by courtesy. Does not know how they come, nor any answer.
+
+What is said to the bot goes through the door, and is on disk before the room's bookmark moves past it; what is not said
+to the bot is never kept. After a lost session every room with an open conversation is read back from its bookmark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from dataclasses import replace
+from datetime import timedelta
+from weakref import WeakValueDictionary
+
+import discord
+
+from adapters.discord.api import DiscordApi
+from adapters.discord.bookmark import Bookmarks
+from adapters.discord.config import DiscordConfig
+from adapters.discord.listener import has_content, incoming_of
+from adapters.discord.room import PLATFORM, Room, channel_id, room_of
+from adapters.discord.surface import DiscordSurface, Place
+from adapters.discord.texts import AWAY, NOTHING_SAID, ONLY_TEXT
+from core.delivery.view import View
+from core.errors import SurfaceError
+from core.language import choose
+from core.ports import Clock, Door, Surface
+from core.types import ChatKey, Incoming, Localized, Shown
+from core.unicode import one_line
+
+_LOG = logging.getLogger(__name__)
+
+_MOST_READ_BACK = 500  # messages of one room
+_ROOMS_AT_ONCE = 4
+_MAX_THREAD_NAME_CHARS = 60
+FROM_INTERACTION = "i"
+"""Begins the id of what is no message: there is nothing to reply to."""
+
+
+class Intake:
+    """Takes messages one by one, in each room in their order."""
+
+    def __init__(
+        self, door: Door, api: DiscordApi, bookmarks: Bookmarks, config: DiscordConfig, clock: Clock, *, me: int
+    ) -> None:
+        self._door = door
+        self._api = api
+        self._bookmarks = bookmarks
+        self._config = config
+        self._clock = clock
+        self._me = me
+        self._lanes: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._told: set[ChatKey] = set()
+        self._open: set[asyncio.Future[None]] = set()
+        self._closed = False
+
+    async def take(self, message: discord.Message) -> None:
+        """See to it that nothing said to the bot is lost."""
+        room = room_of(message.channel, self._me)
+        if isinstance(message.channel, discord.PartialMessageable):  # not in the library's cache
+            room = self._bookmarks.room(room.id) or room
+        async with self._lane(room):
+            await self._take(message, room)
+
+    async def resume(self) -> None:
+        """Go on with what was accepted before the last stop and never answered."""
+        await self._door.resume(PLATFORM, lambda incoming: self.surface(incoming, again=True))
+
+    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+        """Hand something to the door, and keep in mind that its answer is under way."""
+        answered = await self._door.receive(incoming, surface)
+        return self._keep(answered)
+
+    async def read_back(self) -> None:
+        """Take what was said in open conversations while nobody listened."""
+        turns = asyncio.Semaphore(_ROOMS_AT_ONCE)
+        await asyncio.gather(*(self._read_room(room, seen, turns) for room, seen in self._bookmarks.positions()))
+
+    async def drain(self, limit_s: float) -> None:
+        """Take nothing more, and return when what was taken is answered, or after that time."""
+        self._closed = True
+        timer = asyncio.create_task(self._clock.sleep(limit_s))
+        try:
+            while self._open and not timer.done():
+                await asyncio.wait({*self._open, timer}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+
+    def surface(self, incoming: Incoming, *, again: bool = False) -> DiscordSurface:
+        """Return where to answer that message: in a room, as a reply to it, or in a new thread if that is wanted."""
+        asked = incoming.message_id.removeprefix(FROM_INTERACTION)
+        return DiscordSurface(
+            self._api,
+            self._place(incoming),
+            asked=asked,
+            edit_interval_s=self._config.edit_interval_s,
+            asker=incoming.user.user if self._config.stop_button else "",
+            again=again,
+        )
+
+    def _place(self, incoming: Incoming) -> Place:
+        chat = incoming.chat
+        if incoming.message_id.startswith(FROM_INTERACTION):
+            # Its private answer cannot be given where it was asked any more; any other needs nothing to reply to.
+            return Place(person=int(incoming.user.user)) if incoming.private else Place(channel_id(chat))
+        if chat.thread == incoming.message_id:
+            name = one_line(incoming.text, _MAX_THREAD_NAME_CHARS) or incoming.user_name
+            return Place(int(chat.chat), reply_to=int(incoming.message_id), thread=name)
+        return Place(channel_id(chat), reply_to=0 if incoming.private else int(incoming.message_id))
+
+    async def _take(self, message: discord.Message, room: Room) -> None:
+        """Take one message, with the room's lane held."""
+        if self._closed or not room.allowed(self._config.rooms):
+            return
+        incoming = incoming_of(message, room, self._me)
+        if incoming is None:
+            return
+        if incoming.addressed:
+            await self._addressed(self._threaded(incoming, room), message)
+        self._bookmarks.saw(room, message.id, addressed=incoming.addressed)
+
+    def _threaded(self, incoming: Incoming, room: Room) -> Incoming:
+        """Return the message as the first one of its own thread, where that is wanted and possible."""
+        if not self._config.auto_thread or room.private or room.parent or room.id in self._api.threadless:
+            return incoming
+        # A thread that is opened on a message has the message's id, so it can be named before it is there.
+        message_id = int(incoming.message_id)
+        self._bookmarks.saw(Room(message_id, room.id, room.within, ours=True), message_id, addressed=True)
+        return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.message_id))
+
+    async def _addressed(self, incoming: Incoming, message: discord.Message) -> None:
+        if not incoming.text:
+            await self._courtesy(incoming, ONLY_TEXT if has_content(message) else NOTHING_SAID)
+        elif self._clock.now() - incoming.at <= timedelta(seconds=self._config.max_age_s):
+            self._told.discard(incoming.chat)
+            await self.receive(incoming, self.surface(incoming))
+        elif incoming.chat not in self._told:
+            self._told.add(incoming.chat)
+            await self._courtesy(incoming, AWAY)
+
+    async def _courtesy(self, incoming: Incoming, words: Localized) -> None:
+        """Say one line, and do not wait for it."""
+        view = View(self.surface(incoming), self._clock)
+        text = words[choose(incoming.text, incoming.language)]
+        self._keep(asyncio.ensure_future(_tell(view, text)))
+
+    async def _read_room(self, room: Room, seen: int, turns: asyncio.Semaphore) -> None:
+        async with self._lane(room), turns:
+            try:
+                messages = await self._api.history(room.id, seen, _MOST_READ_BACK)
+            except SurfaceError as error:
+                _LOG.info("room not read back", extra={"room": room.id, "error": type(error).__name__})
+                self._bookmarks.forget(room)
+                return
+            for message in messages:
+                await self._take(message, room)
+
+    def _lane(self, room: Room) -> asyncio.Lock:
+        """Return the room's own lock, which is fair: first come, first served."""
+        return self._lanes.setdefault(room.id, asyncio.Lock())
+
+    def _keep(self, answered: Awaitable[None]) -> asyncio.Future[None]:
+        task = asyncio.ensure_future(answered)
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        return task
+
+
+async def _tell(view: View, text: str) -> None:
+    try:
+        await view.show(Shown(text))
+        await view.close()
+    except SurfaceError as error:
+        _LOG.info("courtesy not delivered", extra={"error": type(error).__name__})

@@ -1,0 +1,75 @@
+"""What a message looks like in Discord. Knows what the reader sees and how Discord counts it, not how it is sent.
+
+Discord reads Markdown itself, so text goes out as it is. Memories stand in a small embed, each under a spoiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC
+
+import discord
+
+from core.types import MemoryItem, Modal, Shown
+from core.unicode import one_line
+
+MAX_CHARS = 2000
+"""Of one message's content. Source: discord.com/developers/docs/resources/message#create-message."""
+
+_MAX_EMBED_CHARS = 4096
+_MAX_PHRASE_CHARS = 80
+_MAX_CONTENT_CHARS = 300
+_COLOUR = 0x7A8B99
+_NOTHING_VISIBLE = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What is sent: text, or the text of an embed; and whose Stop button hangs below it ("" for nobody's)."""
+
+    content: str = ""
+    embed: str = ""
+    stop: str = ""
+
+    @property
+    def embeds(self) -> list[discord.Embed]:
+        """The embeds as the library wants them."""
+        return [discord.Embed(description=self.embed, colour=_COLOUR)] if self.embed else []
+
+
+def measure(text: str) -> int:
+    """Return the length in UTF-16 units: what Discord's own clients count, and never less than what its server does."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def stays(shown: Shown) -> bool:
+    """Whether the text is whole, and not to be replaced by the next message."""
+    return shown.final and shown.modal is not Modal.TEXT_FOR_REPLACE
+
+
+def draw(shown: Shown, *, asker: str = "") -> Drawn:
+    """Return how that is shown; what is still to change carries the asker's Stop button, if there is an asker."""
+    if shown.modal is Modal.MEMORY:
+        return Drawn(embed=_memories(shown.memories) if shown.memories else shown.text[:_MAX_EMBED_CHARS])
+    return Drawn(content=shown.text.strip() or _NOTHING_VISIBLE, stop="" if stays(shown) else asker)
+
+
+def _memories(items: Sequence[MemoryItem]) -> str:
+    """Return the lines that fit, and how many did not."""
+    lines: list[str] = []
+    left = _MAX_EMBED_CHARS - 8  # for the line that counts the others
+    for at, item in enumerate(items):
+        line = _memory(item)
+        if measure(line) + 1 > left:
+            return "\n".join([*lines, f"+ {len(items) - at}"])
+        left -= measure(line) + 1
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _memory(item: MemoryItem) -> str:
+    phrase = discord.utils.escape_markdown(one_line(item.bindings[0], _MAX_PHRASE_CHARS))
+    # Escaped, so that what is kept is seen and copied as it is, and no bar in it ends the spoiler.
+    content = discord.utils.escape_markdown(one_line(item.content, _MAX_CONTENT_CHARS), ignore_links=False)
+    return f"🧠 **{phrase}** ||{content}|| · {item.updated_at.astimezone(UTC):%Y-%m-%d}"

@@ -1,0 +1,144 @@
+"""How much may still be written where, as Discord itself says it.
+
+Knows the budgets that each response announces in its headers, and what a 429 or a failing server costs. Does not know
+what is written. The library would sleep such waits out with a text in its hands that grows stale; here they become
+`SurfaceBusy`, so that whoever comes back later brings the newest text. One request of each budget is never spent: it is
+the one after which the library makes its caller wait for the next window.
+
+Source: discord.com/developers/docs/topics/rate-limits; discord.py 2.7 http.py, `Ratelimit.__aexit__`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import aiohttp
+
+from core.errors import SurfaceBusy
+from core.ports import Clock
+
+OVERALL_PER_S = 45
+OVERALL_BURST = 5
+"""Requests of all kinds: together the platform's limit of 50 in any second. Source: the page named above."""
+
+_PATIENCE_S = 0.5  # a shorter wait is waited for here
+_LONGEST_OUTAGE_S = 30.0
+_UNNAMED_WAIT_S = 60.0
+_SWEEP_ABOVE = 1024
+_MESSAGE = re.compile(r"(?<=/messages/)[^/]+")
+_TOO_MANY = 429
+
+
+def budget(method: str, path: str) -> str:
+    """Return the name of the budget that a request draws on: its route, without the message that it is about."""
+    start = max(path.find("/channels/"), path.find("/webhooks/"), 0)
+    return f"{method} {_MESSAGE.sub('*', path[start:])}"
+
+
+@dataclass(slots=True)
+class _Budget:
+    limit: int
+    remaining: int
+    resets_s: float
+
+    def wait_s(self, now_s: float) -> float:
+        if now_s >= self.resets_s or self.remaining > min(self.limit - 1, 1):
+            return 0.0
+        return self.resets_s - now_s
+
+
+class Pacer:
+    """All budgets of one bot."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._budgets: dict[str, _Budget] = {}
+        self._quiet_until_s = 0.0
+        self._tokens = float(OVERALL_BURST)
+        self._refilled_s = clock.monotonic()
+        self._outages = 0
+
+    def __len__(self) -> int:
+        """Return how many budgets it keeps in mind."""
+        return len(self._budgets)
+
+    def trace(self) -> aiohttp.TraceConfig:
+        """Return what lets this pacer see every response before the library does."""
+        trace = aiohttp.TraceConfig()
+        trace.on_request_end.append(self._ended)
+        return trace
+
+    async def admit(self, name: str) -> None:
+        """Return when a request of that budget may go; it is counted.
+
+        Raises:
+            SurfaceBusy: not for a while.
+        """
+        while wait_s := self._wait_s(name):
+            if wait_s > _PATIENCE_S:
+                raise SurfaceBusy(wait_s)
+            await self._clock.sleep(wait_s)
+        self._tokens -= 1.0
+        if name in self._budgets:
+            self._budgets[name].remaining -= 1
+
+    def failed(self) -> SurfaceBusy:
+        """Return how long to leave a network or a server alone that did not answer."""
+        self._outages += 1
+        return SurfaceBusy(min(2.0 ** (self._outages - 1), _LONGEST_OUTAGE_S))
+
+    def _wait_s(self, name: str) -> float:
+        now_s = self._clock.monotonic()
+        self._tokens = min(self._tokens + (now_s - self._refilled_s) * OVERALL_PER_S, float(OVERALL_BURST))
+        self._refilled_s = now_s
+        overall_s = max((1.0 - self._tokens) / OVERALL_PER_S, self._quiet_until_s - now_s, 0.0)
+        known = self._budgets.get(name)
+        return max(overall_s, known.wait_s(now_s) if known else 0.0)
+
+    async def _ended(
+        self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams
+    ) -> None:
+        """Learn from a response.
+
+        Raises:
+            SurfaceBusy: it is a refusal that the library would sleep over; raised into the request itself.
+        """
+        del session, context
+        if "Upgrade" in params.headers:  # the gateway: no request of a budget, and the library reconnects by itself
+            return
+        response = params.response
+        if response.status == _TOO_MANY:
+            raise self._flooded(budget(params.method, params.url.path), response)
+        if response.status >= 500:  # noqa: PLR2004
+            raise self.failed()
+        self._outages = 0
+        self._learn(budget(params.method, params.url.path), response)
+
+    def _learn(self, name: str, response: aiohttp.ClientResponse) -> None:
+        headers = response.headers
+        if "X-RateLimit-Remaining" not in headers or "X-RateLimit-Reset-After" not in headers:
+            return
+        now_s = self._clock.monotonic()
+        remaining, limit = int(headers["X-RateLimit-Remaining"]), int(headers.get("X-RateLimit-Limit", 1))
+        known = self._budgets.get(name)
+        if known is not None and now_s < known.resets_s:  # answers may overtake each other; what is spent is spent
+            remaining = min(remaining, known.remaining)
+        self._keep(name, _Budget(limit, remaining, now_s + float(headers["X-RateLimit-Reset-After"])))
+
+    def _flooded(self, name: str, response: aiohttp.ClientResponse) -> SurfaceBusy:
+        wait_s = float(response.headers.get("Retry-After", _UNNAMED_WAIT_S))
+        until_s = self._clock.monotonic() + wait_s
+        # Without `Via` it is not Discord's own answer, but that of the wall in front of it: everybody has to wait.
+        if response.headers.get("X-RateLimit-Global") or "Via" not in response.headers:
+            self._quiet_until_s = max(self._quiet_until_s, until_s)
+        else:
+            self._keep(name, _Budget(1, 0, until_s))
+        return SurfaceBusy(wait_s)
+
+    def _keep(self, name: str, known: _Budget) -> None:
+        if len(self._budgets) >= _SWEEP_ABOVE and name not in self._budgets:
+            now_s = self._clock.monotonic()
+            self._budgets = {key: one for key, one in self._budgets.items() if one.resets_s > now_s}
+        self._budgets[name] = known

@@ -1,0 +1,119 @@
+"""What becomes of each interaction: slash commands and buttons. Knows who sees the answer. Does not know any answer."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import discord
+
+from adapters.discord.api import DiscordApi
+from adapters.discord.config import DiscordConfig
+from adapters.discord.intake import FROM_INTERACTION, Intake
+from adapters.discord.interaction import InteractionSurface
+from adapters.discord.room import PLATFORM, Room, room_of
+from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
+from core.errors import SurfaceError
+from core.language import choose
+from core.ports import Clock
+from core.types import Incoming, Localized, Shown, UserKey
+from core.unicode import one_line
+
+_LOG = logging.getLogger(__name__)
+
+_MAX_NAME_CHARS = 64
+_STOP = "/stop"
+
+
+class Reception:
+    """Turns interactions into messages for the door. Each is acknowledged first: Discord waits 3 s for that."""
+
+    def __init__(self, intake: Intake, api: DiscordApi, config: DiscordConfig, clock: Clock, me: int) -> None:
+        self._intake = intake
+        self._api = api
+        self._config = config
+        self._clock = clock
+        self._me = me
+
+    async def say(self, interaction: discord.Interaction[Any], text: str, private: bool) -> None:
+        """Take what a person said by a slash command; `private` hides the answer from everybody else."""
+        room = self._room(interaction)
+        if room is None or not room.allowed(self._config.rooms):
+            await self._only_say(interaction, NOT_HERE)
+            return
+        surface = await self._pass_on(interaction, text, room, private=private)
+        if surface is None or not surface.silent:
+            return
+        if text == _STOP:  # the answer that it stopped ends in its own place
+            await surface.post(Shown(_in_language(STOPPING, interaction)))
+        else:
+            await surface.hush()
+
+    async def press_stop(self, interaction: discord.Interaction[Any], asker: str) -> None:
+        """Take a press of the Stop button below an answer to that person."""
+        room = self._room(interaction)
+        if str(interaction.user.id) != asker or room is None:
+            await self._only_say(interaction, NOT_YOURS)
+            return
+        surface = await self._pass_on(interaction, _STOP, room, private=True)
+        if surface is None:
+            return
+        if surface.silent:
+            await surface.hush()
+        else:  # nothing was running: the button outlived its answer
+            await self._take_button_away(interaction)
+
+    async def _pass_on(
+        self, interaction: discord.Interaction[Any], text: str, room: Room, *, private: bool
+    ) -> InteractionSurface | None:
+        """Acknowledge, hand over and wait for the answer; None where Discord took the acknowledgement too late."""
+        hidden = private and not room.private
+        response = interaction.response
+        try:
+            await self._api.insist("POST /interactions", lambda: response.defer(ephemeral=hidden, thinking=True))
+        except SurfaceError as error:
+            _LOG.warning("interaction not acknowledged", extra={"error": type(error).__name__})
+            return None
+        incoming = _incoming(interaction, text, room, private=private or room.private)
+        later = self._intake.surface(incoming)
+        asker = incoming.user.user if self._config.stop_button else ""
+        surface = InteractionSurface(self._api, interaction, later, self._clock, private=hidden, asker=asker)
+        await (await self._intake.receive(incoming, surface))
+        return surface
+
+    async def _only_say(self, interaction: discord.Interaction[Any], words: Localized) -> None:
+        text = _in_language(words, interaction)
+        response = interaction.response
+        try:
+            await self._api.insist("POST /interactions", lambda: response.send_message(text, ephemeral=True))
+        except SurfaceError as error:
+            _LOG.info("interaction not answered", extra={"error": type(error).__name__})
+
+    async def _take_button_away(self, interaction: discord.Interaction[Any]) -> None:
+        message = interaction.message
+        if message is None:
+            return
+        try:
+            await self._api.perform(f"PATCH /channels/{message.channel.id}/messages/*", lambda: message.edit(view=None))
+        except SurfaceError as error:  # it is decoration
+            _LOG.info("button not taken away", extra={"error": type(error).__name__})
+
+    def _room(self, interaction: discord.Interaction[Any]) -> Room | None:
+        return None if interaction.channel is None else room_of(interaction.channel, self._me)
+
+
+def _incoming(interaction: discord.Interaction[Any], text: str, room: Room, *, private: bool) -> Incoming:
+    return Incoming(
+        chat=room.chat,
+        user=UserKey(PLATFORM, str(interaction.user.id)),
+        user_name=one_line(interaction.user.display_name, _MAX_NAME_CHARS),
+        message_id=f"{FROM_INTERACTION}{interaction.id}",
+        text=text,
+        at=interaction.created_at,
+        private=private,
+        language=str(interaction.locale),
+    )
+
+
+def _in_language(words: Localized, interaction: discord.Interaction[Any]) -> str:
+    return words[choose("", str(interaction.locale))]

@@ -1,0 +1,103 @@
+"""Slash commands: the core's table of commands, and one to talk by, as Discord's menus show them.
+
+Knows names, options, languages and when Discord has to be told of a change. Does not know what a command does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import discord
+from discord import app_commands
+
+from adapters.discord.texts import ARGUMENT, ASK, IN_PRIVATE, MESSAGE, NAMES
+from core.commands import COMMANDS
+from core.types import Locale, Localized
+
+Say = Callable[["discord.Interaction[Any]", str, bool], Awaitable[None]]
+"""Called with the interaction, what the person says by it, and whether only the person may see the answer."""
+
+_MAX_MESSAGE_CHARS = 6000  # of one string option. Source: the platform's application command options
+_LOCALES = {
+    discord.Locale.brazil_portuguese: Locale.PT,
+    discord.Locale.spain_spanish: Locale.ES,
+    discord.Locale.latin_american_spanish: Locale.ES,
+}
+
+
+class CommandTranslator(app_commands.Translator):
+    """Gives each text in the languages that it came with; English is the text itself."""
+
+    async def translate(
+        self, string: app_commands.locale_str, locale: discord.Locale, context: app_commands.TranslationContextTypes
+    ) -> str | None:
+        """Return the text in that language, or None where it has none."""
+        del context
+        told: dict[Locale, str] = string.extras.get("told", {})
+        ours = _LOCALES.get(locale)
+        return None if ours is None else told.get(ours)
+
+
+def add_commands(tree: app_commands.CommandTree[Any], say: Say) -> None:
+    """Put every command into the tree."""
+    tree.add_command(_ask(say))
+    for command in COMMANDS.values():
+        build = _with_argument if command.usage else _plain
+        tree.add_command(build(command.name, command.about, say))
+
+
+async def tell_if_new(tree: app_commands.CommandTree[Any], known: str) -> str:
+    """Send the commands to Discord unless it knows them by that fingerprint; return the fingerprint.
+
+    Telling it at each start is what locks bots out: 200 new commands a day.
+    """
+    translator = tree.translator
+    payload = [
+        await command.get_translated_payload(tree, translator) if translator else command.to_dict(tree)
+        for command in tree.get_commands()
+    ]
+    said = json.dumps([tree.client.application_id, payload], sort_keys=True)
+    fingerprint = hashlib.sha256(said.encode()).hexdigest()
+    if fingerprint != known:
+        await tree.sync()
+    return fingerprint
+
+
+def _ask(say: Say) -> app_commands.Command[Any, Any, None]:
+    @app_commands.rename(message=_named("message"), private=_named("private"))
+    @app_commands.describe(message=_told(MESSAGE), private=_told(IN_PRIVATE))
+    async def ask(
+        interaction: discord.Interaction[Any],
+        message: app_commands.Range[str, 1, _MAX_MESSAGE_CHARS],
+        private: bool = False,
+    ) -> None:
+        await say(interaction, message, private)
+
+    return app_commands.Command(name=_named("ask"), description=_told(ASK), callback=ask)
+
+
+def _plain(name: str, about: Localized, say: Say) -> app_commands.Command[Any, Any, None]:
+    async def command(interaction: discord.Interaction[Any]) -> None:
+        await say(interaction, f"/{name}", True)
+
+    return app_commands.Command(name=_named(name), description=_told(about), callback=command)
+
+
+def _with_argument(name: str, about: Localized, say: Say) -> app_commands.Command[Any, Any, None]:
+    @app_commands.rename(text=_named("text"))
+    @app_commands.describe(text=_told(ARGUMENT))
+    async def command(interaction: discord.Interaction[Any], text: str = "") -> None:
+        await say(interaction, f"/{name} {text}".rstrip(), True)
+
+    return app_commands.Command(name=_named(name), description=_told(about), callback=command)
+
+
+def _named(name: str) -> app_commands.locale_str:
+    return app_commands.locale_str(name, told=NAMES.get(name, {}))
+
+
+def _told(text: Localized) -> app_commands.locale_str:
+    return app_commands.locale_str(text[Locale.EN], told=dict(text))

@@ -1,0 +1,108 @@
+"""One Discord channel to write into, for one answer.
+
+Knows where the answer stands, which message it replies to, and what stands there already. Does not know when to write,
+nor where to cut: that is `core/delivery`'s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adapters.discord.api import DiscordApi, MessageLost
+from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure, stays
+from core.errors import SurfaceGone
+from core.ports import Surface
+from core.types import Shown, SurfaceLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an answer goes: a channel, or the direct messages of `person` (if not 0).
+
+    `reply_to` is the message that the first post hangs on, or 0; with a `thread` name, that is where a thread is opened
+    first, in which everything stands.
+    """
+
+    channel: int = 0
+    person: int = 0
+    reply_to: int = 0
+    thread: str = ""
+
+
+class DiscordSurface(Surface):
+    """Posts and edits in one place.
+
+    `asked` names the message answered; with it every post has a nonce of its own, so that what is sent twice (after a
+    lost response, after a crash) is there once. `asker` owns the Stop button; "" leaves it out. `again` says that the
+    answer was begun by an earlier process.
+    """
+
+    def __init__(
+        self, api: DiscordApi, place: Place, *, asked: str, edit_interval_s: float, asker: str = "", again: bool = False
+    ) -> None:
+        self._api = api
+        self._place = place
+        self._asked = asked
+        self._asker = asker
+        self._again = again
+        self._doubtful = again
+        self._edit_interval_s = edit_interval_s
+        self._ids: dict[str, int] = {}
+        self._drawn: dict[str, Drawn] = {}
+        self._posts = 0
+
+    @property
+    def limits(self) -> SurfaceLimits:
+        """What one message holds in UTF-16 units, and how often the channel bears an edit."""
+        return SurfaceLimits(MAX_CHARS, self._edit_interval_s)
+
+    def measure(self, text: str) -> int:
+        """Return the UTF-16 units of the text."""
+        return measure(text)
+
+    async def post(self, shown: Shown) -> str:
+        """Write a new message; the first one replies to what it answers."""
+        drawn = draw(shown, asker=self._asker)
+        message_id = await self._send(drawn)
+        handle = str(message_id)
+        self._ids[handle], self._drawn[handle] = message_id, drawn
+        return handle
+
+    async def edit(self, handle: str, shown: Shown) -> None:
+        """Replace a message in place. One that was deleted meanwhile is written anew once its text is whole."""
+        drawn = draw(shown, asker=self._asker)
+        if drawn == self._drawn[handle]:
+            return
+        try:
+            await self._api.edit(self._place.channel, self._ids[handle], drawn)
+        except MessageLost:
+            if not stays(shown):
+                return
+            self._ids[handle] = await self._send(drawn)
+        self._drawn[handle] = drawn
+
+    async def _send(self, drawn: Drawn) -> int:
+        place = await self._arrive()
+        doubtful, self._doubtful = self._doubtful, True  # until it is known to have arrived, it may have
+        found = await self._api.send(
+            place.channel, drawn, nonce=f"{self._asked}.{self._posts}", reply_to=place.reply_to or None
+        )
+        if doubtful and not found.shows(drawn):
+            await self._api.edit(place.channel, found.id, drawn)
+        self._doubtful = self._again
+        self._posts += 1
+        self._place = Place(place.channel)
+        return found.id
+
+    async def _arrive(self) -> Place:
+        """Open what has to be open before anything can be written."""
+        place = self._place
+        if place.person:
+            self._place = Place(await self._api.open_direct(place.person))
+        elif place.thread:
+            try:
+                await self._api.open_thread(place.channel, place.reply_to, place.thread)
+                self._place = Place(place.reply_to)  # a thread has the id of the message it was opened on
+            except SurfaceGone:
+                self._place = Place(place.channel, reply_to=place.reply_to)
+        return self._place

@@ -1,0 +1,96 @@
+"""What the Discord scenarios share: a bot over real sockets, and time that moves when everything rests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import tests.fakes.discord_library  # noqa: F401 (first)
+from adapters import discord
+from adapters.discord.config import DiscordConfig
+from core.types import Incoming
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_server import TOKEN, DiscordServer
+from tests.fakes.discord_world import Person
+from tests.fakes.door import Script, ScriptedDoor, echo
+
+ANA, BIA = Person(7, "Ana"), Person(8, "Bia", "en-US")
+ROOM = 100
+
+
+@dataclass
+class Bot:
+    """A running bot and the task that runs it."""
+
+    door: ScriptedDoor
+    task: asyncio.Task[None]
+    stop: asyncio.Event
+    said: list[str] = field(default_factory=list)
+
+
+@asynccontextmanager
+async def running(
+    server: DiscordServer,
+    clock: FakeClock,
+    script: Script = echo,
+    config: DiscordConfig | None = None,
+    *,
+    owed: Sequence[Incoming] = (),
+) -> AsyncIterator[Bot]:
+    """Run the adapter against the server until it is connected; leaving stops it gracefully."""
+    door, stop, said = ScriptedDoor(clock, script, owed=list(owed)), asyncio.Event(), list[str]()
+    config = replace(config or DiscordConfig(TOKEN), api_base_url=server.api_url)
+    task = asyncio.create_task(discord.run(config, door, clock, stop, say=said.append))
+    try:
+        await flow(server, clock, lambda: server.gateway.online or task.done())
+        yield Bot(door, task, stop, said)
+    finally:
+        stop.set()
+        ending = asyncio.create_task(_end(task, door))
+        while not ending.done():
+            await idle(server)
+            await clock.advance(1.0)  # a view that is cancelled still has a moment to write
+        await ending
+
+
+async def _end(task: asyncio.Task[None], door: ScriptedDoor) -> None:
+    await asyncio.wait({task})
+    await asyncio.gather(task, return_exceptions=True)
+    await door.close()
+
+
+async def flow(server: DiscordServer, clock: FakeClock, condition: Callable[[], object], limit_s: float = 7200) -> None:
+    """Let everything run and time go by, from one sleeper to the next, until the condition holds."""
+    until_s = clock.monotonic() + limit_s
+    async with asyncio.timeout(30):
+        while not condition():
+            await idle(server)
+            if condition():
+                return
+            next_s = min((at_s for at_s, _, wake in clock._sleepers if not wake.done()), default=None)
+            if next_s is None:  # bytes are on their way through the kernel
+                await _breath(server)
+                continue
+            assert next_s <= until_s, f"it has not happened within {limit_s} s"
+            await clock.advance(next_s - clock.monotonic())
+
+
+async def idle(server: DiscordServer) -> None:
+    """Return when nobody does anything but wait: no request is on its way, and the loop went round in vain."""
+    quiet, seen = 0, (-1, -1)
+    while quiet < 40:
+        await asyncio.sleep(0)
+        now = (len(server.calls), server.gateway.heartbeats)
+        quiet = quiet + 1 if now == seen and not server.busy else 0
+        seen = now
+
+
+async def _breath(server: DiscordServer) -> None:
+    server.gateway.changed.clear()
+    try:
+        async with asyncio.timeout(0.05):
+            await server.gateway.changed.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,222 @@
+"""Discord on loopback: the part of its REST that this bot uses, and a gateway; strict where the real one is.
+
+Exact JSON content type, bucket headers on a clock of the test's, 429 with `Via`, 2000 characters, nonces, interactions
+with their 3 s and 15 min. Every request stands in `calls`, every change of the screen in `writes`.
+Source: discord.com/developers/docs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+from core.ports import Clock
+from tests.fakes.discord_gateway import Gateway
+from tests.fakes.discord_interactions import Interactions
+from tests.fakes.discord_limits import Limits
+from tests.fakes.discord_refusal import Refused
+from tests.fakes.discord_world import APP_ID, BOT, OWNER_ID, Json, Note, Person, World, member
+from tests.fakes.discord_writing import Writing
+
+TOKEN = "dGVzdA.test-token.x"
+_PATIENCE_S = 10.0  # real seconds: how long a test waits for what should happen at once
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request: when (on the test's clock), what, and how it ended."""
+
+    at_s: float
+    method: str
+    path: str
+    body: Any
+    status: int
+
+
+@dataclass(frozen=True)
+class Write:
+    """One change of what a person sees."""
+
+    at_s: float
+    verb: str
+    channel: int
+    message: int
+    text: str
+    buttons: tuple[str, ...] = ()
+
+
+class DiscordServer(World):
+    """An async context; `api_url` is what DISCORD_API_BASE_URL would be."""
+
+    def __init__(self, clock: Clock, limits: Limits | None = None) -> None:
+        super().__init__(clock)
+        self.limits = limits
+        self.gateway = Gateway(self, TOKEN)
+        self.interactions = Interactions(self)
+        self.writing = Writing(self)
+        self.calls: list[Call] = []
+        self.writes: list[Write] = []
+        self.commands: list[list[Json]] = []
+        self.sessions_left = 1000
+        self.application_flags = 1 << 19
+        self.busy = 0
+        self.faults: list[Callable[[str, str], None]] = []  # each sees every call first and may raise
+        self.swallow: Callable[[str, str], bool] = lambda _method, _path: False  # done, but the answer gets lost
+
+    async def __aenter__(self) -> Self:
+        app = web.Application()
+        app.router.add_get("/gateway/", self.gateway.serve)
+        app.router.add_route("*", "/api/v10/{path:.*}", self._serve)
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        host, port = self._runner.addresses[0][:2]
+        self.api_url = f"http://{host}:{port}/api/v10"
+        self.gateway.url = f"ws://{host}:{port}/gateway/"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._runner.cleanup()
+
+    # --- what a test does ---
+
+    async def says(
+        self, person: Person, text: str, *, room: int = 0, reply_to: int | None = None, age_s: float = 0.0, **more: Any
+    ) -> Note:
+        """A person writes: directly to the bot, unless a channel is named."""
+        self.people[person.id] = person
+        channel = self.channels.get(room) or self.room(room) if room else self.direct(person)
+        note = Note(self.snowflake(age_s), channel.id, person, text, reply_to=reply_to, more=more)
+        channel.notes[note.id] = note
+        given = self.note_json(note)
+        session = self.gateway.session
+        if session is not None and not session.intents & (1 << 15):
+            given = self.hidden_from_bot(note, given)
+        if channel.guild:
+            given |= {"guild_id": str(channel.guild), "member": member()}
+        await self.gateway.tell("MESSAGE_CREATE", given)
+        return note
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Return when the condition holds; it is looked at whenever anything happened here."""
+        async with asyncio.timeout(_PATIENCE_S):
+            while not condition():
+                self.gateway.changed.clear()
+                await self.gateway.changed.wait()
+
+    def done(self, method: str, part: str = "") -> list[Call]:
+        """The calls that succeeded."""
+        return [call for call in self.calls if call.method == method and part in call.path and call.status < 300]
+
+    @property
+    def invalid(self) -> list[Call]:
+        """What Discord counts towards a ban: 401, 403 and 429."""
+        return [call for call in self.calls if call.status in {401, 403, 429}]
+
+    def wrote(self, verb: str, note: Note) -> None:
+        """Note a change of the screen."""
+        at_s = self.clock.monotonic()
+        self.writes.append(Write(at_s, verb, note.channel, note.id, note.text, tuple(note.buttons)))
+
+    # --- HTTP ---
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        path = "/" + request.match_info["path"]
+        body: Any = await request.json() if request.can_read_body else {}
+        self.busy += 1
+        headers: dict[str, str] = {}
+        try:
+            headers |= self._spend(request.method, path)
+            answer, status = await self._answer(request, path, body)
+        except Refused as refused:
+            answer, status, headers = refused.body, refused.status, headers | refused.headers
+        finally:
+            self.busy -= 1
+        self.calls.append(Call(self.clock.monotonic(), request.method, path, body, status))
+        self.gateway.changed.set()
+        if self.swallow(request.method, path):
+            assert request.transport is not None
+            request.transport.close()
+        if status == 204:
+            return web.Response(status=204, headers=headers)
+        # A charset behind the type would make discord.py take the body for text.
+        return web.Response(
+            status=status, body=json.dumps(answer).encode(), headers=headers | {"Content-Type": "application/json"}
+        )
+
+    def _spend(self, method: str, path: str) -> dict[str, str]:
+        """Draw on the bucket of a request, and return the headers that say what is left."""
+        for fault in self.faults:
+            fault(method, path)
+        parts = path.split("/")
+        if self.limits is None or parts[1] not in {"channels", "webhooks"}:
+            return {}
+        major = "/".join(parts[:3] if parts[1] == "channels" else parts[:4])
+        minor = "thread" if path.endswith("threads") else ""
+        wait_s, everything, headers = self.limits.spend(f"{method}{minor} {major}", self.clock.monotonic())
+        if wait_s:
+            raise too_many(wait_s, everything=everything, headers=dict(headers))
+        return dict(headers)
+
+    async def _answer(self, request: web.Request, path: str, body: Any) -> tuple[Any, int]:
+        parts = path.strip("/").split("/")
+        if parts[0] in {"interactions", "webhooks"}:
+            return self.interactions.answer(request.method, parts, body)
+        if request.headers.get("Authorization") != f"Bot {self.gateway.token}":
+            raise Refused(401, 0, "401: Unauthorized")
+        if parts[0] == "channels":
+            return self.writing.answer(request.method, parts, dict(request.query), body), 200
+        return self._about_us(request.method, parts, body), 200
+
+    def _about_us(self, method: str, parts: list[str], body: Any) -> Any:
+        match method, parts:
+            case "GET", ["users", "@me"]:
+                return BOT.json()
+            case "POST", ["users", "@me", "channels"]:
+                return self.direct(self.people[int(body["recipient_id"])]).json()
+            case "GET", ["oauth2", "applications", "@me"]:
+                return self._application()
+            case "GET", ["gateway", "bot"]:
+                limits = {
+                    "total": 1000,
+                    "remaining": self.sessions_left,
+                    "reset_after": 3_600_000,
+                    "max_concurrency": 1,
+                }
+                return {"url": self.gateway.url, "shards": 1, "session_start_limit": limits}
+            case "PUT", ["applications", _, *_]:
+                self.commands.append(body)
+                return [self._command(command) for command in body]
+        raise Refused(404, 0, "404: Not Found")
+
+    def _application(self) -> Json:
+        owner = Person(OWNER_ID, "Dona", "pt-BR")
+        return {
+            "id": str(APP_ID), "name": "Elefante", "description": "", "icon": None, "bot_public": True,
+            "bot_require_code_grant": False, "owner": owner.json(), "team": None, "verify_key": "00",
+            "flags": self.application_flags,
+        }  # fmt: skip
+
+    def _command(self, command: Json) -> Json:
+        return {
+            "id": str(self.snowflake()), "application_id": str(APP_ID), "version": "1", "type": 1,
+            "default_member_permissions": None, **command,
+        }  # fmt: skip
+
+
+def too_many(wait_s: float, *, everything: bool = False, headers: dict[str, str] | None = None) -> Refused:
+    """A 429 as Discord sends it."""
+    refused = Refused(429, 0, "You are being rate limited.")
+    refused.body |= {"retry_after": wait_s, "global": everything}
+    refused.headers |= {"Via": "1.1 google", "Retry-After": str(math.ceil(wait_s)), **(headers or {})}
+    return refused

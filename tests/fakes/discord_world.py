@@ -1,0 +1,185 @@
+"""The people, channels and messages of a Discord that exists only in a test. Knows what the API says of them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from core.ports import Clock
+
+Json: TypeAlias = dict[str, Any]
+
+BOT_ID = 42
+APP_ID = 4200
+OWNER_ID = 1
+GUILD_ID = 9000
+BOT_ROLE_ID = 9042
+EPOCH_MS = 1420070400000
+TEXT, DM, THREAD = 0, 1, 11
+EPHEMERAL, LOADING, SUPPRESS_EMBEDS = 1 << 6, 1 << 7, 1 << 2
+
+
+@dataclass
+class Person:
+    id: int
+    name: str = "Ana"
+    locale: str = "pt-BR"
+    bot: bool = False
+
+    def json(self) -> Json:
+        return {
+            "id": str(self.id), "username": self.name, "global_name": self.name, "discriminator": "0", "avatar": None,
+            "bot": self.bot,
+        }  # fmt: skip
+
+
+BOT = Person(BOT_ID, "Elefante", bot=True)
+
+
+@dataclass
+class Note:
+    """A message as it stands in a channel now."""
+
+    id: int
+    channel: int
+    by: Person
+    content: str = ""
+    embeds: list[Json] = field(default_factory=list)
+    components: list[Json] = field(default_factory=list)
+    flags: int = 0
+    reply_to: int | None = None
+    nonce: str = ""
+    type: int = 0
+    more: Json = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """What is read: the content, or the embed's text."""
+        return self.content or "\n".join(str(embed.get("description", "")) for embed in self.embeds)
+
+    @property
+    def buttons(self) -> list[str]:
+        """The ids of the buttons below it."""
+        return [item["custom_id"] for row in self.components for item in row["components"]]
+
+
+@dataclass
+class Channel:
+    """A channel, a thread or a direct message; `refusal` is the (status, code) of everything tried there."""
+
+    id: int
+    type: int = TEXT
+    guild: int = 0
+    parent: int = 0
+    owner: int = 0
+    name: str = "geral"
+    recipient: Person | None = None
+    notes: dict[int, Note] = field(default_factory=dict)
+    refusal: tuple[int, int] | None = None
+
+    def json(self) -> Json:
+        kind: Json = {"id": str(self.id), "type": self.type, "name": self.name}
+        if self.recipient is not None:
+            return kind | {"recipients": [self.recipient.json()]}
+        kind |= {"guild_id": str(self.guild), "position": 0, "permission_overwrites": [], "parent_id": None}
+        if self.type == THREAD:
+            kind |= {
+                "parent_id": str(self.parent), "owner_id": str(self.owner), "member_count": 1, "message_count": 1,
+                "thread_metadata": {
+                    "archived": False, "auto_archive_duration": 1440, "locked": False,
+                    "archive_timestamp": "2026-01-01T00:00:00+00:00",
+                },
+            }  # fmt: skip
+        return kind
+
+    def screen(self) -> list[str]:
+        """What the bot wrote there and everybody can read, top to bottom."""
+        return [note.text for note in self.notes.values() if note.by is BOT and not note.flags & EPHEMERAL]
+
+
+class World:
+    """One server, its channels, and direct messages. Ids hold the time of the test's clock, as real ones do."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.people: dict[int, Person] = {BOT_ID: BOT}
+        self.channels: dict[int, Channel] = {}
+        self.features: list[str] = []
+        self.preferred_locale = "en-US"
+        self._counter = itertools.count(1)
+
+    def snowflake(self, age_s: float = 0.0) -> int:
+        """A new id of that age."""
+        ms = round((self.clock.now().timestamp() - age_s) * 1000) - EPOCH_MS
+        return (ms << 22) | (next(self._counter) & 0x3FFFFF)
+
+    def room(self, channel_id: int) -> Channel:
+        """The text channel of that id."""
+        return self.channels.setdefault(channel_id, Channel(channel_id, guild=GUILD_ID, name=f"sala-{channel_id}"))
+
+    def direct(self, person: Person) -> Channel:
+        """The direct messages of that person."""
+        channel_id = 500_000 + person.id
+        self.people[person.id] = person
+        return self.channels.setdefault(channel_id, Channel(channel_id, type=DM, recipient=person))
+
+    def thread(self, thread_id: int, parent: int, owner: int, name: str = "assunto") -> Channel:
+        """A thread of a channel."""
+        made = Channel(thread_id, THREAD, GUILD_ID, parent, owner, name)
+        return self.channels.setdefault(thread_id, made)
+
+    def note_json(self, note: Note, *, nested: bool = False) -> Json:
+        """A message as the API gives it."""
+        mentioned = [int(found) for found in re.findall(r"<@!?(\d+)>", note.content)]
+        channel = self.channels[note.channel]
+        replied = channel.notes.get(note.reply_to) if note.reply_to else None
+        if replied is not None and note.more.get("pings", True):
+            mentioned.append(replied.by.id)
+        given: Json = {
+            "id": str(note.id), "channel_id": str(note.channel), "author": note.by.json(), "content": note.content,
+            "timestamp": self.clock.now().isoformat(), "edited_timestamp": None, "tts": False,
+            "mention_everyone": "@everyone" in note.content, "attachments": [], "embeds": note.embeds,
+            "mentions": [self.people[one].json() for one in dict.fromkeys(mentioned) if one in self.people],
+            "mention_roles": re.findall(r"<@&(\d+)>", note.content), "pinned": False,
+            "type": 19 if replied is not None else note.type, "components": note.components, "flags": note.flags,
+        }  # fmt: skip
+        if note.nonce:
+            given["nonce"] = note.nonce
+        if note.reply_to is not None:
+            given["message_reference"] = {"message_id": str(note.reply_to), "channel_id": str(note.channel)}
+            given["referenced_message"] = self.note_json(replied, nested=True) if replied and not nested else None
+        return given | {key: value for key, value in note.more.items() if key != "pings"}
+
+    def hidden_from_bot(self, note: Note, given: Json) -> Json:
+        """The message without what the message-content intent protects."""
+        channel = self.channels[note.channel]
+        told = any(int(user["id"]) == BOT_ID for user in given["mentions"])
+        if channel.type == DM or note.by is BOT or told:
+            return given
+        return given | {"content": "", "embeds": [], "attachments": [], "components": []}
+
+    def guild_json(self) -> Json:
+        """The server as GUILD_CREATE gives it."""
+        role: Json = {
+            "color": 0, "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
+            "hoist": False, "position": 0, "permissions": "0", "managed": False, "mentionable": False, "flags": 0,
+        }  # fmt: skip
+        ours = {"id": str(BOT_ROLE_ID), "name": "Elefante", "managed": True, "tags": {"bot_id": str(BOT_ID)}}
+        rooms = [channel for channel in self.channels.values() if channel.guild]
+        return {
+            "id": str(GUILD_ID), "name": "Comunidade", "owner_id": str(OWNER_ID), "unavailable": False, "icon": None,
+            "roles": [role | {"id": str(GUILD_ID), "name": "@everyone"}, role | ours], "emojis": [], "stickers": [],
+            "features": self.features, "preferred_locale": self.preferred_locale, "member_count": 3, "large": False,
+            "members": [member() | {"user": BOT.json()}], "presences": [], "voice_states": [],
+            "channels": [room.json() for room in rooms if room.type != THREAD],
+            "threads": [room.json() for room in rooms if room.type == THREAD],
+            "verification_level": 0, "nsfw_level": 0, "mfa_level": 0, "premium_tier": 0, "afk_timeout": 300,
+            "default_message_notifications": 0, "explicit_content_filter": 0, "system_channel_flags": 0,
+        }  # fmt: skip
+
+
+def member() -> Json:
+    """What a message says of its author as a member of the server."""
+    return {"roles": [], "joined_at": "2026-01-01T00:00:00+00:00", "deaf": False, "mute": False, "flags": 0}

@@ -1,0 +1,108 @@
+"""Messages and threads as Discord's REST takes them: limits, nonces, whose message it is.
+
+Source: discord.com/developers/docs/resources/message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tests.fakes.discord_refusal import Refused
+from tests.fakes.discord_world import BOT, GUILD_ID, THREAD, Channel, Json, Note
+
+if TYPE_CHECKING:
+    from tests.fakes.discord_server import DiscordServer
+
+MAX_CHARS = 2000
+MAX_EMBED_CHARS = 4096
+NONCE_LIFE_S = 300.0
+
+
+class Writing:
+    """The routes below `/channels`."""
+
+    def __init__(self, server: DiscordServer) -> None:
+        self._server = server
+        self._nonces: dict[tuple[int, str], tuple[float, int]] = {}
+
+    def _known(self, channel_id: int) -> Channel:
+        channel = self._server.channels.get(channel_id)
+        if channel is None:
+            raise Refused(404, 10003, "Unknown Channel")
+        if channel.refusal is not None:
+            raise Refused(*channel.refusal, "Missing Access")
+        return channel
+
+    def answer(self, method: str, parts: list[str], query: Mapping[str, str], body: Json) -> Any:
+        """Answer a request to `/channels`."""
+        channel = self._known(int(parts[1]))
+        match method, parts[2:]:
+            case "GET", []:
+                return channel.json()
+            case "GET", ["messages"]:
+                after, limit = int(query.get("after", 0)), int(query.get("limit", 50))
+                found = sorted(note.id for note in channel.notes.values() if note.id > after)[:limit]
+                return [self._server.note_json(channel.notes[one]) for one in reversed(found)]
+            case "POST", ["messages"]:
+                return self._server.note_json(self._create(channel, body))
+            case "PATCH", ["messages", message_id]:
+                return self._server.note_json(self._edit(channel, int(message_id), body))
+            case "POST", ["messages", message_id, "threads"]:
+                return self._open_thread(channel, int(message_id), body)
+        raise Refused(404, 0, "404: Not Found")
+
+    def _create(self, channel: Channel, body: Json) -> Note:
+        key = (channel.id, str(body.get("nonce", "")))
+        if body.get("enforce_nonce") and (known := self._nonces.get(key)) is not None:
+            made_s, message_id = known
+            if self._server.clock.monotonic() - made_s < NONCE_LIFE_S and message_id in channel.notes:
+                return channel.notes[message_id]
+        reference: Json = body.get("message_reference") or {}
+        reply_to = int(reference["message_id"]) if reference else None
+        if reply_to is not None and reply_to not in channel.notes:
+            if reference.get("fail_if_not_exists", True):
+                raise Refused(400, 50035, "Invalid Form Body")
+            reply_to = None
+        note = Note(self._server.snowflake(), channel.id, BOT, reply_to=reply_to, nonce=key[1], more={"pings": False})
+        apply(note, body)
+        channel.notes[note.id] = note
+        self._nonces[key] = (self._server.clock.monotonic(), note.id)
+        self._server.wrote("post", note)
+        return note
+
+    def _edit(self, channel: Channel, message_id: int, body: Json) -> Note:
+        note = channel.notes.get(message_id)
+        if note is None:
+            raise Refused(404, 10008, "Unknown Message")
+        if note.by is not BOT:
+            raise Refused(403, 50005, "Cannot edit a message authored by another user")
+        apply(note, body)
+        self._server.wrote("edit", note)
+        return note
+
+    def _open_thread(self, channel: Channel, message_id: int, body: Json) -> Json:
+        if message_id in self._server.channels:
+            raise Refused(400, 160004, "A thread has already been created for this message")
+        if not 1 <= len(body["name"]) <= 100:
+            raise Refused(400, 50035, "Invalid Form Body")
+        opened = Channel(message_id, THREAD, GUILD_ID, channel.id, BOT.id, body["name"])
+        self._server.channels[message_id] = opened
+        return opened.json()
+
+
+def apply(note: Note, body: Json) -> None:
+    """Make the message what the request says. What it does not name stays."""
+    content = body.get("content", note.content) or ""
+    embeds = body.get("embeds", note.embeds) or []
+    if len(content) > MAX_CHARS:
+        raise Refused(400, 50035, "Invalid Form Body: content: Must be 2000 or fewer in length.")
+    if sum(len(str(embed.get("description", ""))) for embed in embeds) > MAX_EMBED_CHARS:
+        raise Refused(400, 50035, "Invalid Form Body: embeds")
+    if not content.strip() and not embeds:
+        raise Refused(400, 50006, "Cannot send an empty message")
+    if "@everyone" in content or "<@" in content:
+        assert body["allowed_mentions"]["parse"] == [], "this would ping people"
+    note.content, note.embeds = content.strip(), embeds
+    note.components = body.get("components", note.components) or []
+    note.flags = int(body.get("flags", note.flags))
