@@ -6,6 +6,7 @@ Knows names, defaults and what is wrong with a value. Does not know how a model 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, SecretStr, model_validator
@@ -95,6 +96,10 @@ class ModelSettings(BaseSettings):
     model_embedding_timeout_s: _TimeoutS = None
     model_embedding_dims: int | None = Field(
         default=None, ge=8, le=65_536, description="Length of the embedder's vectors, for embedders that are not known."
+    )
+
+    model_prices: Path | None = Field(
+        default=None, description="JSON file with prices of models, over those that ship with the bot: docs/models.md."
     )
 
     anthropic_api_key: _Key = Field(default=None, description="Key of anthropic: models.")

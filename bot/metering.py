@@ -1,0 +1,139 @@
+"""Every call of a model is written down: who for, which, how much, how fast, at what cost.
+
+Knows the ledger and the prices. Does not know what is asked, and changes nothing of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from bot.prices import Prices
+from core.dialogue import Delta, Finish, Prompt, StreamEvent, Usage
+from core.errors import ProviderError, StorageError
+from core.ports import ChatModel, Clock, Door, Surface
+from core.storage.ledger import Call
+from core.types import Incoming, UserKey
+
+Record: TypeAlias = Callable[[Call], Awaitable[None]]
+
+LEFT = "left"
+
+_log = logging.getLogger(__name__)
+_asker: ContextVar[UserKey | None] = ContextVar("asker", default=None)
+
+
+class AttributedDoor(Door):
+    """Remembers, for the task that answers a message, whose it is; calls made in it are that person's.
+
+    A context variable, because a model's port has no place for a person, and should have none.
+    """
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+        """Hand on. The task that the door makes for the answer inherits whose message it is."""
+        token = _asker.set(incoming.user)
+        try:
+            return await self._door.receive(incoming, surface)
+        finally:
+            _asker.reset(token)
+
+    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+        """Hand on. A door opens the surface of a message right before it makes the message's task."""
+
+        def reopen_for(incoming: Incoming) -> Surface:
+            _asker.set(incoming.user)
+            return reopen(incoming)
+
+        token = _asker.set(None)
+        try:
+            await self._door.resume(platform, reopen_for)
+        finally:
+            _asker.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Where calls are written, and what they are priced by."""
+
+    record: Record
+    prices: Prices
+    clock: Clock
+
+    def of(self, model: ChatModel, mode: str) -> MeteredModel:
+        """Return the model, metered."""
+        return MeteredModel(model, mode, self)
+
+
+class MeteredModel(ChatModel):
+    """A model whose calls are written down when they end. A ledger that fails fails nobody's answer."""
+
+    def __init__(self, model: ChatModel, mode: str, meter: Meter) -> None:
+        self._model = model
+        self._mode = mode
+        self._meter = meter
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self._model.name
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Ask the model. The call is written when the context is left, after the reader has the whole answer."""
+        reading = _Reading(self._meter.clock)
+        try:
+            async with self._model.stream(prompt) as events, aclosing(reading.of(events)) as read:
+                yield read
+        except ProviderError as error:
+            reading.outcome = type(error).__name__
+            raise
+        finally:
+            await self._record(prompt, reading)
+
+    async def _record(self, prompt: Prompt, reading: _Reading) -> None:
+        call = Call(
+            at=reading.at,
+            user=_asker.get(),
+            mode=self._mode,
+            task=prompt.brief.task.value,
+            model=self.name,
+            outcome=reading.outcome,
+            duration_s=self._meter.clock.monotonic() - reading.started_s,
+            first_s=reading.first_s,
+            usage=reading.usage,
+            cost_usd=self._meter.prices.cost_usd(self.name, reading.usage),
+        )
+        try:
+            await self._meter.record(call)
+        except StorageError as error:
+            _log.warning("a call was not written down", extra={"error": type(error).__name__, "model": self.name})
+
+
+class _Reading:
+    """What is seen of one call from outside."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.at: datetime = clock.now()
+        self.started_s = clock.monotonic()
+        self.first_s: float | None = None
+        self.usage: Usage | None = None
+        self.outcome = LEFT
+
+    async def of(self, events: AsyncIterator[StreamEvent]) -> AsyncGenerator[StreamEvent, None]:
+        async for event in events:
+            match event:
+                case Delta() if self.first_s is None:
+                    self.first_s = self._clock.monotonic() - self.started_s
+                case Finish(stop, usage):
+                    self.outcome = stop.value
+                    self.usage = usage if usage != Usage() else None
+            yield event

@@ -1,0 +1,104 @@
+"""What a call costs, as far as that is known.
+
+Knows the table that ships with this package, and the owner's own. Does not know who called, or why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from core.dialogue import Usage
+from core.errors import ConfigError
+
+SETTING: Final = "MODEL_PRICES"
+
+_Price = Annotated[float, Field(ge=0)]
+_MILLION = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """US dollars per million tokens; `cached` is for input read from a cache, and that of other input if not given."""
+
+    input: _Price
+    output: _Price
+    cached: _Price | None = None
+
+    def cost_usd(self, usage: Usage) -> float:
+        """Return the price of a call at this rate."""
+        cached = self.input if self.cached is None else self.cached
+        fresh_tokens = usage.input_tokens - usage.cached_tokens
+        return (fresh_tokens * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output) / _MILLION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HigherRate(Rate):
+    """What a whole call costs whose input has more than `input_tokens`."""
+
+    input_tokens: Annotated[int, Field(gt=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Price(Rate):
+    """The price of one model."""
+
+    above: HigherRate | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is ever paid."""
+        return self.input == self.output == 0
+
+    def cost_usd(self, usage: Usage) -> float:
+        """Return the price of a call, long ones at their own rate."""
+        if self.above is not None and usage.input_tokens > self.above.input_tokens:
+            return self.above.cost_usd(usage)
+        return Rate.cost_usd(self, usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """A price table. `date` is the day it was true; models are `provider:model`, or `provider:*` for all others."""
+
+    date: str
+    models: Mapping[str, Price]
+    note: str = ""
+
+    def cost_usd(self, model: str, usage: Usage | None) -> float | None:
+        """Return what the call cost, or None where that is not known: no price, or nothing was counted."""
+        price = self.models.get(model) or self.models.get(f"{model.partition(':')[0]}:*")
+        if price is None:
+            return None
+        if usage is None:
+            return 0.0 if price.is_free else None
+        return price.cost_usd(usage)
+
+
+def load_prices(own: Path | None = None) -> Prices:
+    """Return the table that ships with this package, with the owner's entries over it.
+
+    Raises:
+        ConfigError: the owner's file cannot be read, or is no price table.
+    """
+    shipped = _parse(resources.files(__package__).joinpath("prices.json").read_bytes())
+    if own is None:
+        return shipped
+    try:
+        table = _parse(own.read_bytes())
+    except OSError as error:
+        raise ConfigError(SETTING, f"cannot read {own} ({error.strerror}); name a JSON file") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ConfigError(SETTING, f"{own}: {where}: {first['msg']}; see docs/models.md") from None
+    return Prices(table.date, {**shipped.models, **table.models}, table.note)
+
+
+def _parse(text: bytes) -> Prices:
+    return TypeAdapter(Prices).validate_json(text, strict=False)

@@ -1,0 +1,163 @@
+"""Every call is written down, whoever asked and however it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from bot.metering import AttributedDoor, Meter
+from bot.prices import load_prices
+from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
+from core.errors import ProviderBusy, StorageError, StreamCut
+from core.llm import complete
+from core.ports import ChatModel, Door, Surface
+from core.storage.ledger import Call
+from core.types import ChatKey, Incoming, UserKey
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.model import ScriptedModel
+from tests.fakes.surface import RecordingSurface
+from tests.fakes.wires import prompt
+
+HAIKU = "anthropic:claude-haiku-5-5"
+USAGE = Usage(1000, 100, 500, 40)
+
+
+class Timed(ChatModel):
+    """Takes 2 s to its first word and 3 s more to its end; or fails then."""
+
+    def __init__(self, clock: FakeClock, end: Finish | StreamCut) -> None:
+        self._clock = clock
+        self._end = end
+
+    @property
+    def name(self) -> str:
+        return HAIKU
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:  # noqa: ARG002
+        yield self._events()
+
+    async def _events(self) -> AsyncIterator[StreamEvent]:
+        await self._clock.sleep(2)
+        yield Delta("o")
+        yield Delta("i")
+        await self._clock.sleep(3)
+        if isinstance(self._end, StreamCut):
+            raise self._end
+        yield self._end
+
+
+class Book:
+    """A ledger in a list."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+    async def record(self, call: Call) -> None:
+        self.calls.append(call)
+
+    def metered(self, model: ChatModel) -> ChatModel:
+        return Meter(self.record, load_prices(), FakeClock(auto=True)).of(model, "chat")
+
+
+async def timed(end: Finish | StreamCut) -> tuple[Book, ChatModel]:
+    clock = FakeClock(auto=True)
+    book = Book()
+    return book, Meter(book.record, load_prices(), clock).of(Timed(clock, end), "chat")
+
+
+async def test_a_call_is_written_with_all_that_is_known_of_it() -> None:
+    book, model = await timed(Finish(Stop.LENGTH, USAGE))
+    assert model.name == HAIKU
+    await complete(model, prompt())
+    (call,) = book.calls
+    assert (call.at, call.user, call.mode, call.task, call.model) == (START, None, "chat", "finish", HAIKU)
+    assert (call.first_s, call.duration_s, call.outcome) == (2.0, 5.0, "length")
+    assert call.usage == USAGE
+    assert call.cost_usd == pytest.approx((500 * 0.10 + 500 * 0.01 + 100 * 0.50) / 1e6)
+
+
+async def test_a_call_that_breaks_off_cost_nobody_knows_what() -> None:
+    book, model = await timed(StreamCut("cut"))
+    with pytest.raises(StreamCut):
+        await complete(model, prompt())
+    (call,) = book.calls
+    assert (call.outcome, call.usage, call.cost_usd, call.first_s) == ("StreamCut", None, None, 2.0)
+
+
+async def test_a_reader_that_leaves_is_told_from_a_failure() -> None:
+    book, model = await timed(Finish(Stop.END, USAGE))
+    async with model.stream(prompt()) as events:
+        await anext(events)
+    assert [call.outcome for call in book.calls] == ["left"]
+
+
+async def test_a_cancelled_call_is_written() -> None:
+    clock = FakeClock()
+    book = Book()
+    model = Meter(book.record, load_prices(), clock).of(Timed(clock, Finish(Stop.END)), "chat")
+    task = asyncio.create_task(complete(model, prompt()))
+    await clock.advance(2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [call.outcome for call in book.calls] == ["left"]
+
+
+async def test_a_call_that_was_turned_down_is_written() -> None:
+    book = Book()
+    with pytest.raises(ProviderBusy):
+        await complete(book.metered(ScriptedModel({Task.FINISH: [ProviderBusy("busy")]})), prompt())
+    assert [call.outcome for call in book.calls] == ["ProviderBusy"]
+
+
+async def test_a_ledger_that_fails_fails_nobodys_answer(caplog: pytest.LogCaptureFixture) -> None:
+    async def full(_: Call) -> None:
+        raise StorageError("disk full")
+
+    model = Meter(full, load_prices(), FakeClock()).of(ScriptedModel({Task.FINISH: ["oi"]}), "chat")
+    with caplog.at_level(logging.WARNING):
+        assert (await complete(model, prompt())).text == "oi"
+    assert "not written down" in caplog.text
+
+
+class Asking(Door):
+    """A door that asks a model for each message, in a task of its own, as the ChatBot does."""
+
+    def __init__(self, model: ChatModel, owed: list[Incoming]) -> None:
+        self._model = model
+        self._owed = owed
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+        del surface
+        await complete(self._model, prompt(incoming.text))
+
+    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+        return asyncio.create_task(self._answer(incoming, surface))
+
+    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+        del platform
+        tasks = [asyncio.create_task(self._answer(incoming, reopen(incoming))) for incoming in self._owed]
+        await asyncio.gather(*tasks)
+
+
+def said_by(user: str) -> Incoming:
+    return Incoming(ChatKey("telegram", "room"), UserKey("telegram", user), user, user, f"eu sou {user}", START)
+
+
+async def test_a_call_is_the_persons_whose_message_is_answered() -> None:
+    book = Book()
+    people = ["ana", "bia", "caio"]
+    door = AttributedDoor(Asking(book.metered(ScriptedModel({})), [said_by(user) for user in people]))
+    surface = RecordingSurface(FakeClock())
+    for answered in [await door.receive(said_by(user), surface) for user in people]:
+        await answered
+    await door.resume("telegram", lambda _: surface)
+    await complete(book.metered(ScriptedModel({})), prompt())
+    users = [call.user.user if call.user else None for call in book.calls]
+    assert users == [*people, *people, None]

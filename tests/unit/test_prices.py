@@ -1,0 +1,101 @@
+"""What a call costs, and what is not known of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.prices import load_prices
+from core.dialogue import Usage
+from core.errors import ConfigError
+
+HAIKU = "anthropic:claude-haiku-5-5"
+
+
+def test_the_shipped_table_says_its_date() -> None:
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", load_prices().date)
+
+
+def test_input_output_and_what_came_from_a_cache_have_their_own_prices() -> None:
+    usage = Usage(input_tokens=10_000, output_tokens=1_000, cached_tokens=4_000, reasoning_tokens=900)
+    cost = load_prices().cost_usd(HAIKU, usage)
+    assert cost == pytest.approx((6_000 * 0.10 + 4_000 * 0.01 + 1_000 * 0.50) / 1e6)
+
+
+def test_a_long_call_is_priced_as_a_whole_at_the_higher_rate() -> None:
+    prices = load_prices()
+    assert prices.cost_usd(HAIKU, Usage(100_000, 0)) == pytest.approx(0.01)
+    assert prices.cost_usd(HAIKU, Usage(100_001, 0)) == pytest.approx(0.0500005)
+
+
+def test_input_from_a_cache_without_a_price_of_its_own_is_priced_as_any_input() -> None:
+    usage = Usage(1_000_000, 0, cached_tokens=500_000)
+    assert load_prices().cost_usd("anthropic:claude-opus-5-5", usage) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "usage"), [("anthropic:claude-99", Usage(10, 10)), ("openrouter:x/y", Usage(10, 10)), (HAIKU, None)]
+)
+def test_what_is_not_known_is_not_zero(model: str, usage: Usage | None) -> None:
+    assert load_prices().cost_usd(model, usage) is None
+
+
+@pytest.mark.parametrize("usage", [None, Usage(10, 10)])
+def test_a_model_on_ones_own_machine_costs_nothing_whatever_it_counts(usage: Usage | None) -> None:
+    assert load_prices().cost_usd("ollama:qwen3:8b", usage) == 0.0
+
+
+@given(st.integers(0, 10**7), st.integers(0, 10**6), st.data())
+def test_a_cost_is_never_negative_and_caching_never_dearer(asked: int, said: int, data: st.DataObject) -> None:
+    cached = data.draw(st.integers(0, asked))
+    for model in load_prices().models:
+        warm = load_prices().cost_usd(model, Usage(asked, said, cached))
+        cold = load_prices().cost_usd(model, Usage(asked, said))
+        assert warm is not None
+        assert cold is not None
+        assert 0 <= warm <= cold + 1e-12
+
+
+def own(folder: Path, table: Any) -> Path:
+    path = folder / "prices.json"
+    path.write_text(table if isinstance(table, str) else json.dumps(table), encoding="utf-8")
+    return path
+
+
+def test_the_owners_entries_go_over_the_shipped_ones(tmp_path: Path) -> None:
+    table = {
+        "date": "2027-01-01",
+        "models": {HAIKU: {"input": 1, "output": 2}, "openrouter:*": {"input": 3, "output": 4}},
+    }
+    prices = load_prices(own(tmp_path, table))
+    assert prices.date == "2027-01-01"
+    assert prices.cost_usd(HAIKU, Usage(1_000_000, 1_000_000)) == pytest.approx(3.0)
+    assert prices.cost_usd("openrouter:x/y", Usage(1_000_000, 0)) == pytest.approx(3.0)
+    assert prices.cost_usd("openai:gpt-6-luna", Usage(1_000_000, 0)) is not None
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("{", "the file"),
+        ({"models": {}}, "date"),
+        ({"date": "x", "models": {HAIKU: {"input": -1, "output": 2}}}, "input"),
+        ({"date": "x", "models": {HAIKU: {"input": 1}}}, "output"),
+    ],
+)
+def test_a_table_that_is_none_is_named_with_what_is_wrong(tmp_path: Path, table: Any, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_prices(own(tmp_path, table))
+    assert caught.value.setting == "MODEL_PRICES"
+    assert said in caught.value.advice
+
+
+def test_a_table_that_is_not_there_is_a_wrong_setting(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="MODEL_PRICES"):
+        load_prices(tmp_path / "none.json")
