@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bot.models import build_models
 from bot.settings import Settings
+from core.access import Access
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
@@ -26,6 +27,7 @@ from core.ports import Clock, MemoryStore, VectorIndex
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
+from core.storage.people import SqlitePeople
 from core.storage.sqlite import Database, open_copy, open_database
 
 MAX_LOADED_OWNERS = 256
@@ -42,6 +44,7 @@ class App:
     conversations: Conversations
     models: Models
     registry: Registry
+    access: Access
     clock: Clock
     parts: ChatBotParts
 
@@ -65,7 +68,9 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
         memories = Memories(store, models.embedder, indexes, clock)
         conversations = Conversations(SqliteHistory(database), clock)
+        access = Access(SqlitePeople(database), clock, trusted={"console"})
         parts = ChatBotParts(
+            access=access,
             inbox=SqliteInbox(database),
             conversations=conversations,
             memories=memories,
@@ -81,7 +86,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
             language=settings.locale,
             log_content=settings.log_content,
         )
-        yield App(settings, database, store, memories, conversations, models, registry, clock, parts)
+        yield App(settings, database, store, memories, conversations, models, registry, access, clock, parts)
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from core import commands
+from core.access import Access, Verdict
 from core.actions.registry import Registry
 from core.cycle import think
 from core.deadline import Deadline
@@ -26,7 +27,7 @@ from core.llm import Models
 from core.mailbox import Mailbox
 from core.memory.memories import Memories
 from core.ports import Clock, Door, Inbox, Surface
-from core.texts import failure_text
+from core.texts import CLAIMED, PRIVATE, failure_text
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Message, Role, Shown
 from core.unicode import clean
@@ -48,6 +49,7 @@ class TurnLimits:
 class ChatBotParts:
     """What a ChatBot is made of."""
 
+    access: Access
     inbox: Inbox
     conversations: Conversations
     memories: Memories
@@ -81,6 +83,10 @@ class ChatBot(Door):
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
         """Take one message: durable first, then answered in its chat's lane. `/stop` overtakes a running answer."""
         incoming = replace(incoming, text=clean(incoming.text, self._parts.limits.max_message_chars + 1))
+        verdict = await self._parts.access.judge(incoming)
+        if verdict is not Verdict.ANSWER:
+            await self._turn_away(verdict, incoming, surface)
+            return _done()
         if _is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
             running.stop()
             return _done()
@@ -108,6 +114,11 @@ class ChatBot(Door):
         self._open_answers.add(task)
         task.add_done_callback(self._open_answers.discard)
         return task
+
+    async def _turn_away(self, verdict: Verdict, incoming: Incoming, surface: Surface) -> None:
+        texts = {Verdict.CLAIMED: CLAIMED, Verdict.TELL_OFF: PRIVATE}
+        if verdict in texts:
+            await self._say(texts[verdict][await self._locale(incoming, None)], View(surface, self._parts.clock))
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:
         async with self._mailbox.lane(incoming.chat):
@@ -180,11 +191,14 @@ class ChatBot(Door):
 
     async def _apologise(self, error: Exception, incoming: Incoming, view: View) -> None:
         """Tell the person what failed, in place of whatever was on the screen for the moment."""
+        await self._say(failure_text(error, await self._locale(incoming, None)), view)
+
+    async def _say(self, text: str, view: View) -> None:
         try:
-            await view.show(Shown(failure_text(error, await self._locale(incoming, None))))
+            await view.show(Shown(text))
             await view.close()
-        except SurfaceError as surface_error:
-            _log.warning("apology not delivered", extra={"error": type(surface_error).__name__})
+        except SurfaceError as error:
+            _log.warning("not delivered", extra={"error": type(error).__name__})
 
     async def _close(self, incoming: Incoming) -> None:
         try:

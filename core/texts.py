@@ -74,6 +74,18 @@ FAILURES: dict[type[errors.BotError], Localized] = {
     },
 }
 
+CLAIMED: Localized = {
+    PT: "Pronto: este bot agora é seu. Só você é atendido, até que deixe mais alguém entrar. Diga oi, ou veja /help.",
+    EN: "Done: this bot is yours now. Only you are answered, until you let others in. Say hi, or see /help.",
+    ES: "Listo: este bot ahora es tuyo. Solo te atiende a ti, hasta que dejes entrar a otros. Di hola, o mira /help.",
+}
+
+PRIVATE: Localized = {
+    PT: "Este bot é particular e ainda não conhece você. Peça a quem cuida dele para deixar você entrar.",
+    EN: "This bot is private and does not know you yet. Ask its owner to let you in.",
+    ES: "Este bot es privado y todavía no te conoce. Pide a su dueño que te deje entrar.",
+}
+
 LENGTH_STOP: Localized = {
     PT: "(A resposta chegou ao tamanho máximo.)",
     EN: "(The answer reached its maximum length.)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.access import Access
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
@@ -14,11 +15,13 @@ from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
+from core.people import People
 from core.ports import Clock, HistoryStore, Inbox, MemoryStore
 from core.storage.exact_index import ExactIndex
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.storage.in_memory_memories import InMemoryMemories
+from core.storage.in_memory_people import InMemoryPeople
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Locale, Message, Role, SurfaceLimits, UserKey
 from tests.fakes.clock import FakeClock
@@ -53,6 +56,8 @@ class House:
     inbox: Inbox = field(default_factory=InMemoryInbox)
     store: MemoryStore = field(default_factory=InMemoryMemories)
     limits: TurnLimits = field(default_factory=TurnLimits)
+    people: People = field(default_factory=InMemoryPeople)
+    trusted: tuple[str, ...] = ("test",)
     off: tuple[str, ...] = ()
     model: ScriptedModel = field(init=False)
     models: Models = field(init=False)
@@ -67,9 +72,10 @@ class House:
         self.conversations = Conversations(self.history, self.clock)
         self.registry = Registry(ACTIONS, self.off)
 
-    def chatbot(self) -> ChatBot:
+    def chatbot(self, access: Access | None = None) -> ChatBot:
         return ChatBot(
             ChatBotParts(
+                access=access or Access(self.people, self.clock, trusted=self.trusted),
                 inbox=self.inbox,
                 conversations=self.conversations,
                 memories=self.memories,

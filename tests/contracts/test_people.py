@@ -1,0 +1,72 @@
+"""What every store of standings promises."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from core.people import People, Person, Standing
+from core.storage.in_memory_people import InMemoryPeople
+from core.storage.people import SqlitePeople
+from core.storage.sqlite import open_database
+from core.types import UserKey
+from tests.fakes.clock import START
+
+ANA, BIA, ABROAD = UserKey("telegram", "1"), UserKey("telegram", "2"), UserKey("discord", "1")
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(params=["sqlite", "in-memory"])
+async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[People]:
+    if request.param == "in-memory":
+        yield InMemoryPeople()
+        return
+    database = await open_database(tmp_path / "people.db")
+    yield SqlitePeople(database)
+    await database.close()
+
+
+def person(user: UserKey, standing: Standing = Standing.MEMBER, name: str = "Ana") -> Person:
+    return Person(user, standing, name, START)
+
+
+async def test_a_stranger_is_nobody(people: People) -> None:
+    assert await people.find(ANA) is None
+    assert list(await people.all()) == []
+    await people.remove(ANA)
+
+
+async def test_a_standing_is_kept_replaced_and_removed(people: People) -> None:
+    await people.put(person(ANA))
+    await people.put(person(BIA, Standing.BLOCKED, "Bia"))
+    assert await people.find(ANA) == person(ANA)
+    await people.put(person(ANA, Standing.ADMIN, "Ana Maria"))
+    assert list(await people.all()) == [person(ANA, Standing.ADMIN, "Ana Maria"), person(BIA, Standing.BLOCKED, "Bia")]
+    await people.remove(ANA)
+    assert await people.find(ANA) is None
+
+
+async def test_a_platform_is_claimed_once_and_platforms_are_apart(people: People) -> None:
+    assert await people.claim(person(ANA, Standing.OWNER))
+    assert not await people.claim(person(BIA, Standing.OWNER))
+    assert await people.find(BIA) is None
+    assert await people.claim(person(ABROAD, Standing.OWNER))
+
+
+async def test_a_member_may_claim(people: People) -> None:
+    await people.put(person(ANA))
+    assert await people.claim(person(ANA, Standing.OWNER))
+    found = await people.find(ANA)
+    assert found is not None
+    assert found.standing is Standing.OWNER
+
+
+async def test_a_stranger_is_noted_once_in_a_while(people: People) -> None:
+    assert await people.note_stranger(ANA, START, DAY)
+    assert not await people.note_stranger(ANA, START + DAY / 2, DAY)
+    assert await people.note_stranger(BIA, START + DAY / 2, DAY)
+    assert await people.note_stranger(ANA, START + DAY, DAY)
+    assert not await people.note_stranger(ANA, START + DAY * 1.5, DAY)
