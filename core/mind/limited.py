@@ -15,8 +15,8 @@ from core.dialogue import Brief, Delta, Finish, Prompt, Stop, StreamEvent, Task
 from core.mind import sentences as say
 from core.mind import tasks
 from core.mind.cues import Cues
+from core.mind.likeness import Examples, Likeness
 from core.mind.moves import next_move
-from core.mind.nearest import Examples, Nearest
 from core.mind.scene import Scene, read
 from core.mind.summary import summary
 from core.mind.understanding import Wish, understand
@@ -26,10 +26,10 @@ _WORDS_A_DELTA = 4
 
 
 class LimitedMind(ChatModel):
-    """Answers by cues, nearest examples and rules. Without its embedder it still answers, by cues alone."""
+    """Answers by cues, examples and rules. Without its embedder it still answers, by cues alone."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._nearest = Nearest(embedder, Examples.load())
+        self._likeness = Likeness(embedder, Examples.load())
         self._cues = Cues.load()
 
     @property
@@ -55,7 +55,7 @@ class LimitedMind(ChatModel):
         if brief.task is Task.REPORT:
             return tasks.report(brief)
         scene = read(brief)
-        wishes = await understand(scene, self._cues, self._nearest)
+        wishes = await understand(scene, self._cues, self._likeness)
         if brief.task in {Task.QUESTION, Task.FINISH}:
             return self._spoken(scene, wishes)
         return json.dumps(self._data(scene, wishes), ensure_ascii=False)

@@ -10,16 +10,13 @@ from collections.abc import Sequence
 from core.mind import sentences as say
 from core.mind.cues import Cues
 from core.mind.scene import line
-from core.mind.words import is_concept, stems
+from core.mind.words import is_kind, stems
 from core.types import Locale, MemoryItem
 
 MAX_QUOTES = 5
 MAX_LISTED = 25
-GOOD = 0.6
+GOOD = 0.5
 """The share of the question's weight that a memory must hold to be its answer."""
-
-FAIR = 0.5
-"""The share under which a memory is not even offered for deletion."""
 
 _NAME_WEIGHT = 2
 
@@ -27,11 +24,11 @@ _NAME_WEIGHT = 2
 def best(phrase: str, found: Sequence[MemoryItem], *, asking: bool = True) -> tuple[list[MemoryItem], float]:
     """Return the memories that hold most of a phrase, and how much of its weight, 0..1.
 
-    A word that many memories share (password, birthday) weighs less than a name: "the netflix password" is not
-    answered by another password.
+    A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not answered by
+    another password.
     """
     named = stems(phrase, asking=asking)
-    weights = {name: 1 if is_concept(name) else _NAME_WEIGHT for name in named}
+    weights = {name: 1 if is_kind(name) else _NAME_WEIGHT for name in named}
     held = [named & stems(" ".join((item.content, *item.bindings))) for item in found]
     scores = [sum(weights[name] for name in names) for names in held]
     top = max(scores, default=0)
@@ -64,7 +61,7 @@ def listed(found: Sequence[MemoryItem], locale: Locale) -> str:
 def matching(about: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
     """Return the memories that a phrase names well enough to offer them for deletion."""
     items, share = best(about, found, asking=False)
-    return items if share >= FAIR else []
+    return items if share >= GOOD else []
 
 
 def target(cues: Cues, text: str) -> str:

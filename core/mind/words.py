@@ -115,6 +115,10 @@ def _read(table: str) -> dict[str, Concept]:
 
 _BY_WORD = _read(_CONCEPTS)
 
+_KINDS = frozenset(
+    "senha aniversario nome endereco telefone email consulta reuniao favorito codigo conta numero".split()
+)
+
 _SILENT = frozenset(
     """
     a o as os um uma uns umas de do da dos das d e é em no na nos nas num numa ao aos à para pra pro pras pros
@@ -164,9 +168,9 @@ def stem(word: str) -> str:
     return bare[:-1] if len(bare) > 4 and bare[-1] in "aoe" else bare  # noqa: PLR2004 - nor is "casa" a "cas"
 
 
-def is_concept(name: str) -> bool:
-    """Return whether a stem is the name of a concept."""
-    return name in _BY_WORD
+def is_kind(name: str) -> bool:
+    """Return whether a stem only says what kind of thing is meant (a password, a birthday), not which one."""
+    return name in _KINDS
 
 
 def stems(text: str, *, asking: bool = False) -> frozenset[str]:
