@@ -75,8 +75,8 @@ async def _action(mind: LimitedMind, brief: Brief) -> str:
 async def _judge_drafts(mind: LimitedMind, brief: Brief, label: Label) -> Verdict:
     drafts = json.loads(await mind.answer(replace(brief, task=Task.SAVE_DRAFTS)))["items"]
     missing = [want for want in label.get("content_has", ()) if not any(want in draft["content"] for draft in drafts)]
-    lacks = label.get("content_lacks")
-    kept_cue = bool(lacks) and any(fold(lacks) in fold(draft["content"]) for draft in drafts)
+    lacks = label.get("content_lacks", "")
+    kept_cue = lacks != "" and any(fold(lacks) in fold(draft["content"]) for draft in drafts)
     phrases = [phrase for draft in drafts for phrase in draft["bindings"]]
     found = "found_by" not in label or any(_words(label["found_by"]) <= _words(phrase) for phrase in phrases)
     good = not missing and not kept_cue and found
@@ -144,11 +144,11 @@ async def _measure(name: str) -> tuple[list[Verdict], float]:
 
 def main() -> None:
     """Print both sets' rates, the tune set's failures, and the CPU that a message costs beside its embedding."""
-    for name in __import__("sys").argv[1:] or ("tune", "report"):
+    for name in ("tune", "report"):
         verdicts, cpu_s = asyncio.run(_measure(name))
         for language, (decided, count, extracted, drawn) in sorted(rates(verdicts).items()):
             print(
-                f"{name:6} {language:3} decisions {decided:6.1%} of {count:3}   extraction {extracted:6.1%} of {drawn:3}"
+                f"{name:6} {language:3} decisions {decided:6.1%} of {count:3}, extraction {extracted:6.1%} of {drawn:3}"
             )
         print(f"{name:6} CPU a message {cpu_s * 1000:.1f} ms, without embedding")
         for verdict in verdicts:

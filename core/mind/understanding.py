@@ -192,8 +192,8 @@ async def _guess(text: str, likeness: Likeness) -> Intent:
         intent, lead = await likeness.judge(text)
     except ProviderError:
         return Intent.UNSURE
-    chatting_of_facts = intent is Intent.CHAT and any(letter.isdigit() for letter in text)
-    return intent if lead >= CERTAIN and not chatting_of_facts else Intent.UNSURE
+    worth_asking = intent in {Intent.CHAT, Intent.TASK} and any(letter.isdigit() for letter in text)
+    return intent if lead >= CERTAIN and not worth_asking else Intent.UNSURE
 
 
 def _completed(scene: Scene, cues: Cues, wish: Wish) -> Wish:
