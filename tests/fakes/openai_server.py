@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.dialogue import Stop
@@ -99,7 +99,7 @@ def fails(status: int, message: str = "SECRET", headers: dict[str, str] | None =
     return failure(status, {"error": {"message": message, "type": kind, "param": None, "code": code}}, headers)
 
 
-def embedding(dims: int, *, shuffled: bool = False) -> Any:
+def embedding(dims: int, *, shuffled: bool = False) -> Callable[[Asked], Answer]:
     """Answer with one vector a text, of any length but 1; equal texts get equal vectors."""
 
     def answer(asked: Asked) -> Answer:

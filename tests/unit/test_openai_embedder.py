@@ -33,8 +33,7 @@ async def test_floats_are_asked_for_until_a_server_refuses_the_word() -> None:
     def picky(asked: Asked) -> Answer:
         if "encoding_format" in asked.body:
             return fails(400, "unknown field encoding_format")
-        answer: Answer = embedding(8)(asked)
-        return answer
+        return embedding(8)(asked)
 
     server = LoopbackServer([picky])
     async with openai_embedder(server) as embedder:
@@ -55,8 +54,7 @@ async def test_a_text_that_does_not_fit_is_shortened_and_its_neighbours_are_not(
     def small(asked: Asked) -> Answer:
         if sum(map(len, asked.body["input"])) > 300:
             return fails(400, CONTEXT_TOO_LONG)
-        answer: Answer = embedding(8)(asked)
-        return answer
+        return embedding(8)(asked)
 
     server = LoopbackServer([small])
     async with openai_embedder(server) as embedder:

@@ -1,0 +1,102 @@
+"""`elefante doctor`: a tiny call of every model, and the next step for each that does not answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot import doctor as verb
+from bot.model_settings import ModelSettings
+from core.dialogue import Stop
+from tests.fakes import anthropic_server, openai_server
+from tests.fakes.http_server import Answer, Asked, LoopbackServer
+
+
+def well(asked: Asked) -> Answer:
+    """Answer a choice by its JSON, and anything else by a word."""
+    typed = "response_format" in asked.body or "output_config" in asked.body
+    api = anthropic_server if asked.path == anthropic_server.PATH else openai_server
+    if asked.path.endswith("/embeddings"):
+        return openai_server.embedding(8)(asked)
+    return api.says('{"action": "Finish"}' if typed else "Olá!")
+
+
+async def examined(*answers: Any, **settings: Any) -> tuple[dict[str, Any], str]:
+    server = LoopbackServer(list(answers))
+    async with server.running():
+        document = await verb.doctor(
+            ModelSettings(
+                model="anthropic:claude-haiku-5-5",
+                anthropic_api_key="sk-SECRET",  # type: ignore[arg-type]  # pydantic wraps it
+                anthropic_base_url=server.url,
+                ollama_base_url=server.url,
+                model_embedding="ollama:tiny",
+                model_embedding_dims=8,
+                **settings,
+            )
+        )
+    return document, verb.render(document)
+
+
+async def test_every_mode_and_the_embedder_are_asked_once_and_the_cost_is_said() -> None:
+    document, text = await examined(well)
+    assert document["ok"]
+    assert [finding["mode"] for finding in document["findings"]] == [
+        "reasoning_heavy",
+        "reasoning",
+        "chat",
+        "summary",
+        "embedding",
+    ]
+    assert [finding["said"] for finding in document["findings"]] == [
+        "Finish",
+        "Finish",
+        "Olá!",
+        "Olá!",
+        "a vector of 8",
+    ]
+    assert all(finding["total_ms"] >= 0 for finding in document["findings"])
+    one = (50 * 0.10 + 50 * 0.01 + 9 * 0.50) / 1e6
+    assert document["cost_usd"] == pytest.approx(4 * one)
+    assert "100 + 9 tokens" in text
+    assert f"US$ {4 * one:.6f}" in text
+
+
+async def test_every_model_of_a_chain_is_asked_not_only_the_one_that_answers_first() -> None:
+    document, text = await examined(well, model_chat="ollama:a,ollama:b,limited")
+    chat = [finding for finding in document["findings"] if finding["mode"] == "chat"]
+    assert [finding["model"] for finding in chat] == ["ollama:a", "ollama:b", "limited"]
+    assert document["ok"]
+    assert "limited mode" in text
+
+
+async def test_a_bad_answer_is_asked_for_again_and_both_calls_are_counted() -> None:
+    answers = [anthropic_server.says("Dance"), well]
+    document, _ = await examined(*answers)
+    assert document["findings"][0]["calls"] == 2
+    assert document["findings"][0]["input_tokens"] == 200
+
+
+@pytest.mark.parametrize(
+    ("answer", "advice"),
+    [
+        (anthropic_server.fails(401), "mend ANTHROPIC_API_KEY: https://platform.claude.com"),
+        (anthropic_server.fails(429), "over its limit"),
+        (anthropic_server.fails(404), "is there a model 'claude-haiku-5-5'"),
+        (anthropic_server.fails(500), "is the server running and reachable?"),
+        (anthropic_server.says("", stop=Stop.REFUSED), "choose another model"),
+    ],
+)
+async def test_a_failure_comes_with_its_next_step(answer: Answer, advice: str) -> None:
+    document, text = await examined(answer)
+    assert not document["ok"]
+    assert advice in text
+    assert "SECRET" not in text
+
+
+async def test_without_a_model_nothing_is_asked_and_nothing_costs() -> None:
+    document = await verb.doctor(ModelSettings())
+    assert document["ok"]
+    assert document["cost_usd"] == 0.0
+    assert "limited mode" in verb.render(document)
