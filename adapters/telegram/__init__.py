@@ -20,7 +20,7 @@ from adapters.telegram.config import TelegramConfig
 from adapters.telegram.intake import Intake
 from adapters.telegram.menu import offer_commands
 from adapters.telegram.pacer import Pacer
-from adapters.telegram.updates import LongPoll
+from adapters.telegram.updates import LongPoll, Take
 from core.ports import Clock, Door
 
 _LOG = logging.getLogger(__name__)
@@ -38,13 +38,21 @@ async def run(config: TelegramConfig, door: Door, clock: Clock, stop: asyncio.Ev
         if not await _unless(stop, _introduce(bot, clock)):
             return
         pacer = Pacer(config.private, config.group, config.overall, clock)
-        intake = Intake(door, TelegramApi(bot, pacer), bot.bot, clock, config.max_age_s)
-        updates = LongPoll(bot, intake.take, clock, config.poll_timeout_s)
+        intake = Intake(door, TelegramApi(bot, pacer), bot.bot, clock, max_age_s=config.max_age_s, drafts=config.drafts)
         await intake.resume()
         await _unless(stop, offer_commands(bot))
-        await _unless(stop, updates.run())
-        await updates.acknowledge()
+        await _unless(stop, _listen(config, bot, intake.take, clock))
         await intake.drain(config.drain_s)
+
+
+async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock) -> None:
+    """Take updates for ever, in the way that the owner chose."""
+    if config.webhook is None:
+        await LongPoll(bot, take, clock, config.poll_timeout_s).run()
+        return
+    from adapters.telegram.webhook import WebhookListener  # only who uses it loads a web server
+
+    await WebhookListener(bot, take, clock, config.webhook).run()
 
 
 @asynccontextmanager

@@ -89,15 +89,20 @@ class TelegramApi:
 
         await self._formatted(place, rendered, priority, call)
 
-    async def draft(self, place: Place, draft_id: int, rendered: Rendered) -> None:
-        """Show a preview in a private chat: gone after 30 s, or when a message comes."""
+    async def draft(self, place: Place, draft_id: int, rendered: Rendered, priority: Priority) -> None:
+        """Show a preview in a private chat, with the server's stop button where it has one (Bot API 10.3)."""
 
         async def call(chat_id: int, what: Rendered) -> None:
             await self._bot.send_message_draft(
-                chat_id, draft_id, what.text, message_thread_id=place.thread_id, entities=what.entities
+                chat_id,
+                draft_id,
+                what.text,
+                message_thread_id=place.thread_id,
+                entities=what.entities,
+                api_kwargs={"can_stop": True},
             )
 
-        await self._formatted(place, rendered, Priority.EDIT, call)
+        await self._formatted(place, rendered, priority, call)
 
     async def typing(self, place: Place) -> None:
         """Show that the bot is at work, for 5 s."""

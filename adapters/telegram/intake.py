@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable
 from datetime import timedelta
 from typing import TypeVar
 
 from telegram import ChatMember, ChatMemberUpdated, Message, Update, User
 
 from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.draft import DraftSurface
 from adapters.telegram.listener import PLATFORM, asked_in, command_of, incoming_of, stop_of
 from adapters.telegram.markup import style
 from adapters.telegram.pacer import Priority
+from adapters.telegram.presence import accompany
 from adapters.telegram.surface import TelegramSurface
 from adapters.telegram.texts import AWAY, JOINED, ONLY_TEXT, PRIVACY_MODE
 from core.delivery.view import View
@@ -39,7 +40,8 @@ _IN_CHAT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED, 
 class Intake:
     """Takes updates one by one. `max_age_s` is when a message is too old to be answered."""
 
-    def __init__(self, door: Door, api: TelegramApi, me: User, clock: Clock, max_age_s: float) -> None:
+    def __init__(self, door: Door, api: TelegramApi, me: User, clock: Clock, *, max_age_s: float, drafts: bool) -> None:
+        self._drafts = drafts
         self._door = door
         self._api = api
         self._me = me
@@ -78,13 +80,17 @@ class Intake:
 
     def surface(self, incoming: Incoming) -> TelegramSurface:
         """Return where to answer that message: in a group, as a reply to it."""
-        chat = incoming.chat
-        return TelegramSurface(
+        reply_to = None if incoming.private else asked_in(incoming)
+        return TelegramSurface(self._api, _place(incoming), self._style, reply_to=reply_to, whole=_rank(incoming))
+
+    def _streaming(self, incoming: Incoming) -> DraftSurface:
+        return DraftSurface(
             self._api,
-            Place(int(chat.chat), int(chat.thread) if chat.thread else None),
+            _place(incoming),
             self._style,
-            reply_to=None if incoming.private else asked_in(incoming),
-            whole=Priority.ANSWER if command_of(incoming.text) else Priority.FINAL,
+            self._clock,
+            draft_id=asked_in(incoming) or 1,
+            whole=_rank(incoming),
         )
 
     async def _message(self, message: Message) -> None:
@@ -112,7 +118,10 @@ class Intake:
             await self._courtesy(incoming, AWAY)
 
     async def _receive(self, incoming: Incoming) -> None:
-        self._keep(await self._door.receive(incoming, self.surface(incoming)))
+        surface = self._streaming(incoming) if self._drafts and incoming.private else self.surface(incoming)
+        answered = asyncio.ensure_future(await self._door.receive(incoming, surface))
+        self._keep(answered)
+        self._keep(asyncio.ensure_future(accompany(surface, answered, self._clock)))
 
     async def _membership(self, change: ChatMemberUpdated) -> None:
         was, now = change.old_chat_member.status in _IN_CHAT, change.new_chat_member.status in _IN_CHAT
@@ -142,8 +151,7 @@ class Intake:
             _LOG.info("courtesy not delivered", extra={"error": type(error).__name__})
         self._keep(asyncio.ensure_future(_closed(view)))
 
-    def _keep(self, answered: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(answered)
+    def _keep(self, task: asyncio.Future[None]) -> None:
         self._open.add(task)
         task.add_done_callback(self._open.discard)
 
@@ -161,6 +169,14 @@ class Intake:
         more = album in self._albums
         _remember(self._albums, album, None)
         return more
+
+
+def _place(incoming: Incoming) -> Place:
+    return Place(int(incoming.chat.chat), int(incoming.chat.thread) if incoming.chat.thread else None)
+
+
+def _rank(incoming: Incoming) -> Priority:
+    return Priority.ANSWER if command_of(incoming.text) else Priority.FINAL
 
 
 def _has_content(message: Message) -> bool:

@@ -26,10 +26,10 @@ MAX_ENTITIES = 100
 
 _NOTHING_VISIBLE = "…"
 
-# The converter knows more than Markdown: it takes `<word>` for a tag, `[word]: text` for a link's address, `$...$` for a
-# formula, `||...||` for a spoiler and `2024.` for the first number of a list, and drops or changes what it takes. People
-# and models write these and mean them (think of a password), so they pass it as noncharacters that no text holds. What
-# is escaped already is left to Markdown.
+# The converter knows more than Markdown: it takes `<word>` for a tag, `[word]: text` for a link's address, `$...$` for
+# a formula, `||...||` for a spoiler and `2024.` for the first number of a list, and drops or changes what it takes.
+# People and models write these and mean them (think of a password), so they pass it as noncharacters that no text
+# holds. What is escaped already is left to Markdown.
 _TAKEN = re.compile(r"\\.|<|\$|\|\||(?<=\]):|^[ >]*\d{3,9}[.)]", re.MULTILINE)
 _HIDE = str.maketrans("<$|:.)", "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5")
 _SHOW = str.maketrans("\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "<$|:.)")

@@ -39,6 +39,7 @@ class TelegramSurface(Surface):
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
         self._ids: dict[str, int] = {}
         self._written: dict[str, Rendered] = {}
+        self._thinking = True
 
     @property
     def limits(self) -> SurfaceLimits:
@@ -52,9 +53,10 @@ class TelegramSurface(Surface):
     async def post(self, shown: Shown) -> str:
         """Write a new message; the first one replies to what it answers."""
         rendered = self._draw(shown)
-        rank = self._whole if _stays(shown) else Priority.STATUS
+        rank = self._whole if stays(shown) else Priority.STATUS
         message_id = await self._api.send(self._place, rendered, rank, self._reply_to)
         self._reply_to = None
+        self._saw(shown)
         handle = str(message_id)
         self._ids[handle], self._written[handle] = message_id, rendered
         return handle
@@ -67,13 +69,22 @@ class TelegramSurface(Surface):
         try:
             await self._api.edit(self._place, self._ids[handle], rendered, self._rank(shown))
         except MessageLost:
-            if not _stays(shown):
+            if not stays(shown):
                 return
             self._ids[handle] = await self._api.send(self._place, rendered, self._whole)
         self._written[handle] = rendered
+        self._saw(shown)
+
+    async def refresh(self) -> None:
+        """Show that the bot is at work, as long as nothing but a status says so."""
+        if self._thinking:
+            await self._api.typing(self._place)
+
+    def _saw(self, shown: Shown) -> None:
+        self._thinking = shown.modal is Modal.TEXT_FOR_REPLACE
 
     def _rank(self, shown: Shown) -> Priority:
-        if _stays(shown):
+        if stays(shown):
             return self._whole
         return Priority.STATUS if shown.modal is Modal.TEXT_FOR_REPLACE else Priority.EDIT
 
@@ -86,6 +97,6 @@ class TelegramSurface(Surface):
         return draw(shown.modal, self._render(shown.text))
 
 
-def _stays(shown: Shown) -> bool:
+def stays(shown: Shown) -> bool:
     """Whether the text is whole, and not to be replaced by the next message."""
     return shown.final and shown.modal is not Modal.TEXT_FOR_REPLACE

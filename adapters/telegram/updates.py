@@ -40,11 +40,17 @@ class LongPoll:
         self._failures = 0
 
     async def run(self) -> None:
-        """Poll for ever.
+        """Poll for ever; what was taken is acknowledged when this is cancelled.
 
         Raises:
             ConfigError: the token does not count any more.
         """
+        try:
+            await self._poll()
+        finally:
+            await self._acknowledge()
+
+    async def _poll(self) -> None:
         unhooked = False
         while True:
             try:
@@ -59,7 +65,7 @@ class LongPoll:
             for raw in batch:
                 await self._one(raw)
 
-    async def acknowledge(self) -> None:
+    async def _acknowledge(self) -> None:
         """Tell the server what it may forget. Not a must: what it repeats is known."""
         if self._offset:
             try:

@@ -8,8 +8,9 @@ import pytest
 
 from core.delivery.view import View
 from core.types import Incoming, MemoryItem, MemoryKind, Modal, Shown
-from tests.e2e.telegram_kit import flow, running, slowly, words
+from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import START, FakeClock
+from tests.fakes.door import slowly, words
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person, units
 from tests.fakes.telegram_server import Refused, TelegramServer

@@ -13,8 +13,9 @@ from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
 from core.errors import ConfigError
 from core.types import ChatKey, Incoming, UserKey
-from tests.e2e.telegram_kit import flow, idle, running, slowly
+from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
+from tests.fakes.door import slowly
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, Refused, TelegramServer
 

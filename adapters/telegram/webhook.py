@@ -1,0 +1,112 @@
+"""Where updates come from when Telegram pushes them. Knows HTTP and the shared secret. Does not know what they mean.
+
+An update is answered with 200 only after it was taken, and thereby is on disk; anything else makes Telegram bring it
+again. Updates of one chat come one after another. Source: core.telegram.org/bots/api#setwebhook and WebhookActor.cpp.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import secrets
+import ssl
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from telegram import Bot
+from telegram.error import BadRequest, InvalidToken, TelegramError
+
+from adapters.telegram.api import rejected_token
+from adapters.telegram.config import Webhook
+from adapters.telegram.updates import ALLOWED, Take, parse
+from core.errors import ConfigError
+from core.ports import Clock
+
+_LOG = logging.getLogger(__name__)
+
+_SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 (the header's name is no secret)
+_MAX_UPDATE_BYTES = 1 << 20
+_LONGEST_PAUSE_S = 30.0
+
+
+class WebhookListener:
+    """Serves one address until cancelled."""
+
+    def __init__(self, bot: Bot, take: Take, clock: Clock, webhook: Webhook) -> None:
+        self._bot = bot
+        self._take = take
+        self._clock = clock
+        self._webhook = webhook
+        self._secret = secrets.token_urlsafe(32)
+
+    async def run(self) -> None:
+        """Listen, tell Telegram where, and wait for ever.
+
+        Raises:
+            ConfigError: the address or the certificate cannot be used, or the token does not count.
+        """
+        app = web.Application(client_max_size=_MAX_UPDATE_BYTES)
+        app.router.add_post(urlsplit(self._webhook.url).path or "/", self._pushed)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
+        await runner.setup()
+        try:
+            await self._listen(runner)
+            await self._announce()
+            await asyncio.Event().wait()
+        finally:
+            await runner.cleanup()
+
+    async def _listen(self, runner: web.AppRunner) -> None:
+        hook = self._webhook
+        try:
+            await web.TCPSite(runner, hook.host, hook.port, ssl_context=_tls(hook)).start()
+        except OSError as error:
+            advice = f"cannot listen on {hook.host}:{hook.port} ({error.strerror})"
+            raise ConfigError("TELEGRAM_WEBHOOK_PORT", advice) from None
+
+    async def _announce(self) -> None:
+        """Tell Telegram where to push; while it does not answer, again."""
+        pause_s = 1.0
+        while True:
+            try:
+                await self._bot.set_webhook(
+                    self._webhook.url,
+                    certificate=self._webhook.cert,  # so that one we signed ourselves is trusted
+                    allowed_updates=ALLOWED,
+                    secret_token=self._secret,
+                )
+            except InvalidToken:
+                raise rejected_token() from None
+            except BadRequest as error:
+                raise ConfigError("TELEGRAM_WEBHOOK_URL", f"Telegram refused it: {error.message}") from None
+            except TelegramError as error:
+                _LOG.warning("the webhook was not set", extra={"error": type(error).__name__})
+                await self._clock.sleep(pause_s)
+                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+            else:
+                return
+
+    async def _pushed(self, request: web.Request) -> web.Response:
+        if not hmac.compare_digest(request.headers.get(_SECRET_HEADER, "").encode(), self._secret.encode()):
+            return web.Response(status=HTTPStatus.FORBIDDEN)
+        try:
+            raw = await request.json()
+        except ValueError:
+            return web.Response(status=HTTPStatus.BAD_REQUEST)
+        if isinstance(raw, dict) and (update := parse(raw, self._bot)) is not None:
+            await self._take(update)
+        return web.Response()
+
+
+def _tls(hook: Webhook) -> ssl.SSLContext | None:
+    if hook.cert is None or hook.key is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(hook.cert, hook.key)
+    except OSError as error:
+        advice = f"cannot use the certificate and its key ({error.strerror or 'they do not fit'})"
+        raise ConfigError("TELEGRAM_WEBHOOK_CERT", advice) from None
+    return context
