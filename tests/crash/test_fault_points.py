@@ -1,0 +1,199 @@
+"""Whichever statement of a change fails, or is cut off by cancellation, the change happened whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import StorageError
+from core.storage import sqlite
+from core.storage.history import SqliteHistory
+from core.storage.inbox import SqliteInbox
+from core.storage.memories import SqliteMemories
+from core.storage.sqlite import Database, open_database
+from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, Role, ThreadStatus, UserKey
+from tests.fakes.clock import START
+
+ANA = UserKey("telegram", "ana")
+ROOM = ConversationKey(ChatKey("telegram", "room"), ANA)
+INCOMING = Incoming(ROOM.chat, ANA, "Ana", "2", "oi", START)
+SPACE = "x@2"
+OLD = MemoryDraft(MemoryKind.TEXT, "A senha é 1", ("senha", "login"))
+NEW = MemoryDraft(MemoryKind.TEXT, "A senha é 2", ("senha", "nova"))
+VECTORS = {text: np.array([0.6, 0.8], np.float32) for text in (*OLD.bindings, OLD.content, *NEW.bindings, NEW.content)}
+
+TABLES = (
+    "threads", "messages", "inbox", "owners", "memories", "phrases", "vectors", "spaces", "sources", "memory_text",
+)  # fmt: skip
+
+
+async def snapshot(database: Database) -> dict[str, list[tuple[Any, ...]]]:
+    return {table: await database.rows("SELECT * FROM " + table + " ORDER BY 1") for table in TABLES}  # noqa: S608
+
+
+async def filled(path: Path) -> Database:
+    database = await open_database(path)
+    await SqliteMemories(database).add(ANA, [OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
+    thread = await SqliteHistory(database).open_thread(ROOM, START)
+    await SqliteHistory(database).append(thread.id, Message(Role.USER, "oi", source_id="1"))
+    await SqliteInbox(database).accept(Incoming(ROOM.chat, ANA, "Ana", "1", "oi", START))
+    return database
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    database = await filled(tmp_path / "elefante.db")
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def twin(tmp_path: Path) -> AsyncIterator[Database]:
+    database = await filled(tmp_path / "twin.db")
+    yield database
+    await database.close()
+
+
+async def the_memory(database: Database) -> str:
+    return (await SqliteMemories(database).page(ANA, limit=1))[0].id
+
+
+async def the_thread(database: Database) -> str:
+    return (await SqliteHistory(database).open_thread(ROOM, START)).id
+
+
+async def add(database: Database) -> None:
+    await SqliteMemories(database).add(ANA, [NEW, OLD], at=START, source_ids=[1, 2], vectors=VECTORS, space=SPACE)
+
+
+async def update(database: Database) -> None:
+    memory_id = await the_memory(database)
+    await SqliteMemories(database).update(ANA, memory_id, NEW, at=START, vectors=VECTORS, space=SPACE)
+
+
+async def delete(database: Database) -> None:
+    await SqliteMemories(database).delete(ANA, [await the_memory(database)])
+
+
+async def put(database: Database) -> None:
+    await SqliteMemories(database).put_vectors(ANA, "y@2", {1: VECTORS["senha"], 2: VECTORS["senha"]})
+
+
+async def forget(database: Database) -> None:
+    await SqliteMemories(database).forget(ANA)
+
+
+async def append(database: Database) -> None:
+    await SqliteHistory(database).append(await the_thread(database), Message(Role.USER, "tudo bem?", at=START))
+
+
+async def open_another(database: Database) -> None:
+    await SqliteHistory(database).open_thread(ConversationKey(ROOM.chat, UserKey("telegram", "bia")), START)
+
+
+async def mark(database: Database) -> None:
+    await SqliteHistory(database).mark(await the_thread(database), ThreadStatus.RESET, START)
+
+
+async def forget_history(database: Database) -> None:
+    await SqliteHistory(database).forget(ANA)
+
+
+async def accept(database: Database) -> None:
+    await SqliteInbox(database).accept(INCOMING)
+
+
+async def close(database: Database) -> None:
+    await SqliteInbox(database).close(Incoming(ROOM.chat, ANA, "Ana", "1", "oi", START))
+
+
+async def forget_inbox(database: Database) -> None:
+    await SqliteInbox(database).forget(ANA)
+
+
+CHANGES: Sequence[Callable[[Database], Awaitable[None]]] = (
+    add, update, delete, put, forget, append, open_another, mark, forget_history, accept, close, forget_inbox,
+)  # fmt: skip
+
+
+class Faults:
+    """Counts the statements of a change and, at the n-th, does something else first or instead."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int, fault: Callable[[], None]) -> None:
+        self._at = at
+        self._fault = fault
+        self._count = 0
+        fetch, many = sqlite._fetch, sqlite.Transaction.run_many
+
+        async def _fetch(connection: Any, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+            self._maybe()
+            return await fetch(connection, sql, parameters)
+
+        async def run_many(transaction: Any, sql: str, rows: Any) -> None:
+            self._maybe()
+            await many(transaction, sql, rows)
+
+        monkeypatch.setattr(sqlite, "_fetch", _fetch)
+        monkeypatch.setattr(sqlite.Transaction, "run_many", run_many)
+
+    def _maybe(self) -> None:
+        self._count += 1
+        if self._count == self._at:
+            self._fault()
+
+
+def refuse() -> None:
+    raise StorageError("disk full")
+
+
+def cancel() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()  # it is hit at the statement's own await, while SQLite's thread goes on
+
+
+@pytest.mark.spec("T10", "T12")
+@pytest.mark.parametrize("fault", [refuse, cancel])
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_change_happens_whole_or_not_at_all(
+    database: Database, twin: Database, change: Callable[[Database], Awaitable[None]], fault: Callable[[], None]
+) -> None:
+    before = await snapshot(database)
+    for at in itertools.count(1):
+        with pytest.MonkeyPatch.context() as patch:
+            Faults(patch, at, fault)
+            with contextlib.suppress(StorageError, asyncio.CancelledError):
+                await asyncio.ensure_future(change(database))
+        after = await snapshot(database)
+        if after != before:
+            break
+    assert at > 2, "the fault came too late to test anything"
+    await check_whole(database)
+    await change(twin)
+    assert await counts(database) == await counts(twin), "what happened is all of it"
+
+
+async def counts(database: Database) -> dict[str, int]:
+    return {table: len(rows) for table, rows in (await snapshot(database)).items()}
+
+
+async def check_whole(database: Database) -> None:
+    """After the change, no row is without the rows that belong to it."""
+    torn = """
+        SELECT
+            (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM phrases WHERE position = 0)),
+            (SELECT count(*) FROM memories WHERE id NOT IN (SELECT rowid FROM memory_text)),
+            (SELECT count(*) FROM memory_text WHERE rowid NOT IN (SELECT id FROM memories)),
+            (SELECT count(*) FROM phrases WHERE id NOT IN (SELECT phrase FROM vectors)),
+            (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM sources)),
+            (SELECT count(*) FROM pragma_foreign_key_check)
+    """
+    assert await database.rows(torn) == [(0,) * 6]
+    assert await database.rows("PRAGMA integrity_check") == [("ok",)]

@@ -1,0 +1,105 @@
+"""What a person had forgotten stands nowhere in the data folder any more."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.storage.history import SqliteHistory
+from core.storage.inbox import SqliteInbox
+from core.storage.memories import SqliteMemories
+from core.storage.sqlite import Database, open_database
+from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, Role, UserKey
+from tests.fakes.clock import START
+
+ANA, BIA = UserKey("telegram", "ana-of-the-house"), UserKey("telegram", "bia-next-door")
+ROOM = ChatKey("telegram", "room")
+
+
+class Talk:
+    """Fills a database with words that occur nowhere else, and knows which were whose."""
+
+    def __init__(self, database: Database) -> None:
+        self.dice = random.Random(11)  # noqa: S311 - data
+        self.memories = SqliteMemories(database)
+        self.history = SqliteHistory(database)
+        self.inbox = SqliteInbox(database)
+        self.vectors: dict[UserKey, list[bytes]] = {ANA: [], BIA: []}
+
+    def say(self, user: UserKey, count: int) -> list[str]:
+        prefix = "zq" if user == ANA else "zw"
+        return [prefix + "".join(self.dice.choices("abcdefghij", k=8)) for _ in range(count)]
+
+    def draft(self, user: UserKey) -> MemoryDraft:
+        said = self.say(user, self.dice.choice([3, 10, 60, 400]))
+        return MemoryDraft(MemoryKind.TEXT, " ".join(said), tuple(" ".join(said[i : i + 2]) for i in range(2)))
+
+    async def round(self, user: UserKey, number: int) -> None:
+        draft = self.draft(user)
+        vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
+        self.vectors[user].append(vector.tobytes()[:64])
+        vectors = {draft.content: vector}
+        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384")
+        if number % 3 == 0:
+            await self.memories.update(user, item.id, self.draft(user), at=START)
+        if number % 5 == 0:
+            await self.memories.delete(user, [item.id])
+        thread = await self.history.open_thread(ConversationKey(ROOM, user), START)
+        for answered in (True, False):
+            text = " ".join(self.say(user, self.dice.choice([5, 200])))
+            await self.history.append(thread.id, Message(Role.USER, text))
+            incoming = Incoming(ROOM, user, "Ana", str(self.dice.random()), text, START)
+            await self.inbox.accept(incoming)
+            if answered:
+                await self.inbox.close(incoming)
+
+
+def read_all(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.iterdir())
+
+
+def left(folder: Path, needles: list[bytes]) -> list[bytes]:
+    raw = read_all(folder)
+    return [needle for needle in needles if needle in raw]
+
+
+def words_of_ana(folder: Path) -> set[bytes]:
+    return set(re.findall(rb"zq[a-j]{2,8}", read_all(folder)))
+
+
+@pytest.mark.spec("T12", "T15")
+async def test_after_forgetting_a_person_no_byte_of_theirs_is_left_while_the_bot_runs(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db")
+    talk = Talk(database)
+    for number in range(25):
+        for user in (ANA, BIA):
+            await talk.round(user, number)
+    assert len(words_of_ana(tmp_path)) > 5000, "there was something to forget"
+    for store in (talk.memories, talk.history, talk.inbox):
+        await store.forget(ANA)
+    assert words_of_ana(tmp_path) == set()
+    assert left(tmp_path, [*talk.vectors[ANA], ANA.user.encode()]) == []
+    contents = [item.content.encode() for item in await talk.memories.page(BIA, limit=999)]
+    assert len(contents) == 20
+    assert all(content[:12] in read_all(tmp_path) for content in contents)
+    await database.close()
+
+
+@pytest.mark.spec("T12")
+@pytest.mark.parametrize("known", [5, 200])
+async def test_a_deleted_memory_is_gone_from_the_disk_when_delete_returns(tmp_path: Path, known: int) -> None:
+    database = await open_database(tmp_path / "elefante.db")
+    store = SqliteMemories(database)
+    await store.add(ANA, [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(known)], at=START)
+    secret = MemoryDraft(MemoryKind.TEXT, "The code is xylophone 918273", ("vault combination",))
+    vector = np.random.default_rng(3).standard_normal(384).astype(np.float32)
+    [item] = await store.add(ANA, [secret], at=START, vectors={secret.content: vector}, space="x@384")
+    needles = [b"xylophone", b"918273", b"vault", vector.tobytes()[:64]]
+    assert left(tmp_path, needles) == needles
+    await store.delete(ANA, [item.id])
+    assert left(tmp_path, needles) == []
+    await database.close()

@@ -1,0 +1,179 @@
+"""Whatever is done to memories, SQLite and the reference agree, owners never cross, and no row is left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from core.ports import MemoryStore
+from core.storage.in_memory_memories import InMemoryMemories
+from core.storage.memories import SqliteMemories
+from core.storage.sqlite import Database, open_database
+from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
+from tests.fakes.clock import START
+
+T = TypeVar("T")
+
+OWNERS = (UserKey("telegram", "1"), UserKey("discord", "1"), UserKey("telegram", "2"))
+SPACES = ("a@3", "b@3")
+WORDS = ("senha", "Senhas", "café", "wifi", "júlia", "da", "de", "the", "123", "o1", "", "🐘", "x\ud800")
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+phrases = texts.filter(lambda text: bool(text.strip()))
+drafts = st.builds(
+    MemoryDraft, st.sampled_from(MemoryKind), texts, st.lists(phrases, min_size=1, max_size=3).map(tuple)
+)
+owners = st.sampled_from(OWNERS)
+spaces = st.sampled_from(SPACES)
+
+
+def vector_of(text: str) -> Vector:
+    raw = np.frombuffer(text.encode("utf-8", "replace").ljust(3)[:3], np.uint8).astype(np.float32) + 1
+    return np.asarray(raw / np.linalg.norm(raw), np.float32)
+
+
+class MemoryMachine(RuleBasedStateMachine):
+    """Drives both stores with the same calls. `pairs` maps the ids of one to those of the other."""
+
+    @initialize()
+    def open(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.folder = tempfile.TemporaryDirectory()
+        self.database: Database = self.run(open_database(Path(self.folder.name) / "elefante.db"))
+        self.real: MemoryStore = SqliteMemories(self.database)
+        self.reference: MemoryStore = InMemoryMemories()
+        self.ids: list[tuple[str, str]] = []
+        self.minutes = 0
+
+    def teardown(self) -> None:
+        if hasattr(self, "database"):
+            self.run(self.database.close())
+            self.folder.cleanup()
+            self.loop.close()
+
+    def run(self, awaitable: Awaitable[T]) -> T:
+        async def wait() -> T:
+            return await awaitable
+
+        return self.loop.run_until_complete(wait())
+
+    def agree(self, real: Sequence[MemoryItem], reference: Sequence[MemoryItem]) -> None:
+        assert [self.seen(item) for item in real] == [self.seen(item) for item in reference]
+        names = dict(self.ids)
+        assert [names[item.id] for item in real] == [item.id for item in reference]
+
+    @staticmethod
+    def seen(item: MemoryItem) -> tuple[object, ...]:
+        return (item.kind, item.content, item.bindings, item.created_at, item.updated_at, item.source_ids)
+
+    def now(self) -> timedelta:
+        self.minutes += 1
+        return timedelta(minutes=self.minutes)
+
+    @rule(owner=owners, drafts=st.lists(drafts, max_size=3), sources=st.lists(st.integers(1, 5)), data=st.data())
+    def add(self, owner: UserKey, drafts: list[MemoryDraft], sources: list[int], data: st.DataObject) -> None:
+        at = START + self.now()
+        names = [text for draft in drafts for text in (*draft.bindings, draft.content)]
+        embedded = data.draw(st.lists(st.sampled_from(names)) if names else st.just([]))
+        vectors = {text: vector_of(text) for text in embedded}
+        space = data.draw(spaces)
+        real, reference = (
+            self.run(store.add(owner, drafts, at=at, source_ids=sources, vectors=vectors, space=space))
+            for store in (self.real, self.reference)
+        )
+        self.ids += [(mine.id, other.id) for mine, other in zip(real, reference, strict=True)]
+        self.agree(real, reference)
+
+    @precondition(lambda self: bool(self.ids))
+    @rule(owner=owners, draft=drafts, data=st.data(), embed=st.booleans(), space=spaces)
+    def update(self, owner: UserKey, draft: MemoryDraft, data: st.DataObject, *, embed: bool, space: str) -> None:
+        mine, other = data.draw(st.sampled_from(self.ids))
+        vectors = {draft.content: vector_of(draft.content)} if embed else None
+        at = START + self.now()
+        real = self.run(self.real.update(owner, mine, draft, at=at, vectors=vectors, space=space))
+        reference = self.run(self.reference.update(owner, other, draft, at=at, vectors=vectors, space=space))
+        self.agree([real] if real else [], [reference] if reference else [])
+
+    @precondition(lambda self: bool(self.ids))
+    @rule(owner=owners, data=st.data())
+    def delete(self, owner: UserKey, data: st.DataObject) -> None:
+        chosen = data.draw(st.lists(st.sampled_from(self.ids), max_size=3))
+        real = self.run(self.real.delete(owner, [mine for mine, _ in chosen]))
+        self.agree(real, self.run(self.reference.delete(owner, [other for _, other in chosen])))
+
+    @rule(owner=owners)
+    def forget(self, owner: UserKey) -> None:
+        assert self.run(self.real.forget(owner)) == self.run(self.reference.forget(owner))
+
+    @rule(owner=owners, space=spaces, limit=st.integers(0, 4))
+    def embed_what_is_missing(self, owner: UserKey, space: str, limit: int) -> None:
+        for store in (self.real, self.reference):
+            missing = self.run(store.unembedded(owner, space, limit))
+            self.run(store.put_vectors(owner, space, {i: vector_of(text) for i, text in missing.items()}))
+
+    @rule(owner=owners, query=texts, kind=st.sampled_from(MemoryKind))
+    def look_up(self, owner: UserKey, query: str, kind: MemoryKind) -> None:
+        names = dict(self.ids)
+        real = self.run(self.real.lexical(owner, query, 99))
+        reference = self.run(self.reference.lexical(owner, query, 99))
+        assert {names[key] for key, _ in real} == {key for key, _ in reference}
+        mine = self.run(self.real.find(owner, kind, query))
+        other = self.run(self.reference.find(owner, kind, query))
+        self.agree([mine] if mine else [], [other] if other else [])
+
+    @rule()
+    def restart(self) -> None:
+        self.run(self.database.close())
+        self.database = self.run(open_database(Path(self.folder.name) / "elefante.db"))
+        self.real = SqliteMemories(self.database)
+
+    @invariant()
+    def both_tell_the_same(self) -> None:
+        if not hasattr(self, "database"):
+            return
+        assert set(self.run(self.real.owners())) == set(self.run(self.reference.owners()))
+        for owner in OWNERS:
+            self.agree(self.run(self.real.page(owner, limit=999)), self.run(self.reference.page(owner, limit=999)))
+            assert self.run(self.real.count(owner)) == self.run(self.reference.count(owner))
+            for space in SPACES:
+                assert self.vectors(self.real, owner, space) == self.vectors(self.reference, owner, space)
+
+    def vectors(self, store: MemoryStore, owner: UserKey, space: str) -> list[tuple[str, list[float]]]:
+        ids, vectors = self.run(store.phrase_vectors(owner, space))
+        named = self.run(store.phrases(owner, ids))
+        assert set(named) == set(ids)
+        assert list(ids) == sorted(ids)
+        missing = self.run(store.unembedded(owner, space, 999))
+        assert not set(missing) & set(ids)
+        return sorted((named[i][1], vector.tolist()) for i, vector in zip(ids, vectors, strict=True))
+
+    @invariant()
+    def no_row_is_left_alone(self) -> None:
+        if not hasattr(self, "database"):
+            return
+        lonely = """
+            SELECT
+                (SELECT count(*) FROM memories WHERE owner NOT IN (SELECT id FROM owners)),
+                (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM phrases)),
+                (SELECT count(*) FROM memories WHERE id NOT IN (SELECT rowid FROM memory_text)),
+                (SELECT count(*) FROM memory_text WHERE rowid NOT IN (SELECT id FROM memories)),
+                (SELECT count(*) FROM phrases WHERE memory NOT IN (SELECT id FROM memories)),
+                (SELECT count(*) FROM phrases AS p JOIN memories AS m ON m.id = p.memory WHERE m.owner != p.owner),
+                (SELECT count(*) FROM vectors WHERE phrase NOT IN (SELECT id FROM phrases)),
+                (SELECT count(*) FROM sources WHERE memory NOT IN (SELECT id FROM memories))
+        """
+        assert self.run(self.database.rows(lonely)) == [(0,) * 8]
+
+
+MemoryMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+TestMemoryMachine = pytest.mark.spec("T10", "T11", "T12", "T15")(MemoryMachine.TestCase)

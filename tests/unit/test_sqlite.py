@@ -1,0 +1,248 @@
+"""The database: private, whole, current, or refused with a reason."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from core.errors import Damaged, SchemaTooNew, StorageError
+from core.storage.migrations import MIGRATIONS
+from core.storage.sqlite import APPLICATION_ID, Database, open_copy, open_database
+
+NOTES = (("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",),)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+
+
+async def texts(database: Database) -> list[str]:
+    return [text for (text,) in await database.rows("SELECT text FROM notes ORDER BY id")]
+
+
+async def write(database: Database, *notes: str) -> None:
+    async with database.transaction() as transaction:
+        await transaction.run_many("INSERT INTO notes (text) VALUES (?)", [(note,) for note in notes])
+
+
+async def write_and_fail(database: Database) -> None:
+    async with database.transaction() as transaction:
+        await transaction.run("INSERT INTO notes (text) VALUES ('half')")
+        raise KeyError
+
+
+@pytest.mark.spec("D8")
+async def test_every_file_of_it_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "deep" / "er" / "elefante.db", NOTES)
+    await write(database, "secret")
+    assert list(modes(tmp_path / "deep" / "er").values()) == [0o600] * 3
+    assert modes(tmp_path / "deep") == {"er": 0o700}
+    await database.close()
+
+
+async def test_a_file_that_others_could_read_is_made_private(tmp_path: Path) -> None:
+    path = tmp_path / "elefante.db"
+    path.write_bytes(b"")
+    path.chmod(0o644)
+    await (await open_database(path, NOTES)).close()
+    assert modes(tmp_path) == {"elefante.db": 0o600}
+
+
+async def test_it_writes_through_to_the_disk_and_keeps_its_promises(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    async with database.transaction() as transaction:
+        values = [
+            (await transaction.run(f"PRAGMA {name}"))[0][0]
+            for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete", "application_id")
+        ]
+    assert values == ["wal", 2, 1, 1, APPLICATION_ID]
+    await database.close()
+
+
+async def test_after_closing_everything_stands_in_the_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "elefante.db"
+    database = await open_database(path, NOTES)
+    await write(database, "kept")
+    await database.close()
+    await database.close()
+    assert list(modes(tmp_path)) == [path.name]
+    assert b"kept" in path.read_bytes()
+
+
+async def test_a_closed_database_says_so(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    await database.close()
+    with pytest.raises(StorageError, match="closed"):
+        await texts(database)
+    with pytest.raises(StorageError, match="closed"):
+        await write(database, "late")
+    with pytest.raises(StorageError, match="closed"):
+        await database.scrub()
+
+
+async def test_a_transaction_that_fails_changes_nothing_and_tells_nobodys_words(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    with pytest.raises(StorageError) as caught:
+        await write(database, "once", "my password", "my password")
+    assert "password" not in str(caught.value)
+    assert "SQLITE_CONSTRAINT_UNIQUE" in str(caught.value)
+    with pytest.raises(KeyError):
+        await write_and_fail(database)
+    assert await texts(database) == []
+    await write(database, "after")
+    assert await texts(database) == ["after"]
+    await database.close()
+
+
+async def test_a_cancelled_transaction_changes_nothing_and_lets_the_next_one_in(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    inside = asyncio.Event()
+
+    async def hang() -> None:
+        async with database.transaction() as transaction:
+            await transaction.run("INSERT INTO notes (text) VALUES ('half')")
+            inside.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(hang())
+    await inside.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await write(database, "whole")
+    assert await texts(database) == ["whole"]
+    await database.close()
+
+
+@pytest.mark.parametrize("steps", range(12))
+async def test_cancelling_at_any_moment_leaves_all_or_nothing(tmp_path: Path, steps: int) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    task = asyncio.create_task(write(database, "a", "b"))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    await write(database, "c")
+    assert await texts(database) in (["c"], ["a", "b", "c"])
+    await database.close()
+
+
+async def test_writers_wait_for_each_other_and_readers_see_only_what_is_committed(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    async with database.transaction() as transaction:
+        await transaction.run("INSERT INTO notes (text) VALUES ('first')")
+        second = asyncio.create_task(write(database, "second"))
+        await asyncio.sleep(0)
+        assert await texts(database) == []
+        assert not second.done()
+    await second
+    assert await texts(database) == ["first", "second"]
+    await database.close()
+
+
+async def test_reading_never_writes(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    with pytest.raises(StorageError, match="READONLY"):
+        await database.rows("DELETE FROM notes")
+    await database.close()
+
+
+async def test_a_copy_holds_everything_and_changes_nothing_on_disk(tmp_path: Path) -> None:
+    path = tmp_path / "elefante.db"
+    database = await open_database(path, NOTES)
+    await write(database, "there")  # still in the log, not in the file
+    copy = await open_copy(path, NOTES)
+    await write(copy, "only in the copy")
+    assert await texts(copy) == ["there", "only in the copy"]
+    assert await texts(database) == ["there"]
+    await copy.scrub(rebuild=True)
+    await copy.close()
+    await database.close()
+
+
+async def test_in_a_copy_a_read_waits_for_the_transaction_to_end(tmp_path: Path) -> None:
+    copy = await open_copy(tmp_path / "elefante.db", NOTES)
+    writing = asyncio.create_task(write_and_fail(copy))
+    await asyncio.sleep(0)
+    assert await texts(copy) == []
+    with pytest.raises(KeyError):
+        await writing
+    await copy.close()
+
+
+async def test_a_copy_of_nothing_is_empty_and_makes_no_file(tmp_path: Path) -> None:
+    copy = await open_copy(tmp_path / "elefante.db", NOTES)
+    assert await texts(copy) == []
+    await copy.close()
+    assert modes(tmp_path) == {}
+
+
+async def test_a_copy_of_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elefante.db").write_bytes(b"no database at all" * 99)
+    with pytest.raises(Damaged):
+        await open_copy(tmp_path / "elefante.db", NOTES)
+
+
+async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elefante.db").write_bytes(b"no database at all" * 99)
+    with pytest.raises(Damaged, match="backup"):
+        await open_database(tmp_path / "elefante.db", NOTES)
+    assert (tmp_path / "elefante.db").read_bytes() == b"no database at all" * 99
+
+
+async def test_another_programs_database_is_refused_and_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "elefante.db"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    other.close()
+    with pytest.raises(Damaged, match="another program"):
+        await open_database(path, NOTES)
+    with sqlite3.connect(path) as other:
+        assert other.execute("SELECT name FROM sqlite_schema").fetchall() == [("theirs",)]
+    other.close()
+
+
+async def test_a_place_that_cannot_be_written_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="written"):
+        await open_database(tmp_path / "file" / "elefante.db", NOTES)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StorageError):
+        await open_database(tmp_path / "folder", NOTES)
+
+
+async def test_a_newer_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "elefante.db"
+    await (await open_database(path, (*NOTES, ("CREATE TABLE later (x)",)))).close()
+    with pytest.raises(SchemaTooNew, match="version 2, this program knows 1"):
+        await open_database(path, NOTES)
+    with pytest.raises(SchemaTooNew):
+        await open_copy(path, NOTES)
+    await (await open_database(path, (*NOTES, ("CREATE TABLE later (x)",)))).close()
+
+
+async def test_a_step_that_fails_leaves_the_database_at_the_version_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "elefante.db"
+    await (await open_database(path, NOTES)).close()
+    with pytest.raises(StorageError):
+        await open_database(path, (*NOTES, ("CREATE TABLE half (x)", "SELECT nonsense")))
+    database = await open_database(path, NOTES)
+    assert await database.rows("SELECT name FROM sqlite_schema WHERE name = 'half'") == []
+    await database.close()
+
+
+@pytest.mark.parametrize("version", range(len(MIGRATIONS)))
+async def test_every_older_version_is_brought_to_the_same_schema(tmp_path: Path, version: int) -> None:
+    schema = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
+    fresh = await open_database(tmp_path / "fresh.db")
+    if version:
+        await (await open_database(tmp_path / "old.db", MIGRATIONS[:version])).close()
+    upgraded = await open_database(tmp_path / "old.db")
+    assert await upgraded.rows(schema) == await fresh.rows(schema)
+    assert await upgraded.rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
+    await fresh.close()
+    await upgraded.close()
