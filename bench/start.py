@@ -16,7 +16,7 @@ from bench.table import show
 
 ROUNDS = 5
 IDLE_S = 5.0
-PROMPT = "> "
+PROMPT = "› "
 _OURS = ("PATH", "HOME", "LANG", "LC_ALL", "PYTHONPATH")
 Row = tuple[str, str, str, str, str]
 
