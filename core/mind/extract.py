@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from core.language import detect
 from core.mind.cues import Cues
-from core.mind.words import concepts, flat, silent, subject, translated, words
+from core.mind.words import concepts, flat, named, silent, subject, translated, words
 from core.types import Locale, MemoryDraft, MemoryKind
 from core.unicode import fold, one_line
 
@@ -121,7 +122,9 @@ def bindings(said: str) -> tuple[str, ...]:
     """Return the phrases that a person would look for a fact by: at least one."""
     parts = clause(said)
     about = subject(parts.subject) or subject(said) or said
-    found = [about]
+    first = next((word for word in words(said) if not silent(word)), "")
+    lead = named(first, detect(said) or Locale.PT)
+    found = [about] if parts.subject or lead == first else [lead, about]
     rest = parts.value if parts.subject else ""
     if len(words(about)) == 1 and rest and not concepts(about):
         found.append(subject(f"{about} {rest}", max_words=5))

@@ -17,7 +17,7 @@ from core.mind.cues import Cues, Intent
 from core.mind.extract import drafts
 from core.mind.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, line, numbered, quoted, quotes
 from core.mind.understanding import Wish
-from core.mind.words import subject
+from core.mind.words import named, subject
 from core.types import Locale, Localized, MemoryItem
 
 MAX_OPTIONS = 9
@@ -84,11 +84,15 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
     items, share = recall.best(wish.text, scene.found)
     if share >= recall.GOOD:
         return Move(FINISH, recall.answered(items, scene.locale))
-    about = subject(wish.text, asking=True).replace("”", "")
+    about = named(subject(wish.text, asking=True), scene.locale).replace("”", "")
     if not about or not _personal(cues, wish):
         return Move(FINISH, recall.unknown(scene.locale))
-    missing = say.NOT_FOUND[scene.locale].format(subject=about)
-    return Move(QUESTION, f"{missing}\n{recall.nearest(items, scene.locale)}" if items else missing)
+    lines = [say.NOT_FOUND[scene.locale].format(subject=about)]
+    if items:
+        lines.append(recall.nearest(items, scene.locale))
+    elif not cues.has("personal", wish.text):
+        lines.append(say.NO_GENERAL[scene.locale])
+    return Move(QUESTION, "\n".join(lines))
 
 
 def _list(scene: Scene, _: Cues, __: Wish) -> Move:
@@ -210,7 +214,7 @@ def everything(cues: Cues, wish: Wish) -> bool:
 
 
 def about_deletion(scene: Scene, cues: Cues, wish: Wish) -> str:
-    """Return what shall go, as a phrase; of "delete it", what we quoted last, or what the person said before."""
+    """Return what shall go, as a phrase; of "delete it", what we quoted last."""
     named = subject(recall.target(cues, wish.text), asking=True)
     return (
         named or next(iter(reversed(quotes(scene.told))), "") or subject(recall.target(cues, scene.before), asking=True)

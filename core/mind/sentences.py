@@ -167,19 +167,22 @@ NOTHING_TO_UPDATE: Localized = {
     ES: "No encontré nada sobre “{subject}” que cambiar.",
 }
 NO_MODEL: Localized = {
-    PT: "Para isso eu precisaria de um modelo de linguagem, e não tenho um. Quem cuida de mim pode ligar um: "
-    "uma chave, o Ollama ou qualquer endereço compatível com OpenAI, com `MODEL=` no `.env`. "
-    "Guardar e encontrar o que você me conta eu sei.",
-    EN: "I would need a language model for that, and I have none. My owner can connect one: a key, Ollama or any "
-    "OpenAI-compatible address, with `MODEL=` in `.env`. Keeping and finding what you tell me is what I can do.",
-    ES: "Para eso necesitaría un modelo de lenguaje, y no tengo. Mi responsable puede conectar uno: "
-    "una clave, Ollama o cualquier dirección compatible con OpenAI, con `MODEL=` en `.env`. "
-    "Guardar y encontrar lo que me cuentas sí lo sé hacer.",
+    PT: "Para isso eu precisaria de um modelo de linguagem, e não tenho um. Dá para ligar um no `.env`: uma chave, "
+    "o Ollama ou qualquer endereço compatível com OpenAI, e `MODEL=`.",
+    EN: "I would need a language model for that, and I have none. One can be connected in `.env`: a key, Ollama or any "
+    "OpenAI-compatible address, and `MODEL=`.",
+    ES: "Para eso necesitaría un modelo de lenguaje, y no tengo. Se puede conectar uno en `.env`: una clave, Ollama o "
+    "cualquier dirección compatible con OpenAI, y `MODEL=`.",
 }
 NOT_IN_MEMORY: Localized = {
     PT: "Não achei isso nas suas memórias.",
     EN: "I did not find that in your memories.",
     ES: "No encontré eso en tus memorias.",
+}
+NO_GENERAL: Localized = {
+    PT: "(Perguntas gerais precisam de um modelo de linguagem, que eu não tenho.)",
+    EN: "(General questions need a language model, which I do not have.)",
+    ES: "(Las preguntas generales necesitan un modelo de lenguaje, que no tengo.)",
 }
 SWITCHED_OFF: Localized = {
     PT: "Isso está desligado neste bot, então não fiz nada.",

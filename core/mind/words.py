@@ -185,6 +185,13 @@ def concepts(text: str) -> tuple[Concept, ...]:
     return tuple(dict.fromkeys(concept for concept in found if concept is not None))
 
 
+def named(phrase: str, locale: Locale) -> str:
+    """Return the phrase, or for a lone word like "live" the name of what it stands for: "address"."""
+    concept = _BY_WORD.get(flat(phrase).removesuffix("'s"))
+    own = concept is None or flat(phrase) in {flat(name) for name in concept.names.values()}
+    return phrase if concept is None or own else concept.names[locale]
+
+
 def translated(text: str, locale: Locale) -> str:
     """Return the words of a text that say something, concepts by their name in `locale`; the modifier last or first."""
     kept = [word for word in words(text) if not silent(word)]
