@@ -84,8 +84,9 @@ class Change:
 
     @property
     def aim(self) -> frozenset[str]:
-        """Return the stems that name what changes."""
-        return stems(self.subject)
+        """Return the stems that name what changes; a phone's number is the phone."""
+        named = stems(self.subject)
+        return named - {"numero"} or named
 
 
 def change(cues: Cues, sentence: str) -> Change:

@@ -50,6 +50,9 @@ _IMPLIED = (
     (re.compile(r"^(?:everyone )?call me |^(?:pode )?me cham(?:e|ar|a) de |^llamame "), "nome name nombre"),
     (re.compile(r"^(?:eu )?nasci |^i was born |^naci "), "nascimento birth nacimiento"),
 )
+_AKIN = {"food": "alergia allergy comida food", "age": "aniversário birthday nascimento"}
+"""Where else an answer may stand: what cannot be eaten is an allergy, an age is counted from a birthday."""
+
 _NAME = re.compile(r"(?<=[\w,]\s)[^\W\d_a-zà-ÿ][\w'’-]+(?:\s[^\W\d_a-zà-ÿ][\w'’-]+)*")
 
 
@@ -185,4 +188,5 @@ def queries(text: str) -> list[str]:
     if len(words(about)) <= 1:
         found.append(text.strip(" ?!.¿¡"))
     found += [" ".join(concept.names.values()) for concept in concepts(about) if len(words(about)) == 1]
+    found += [_AKIN[concept.names[Locale.EN]] for concept in concepts(text) if concept.names[Locale.EN] in _AKIN]
     return [one_line(query, 200) for query in _distinct(found) or (text,)][:3]

@@ -215,10 +215,8 @@ def everything(cues: Cues, wish: Wish) -> bool:
 
 def about_deletion(scene: Scene, cues: Cues, wish: Wish) -> str:
     """Return what shall go, as a phrase; of "delete it", what we quoted last."""
-    named = subject(recall.target(cues, wish.text), asking=True)
-    return (
-        named or next(iter(reversed(quotes(scene.told))), "") or subject(recall.target(cues, scene.before), asking=True)
-    )
+    phrase = subject(recall.target(cues, wish.text), asking=True)
+    return phrase or next(iter(reversed(quotes(scene.told))), "")
 
 
 def pointed_at(scene: Scene, cues: Cues, wish: Wish) -> list[MemoryItem]:

@@ -78,7 +78,8 @@ gato/cat/gato: gata cats gatos gatas
 carro/car/coche: auto
 placa/plate/matrícula: plates
 cor/color/color: colour
-comida/food/comida:
+comida/food/comida: eat eats eating comer come comidas
+idade/age/edad: anos
 favorito/favorite/favorito: favorita favourite preferido preferida
 código/code/código: codigos codes
 chave/key/llave: chaves keys llaves
