@@ -122,7 +122,11 @@ class TelegramServer(People):
     async def _serve(self, request: web.Request) -> web.Response:
         method = request.match_info["method"].lower()
         form = await request.post()
-        params = {key: json.loads(str(value)) if key in _JSON else str(value) for key, value in form.items()}
+        texts = {
+            key: value.file.read().decode() if isinstance(value, web.FileField) else str(value)
+            for key, value in form.items()
+        }
+        params = {key: json.loads(text) if key in _JSON else text for key, text in texts.items()}
         polling = method == "getupdates"
         self.busy += not polling
         try:
