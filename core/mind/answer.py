@@ -41,7 +41,7 @@ _ORDINALS = (
     "5 cinco quint[oa] five fifth",
 )
 _NUMBER_WORDS = r"(?:o|a|os|as|the|el|la|numero|number|num|n|opcao|option|opcion|e|and|y|one|só|so|only)"
-_MAX_CHOICE_WORDS = 8
+_MAX_CHOICE_WORDS = 6
 _MAX_VALUE_WORDS = 12
 
 
@@ -102,8 +102,11 @@ def means_no(message: str) -> bool:
     return _NO.fullmatch(flat(message).strip()) is not None
 
 
-def picked(message: str, options: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the indices of the options that the reply names: by number, by ordinal, all of them, or by its words."""
+def picked(message: str, options: tuple[str, ...], *, by_words: bool) -> tuple[int, ...]:
+    """Return the indices of the options that the reply names: by number, all of them, or (`by_words`) by their words.
+
+    Anything that asks is no reply: "what is the gate code?" must never pick the gate code from a list to delete.
+    """
     told = flat(message).strip(" .!)(")
     if _ALL.fullmatch(told):
         return tuple(range(len(options)))
@@ -113,7 +116,7 @@ def picked(message: str, options: tuple[str, ...]) -> tuple[int, ...]:
     numbers = [_number(word) for word in said if not re.fullmatch(_NUMBER_WORDS, word) or word == told]
     if numbers and all(numbers):
         return tuple(sorted({number - 1 for number in numbers if number <= len(options)}))
-    return _by_words(message, options)
+    return _by_words(message, options) if by_words and "?" not in message else ()
 
 
 def _number(word: str) -> int:

@@ -169,7 +169,8 @@ def renewed(old: str, wish: Change) -> tuple[str, bool]:
 def _swapped_tail(old: str, wish: Change) -> str:
     """Return `placa do carro QRT4` with the new code: a memory without a verb whose last words hold digits."""
     match = re.search(r"(?<=\s)\S*\d\S*(?:\s\S*\d\S*)*$", old)
-    return old[: match.start()] + _without_verb(wish.value) if match and stems(wish.subject) <= stems(old) else ""
+    alike = any(letter.isdigit() for letter in wish.value) and stems(wish.subject) <= stems(old)
+    return old[: match.start()] + _without_verb(wish.value) if match and alike else ""
 
 
 def _without_verb(value: str) -> str:

@@ -132,7 +132,7 @@ def _choose_update(scene: Scene, told: Change) -> Move:
     """Update the one clearly fitting memory, or ask: which, to what, or whether."""
     candidates, clear = fits(told.aim, scene.found or scene.shown)
     if not candidates:
-        return _nothing_to_update(scene, told)
+        return _nothing_to_update(scene, told) if scene.ran(SEARCH) else _act(scene, SEARCH)
     if len(candidates) > 1:
         return _which_to_update(scene, candidates, told)
     if not told.value:
@@ -192,6 +192,8 @@ def _ask_to_delete(scene: Scene, cues: Cues, wish: Wish) -> Move:
     candidates = pointed or (items if everything(cues, wish) else recall.matching(about, items))
     if candidates:
         return _confirm(scene, candidates[:MAX_OPTIONS])
+    if not scene.ran(SEARCH):
+        return Move(FINISH, say.SWITCHED_OFF[scene.locale])
     return Move(FINISH, say.NOTHING_TO_DELETE[scene.locale].format(subject=about or wish.text))
 
 

@@ -73,7 +73,7 @@ def _save_or_search(asked: Asked, scene: Scene, _: Cues) -> Wish | None:
     told, before = flat(scene.message).strip(), tuple(sentences(scene.before))
     if len(words(told)) > _MAX_CHOICE_WORDS:
         return None
-    choice = picked(scene.message, asked.options)
+    choice = picked(scene.message, asked.options, by_words=False)
     if _SAVE_IT.match(told) or choice == (0,):
         return Wish(Intent.SAVE, before)
     if _LOOK_IT_UP.match(told) or choice == (1,):
@@ -91,8 +91,15 @@ def _what(intent: Intent) -> Callable[[Asked, Scene, Cues], Wish | None]:
     return named
 
 
-def _delete(asked: Asked, scene: Scene, _: Cues) -> Wish | None:
-    chosen = picked(scene.message, asked.options)
+def _names_an_option(scene: Scene, cues: Cues) -> bool:
+    """Return whether the words of the reply may only name one of several options."""
+    told = cues.intent(scene.message)
+    return told in {None, Intent.UNSURE, Intent.ASK} and not cues.has("ask", scene.message)
+
+
+def _delete(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
+    several = asked.kind is Kind.DELETE_MANY
+    chosen = picked(scene.message, asked.options, by_words=several and _names_an_option(scene, cues))
     if asked.kind is Kind.DELETE_ONE and means_yes(scene.message):
         chosen = tuple(range(len(asked.options)))
     if not chosen:
@@ -104,7 +111,7 @@ def _update(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
     before = tuple(sentences(scene.before))
     if asked.kind is Kind.UPDATE_ONE:
         return Wish(Intent.UPDATE, before, asked.options, agreed=True) if means_yes(scene.message) else None
-    chosen = picked(scene.message, asked.options)
+    chosen = picked(scene.message, asked.options, by_words=_names_an_option(scene, cues))
     if len(chosen) != 1:
         return None
     option = asked.options[chosen[0]]

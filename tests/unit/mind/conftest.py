@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from core.mind import LimitedMind
+from core.mind.cues import Cues
+from tests.fakes.model import HashEmbedder
+from tests.unit.mind.tiny_cycle import TinyCycle
+
+
+@pytest.fixture(scope="session")
+def cues() -> Cues:
+    return Cues.load()
+
+
+@pytest.fixture
+def mind() -> LimitedMind:
+    """A mind whose embedder is down: what it does here, it does by its cues."""
+    embedder = HashEmbedder()
+    embedder.down = True
+    return LimitedMind(embedder)
+
+
+@pytest.fixture
+def chat(mind: LimitedMind) -> TinyCycle:
+    return TinyCycle(mind)

@@ -1,0 +1,113 @@
+"""The thought cycle in forty lines, to talk to a mind: memories are a dict, and a search finds by words."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from core.dialogue import Brief, Outcome, Step, Task
+from core.mind import LimitedMind
+from core.mind.words import stems
+from core.types import Locale, MemoryItem, MemoryKind, Message, Modal, Role
+
+NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
+ALL = ("MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question", "Finish")
+MAX_STEPS = 8
+
+
+@dataclass
+class TinyCycle:
+    """`history` and `memories` may be set up or changed by a test between turns; `failing` names actions that fail."""
+
+    mind: LimitedMind
+    locale: Locale = Locale.PT
+    choices: tuple[str, ...] = ALL
+    failing: frozenset[str] = frozenset()
+    history: list[Message] = field(default_factory=list)
+    memories: dict[str, MemoryItem] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
+    numbers: Any = field(default_factory=lambda: itertools.count(1))
+
+    async def say(self, message: str) -> str:
+        """Return what ends the turn; its actions are in `steps`."""
+        self.history.append(Message(Role.USER, message))
+        self.steps, self.reports = [], []
+        for _ in range(MAX_STEPS):
+            action = (await self._data(Task.DECIDE, message))["action"]
+            assert action in self.choices
+            if action in {"Question", "Finish"}:
+                self.steps.append(Step(action, Outcome.DONE))
+                task = Task.QUESTION if action == "Question" else Task.FINISH
+                return await self._spoken(task, message)
+            self.steps.append(await self._run(action, message))
+            self.reports.append(await self._spoken(Task.REPORT, message))
+        raise AssertionError(f"no end after {[step.action for step in self.steps]}")
+
+    @property
+    def actions(self) -> list[str]:
+        return [step.action for step in self.steps]
+
+    @property
+    def contents(self) -> list[str]:
+        return [item.content for item in self.memories.values()]
+
+    def know(self, content: str, *bindings: str) -> MemoryItem:
+        item = MemoryItem(f"m{next(self.numbers)}", MemoryKind.TEXT, content, bindings or (content,), NOW, NOW)
+        self.memories[item.id] = item
+        return item
+
+    async def _run(self, action: str, message: str) -> Step:
+        if action in self.failing:
+            return Step(action, Outcome.FAILED)
+        task = {
+            "MemorySearch": Task.SEARCH_QUERIES,
+            "MemorySave": Task.SAVE_DRAFTS,
+            "MemoryUpdate": Task.UPDATE_DRAFTS,
+            "MemoryDelete": Task.DELETE_IDS,
+        }[action]
+        answer = await self._data(task, message)
+        if action == "MemorySearch":
+            return self._search(answer["items"])
+        if action == "MemoryDelete":
+            items = [self.memories.pop(each) for each in answer["ids"] if each in self.memories]
+        elif action == "MemorySave":
+            items = [self.know(draft["content"], *draft["bindings"]) for draft in answer["items"]]
+        else:
+            items = [self._changed(change) for change in answer["items"]]
+        return Step(action, Outcome.DONE if items else Outcome.NOTHING, items=tuple(items))
+
+    def _changed(self, change: dict[str, Any]) -> MemoryItem:
+        old = self.memories[change["id"]]
+        bindings = tuple(change["bindings"] or old.bindings)
+        item = MemoryItem(old.id, old.kind, change["content"] or old.content, bindings, old.created_at, NOW)
+        self.memories[item.id] = item
+        return item
+
+    def _search(self, queries: list[str]) -> Step:
+        assert queries
+        assert all(query.strip() for query in queries)
+        wanted = stems(" ".join(queries))
+        scored = [
+            (len(wanted & stems(" ".join((item.content, *item.bindings)))), item) for item in self.memories.values()
+        ]
+        found = tuple(item for score, item in sorted(scored, key=lambda pair: -pair[0]) if score)[:8]
+        self.history += [Message(Role.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id) for item in found]
+        return Step("MemorySearch", Outcome.DONE if found else Outcome.NOTHING, tuple(queries), found)
+
+    async def _data(self, task: Task, message: str) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(await self.mind.answer(self._brief(task, message)))
+        return answer
+
+    async def _spoken(self, task: Task, message: str) -> str:
+        text = await self.mind.answer(self._brief(task, message))
+        assert text.strip()
+        self.history.append(Message(Role.ASSISTANT, text))
+        return text
+
+    def _brief(self, task: Task, message: str) -> Brief:
+        choices = self.choices if task is Task.DECIDE else ()
+        return Brief(task, self.locale, message, NOW, tuple(self.history), tuple(self.steps), choices)
