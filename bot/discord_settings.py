@@ -29,8 +29,8 @@ class DiscordSettings(BaseSettings):
     )
     discord_rooms: Annotated[frozenset[int], NoDecode] = Field(
         default=frozenset(),
-        description="Ids of channels, categories or servers where the bot answers, separated by commas. Direct messages "
-        "always work. Empty: wherever it was invited to.",
+        description="Ids of channels, categories or servers where the bot answers, separated by commas. Direct "
+        "messages always work. Empty: wherever it was invited to.",
     )
     discord_auto_thread: bool = Field(
         default=False, description="Answer a mention in a thread of its own, opened on the message: true or false."

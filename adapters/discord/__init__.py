@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from adapters.discord.api import DiscordApi
@@ -19,6 +19,7 @@ from adapters.discord.intake import Intake
 from adapters.discord.pacer import Pacer
 from adapters.discord.reception import Reception
 from core.ports import Clock, Door
+from core.types import UserKey
 
 _LOG = logging.getLogger(__name__)
 
@@ -26,16 +27,24 @@ _Done = TypeVar("_Done")
 
 
 async def run(
-    config: DiscordConfig, door: Door, clock: Clock, stop: asyncio.Event, *, say: Callable[[str], None] = _LOG.info
+    config: DiscordConfig,
+    door: Door,
+    clock: Clock,
+    stop: asyncio.Event,
+    *,
+    say: Callable[[str], None] = _LOG.info,
+    own: Callable[[UserKey, str], Awaitable[None]] | None = None,
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
-    `say` is told what the owner should read: who the bot is, and the link that invites it.
+    `say` is told what the owner should read: who the bot is, and the link that invites it. `own` is told who owns the
+    application, or is of the team that does.
 
     Raises:
         ConfigError: Discord does not know the token, be it at the start or later.
     """
     logging.getLogger("discord").setLevel(logging.WARNING)  # it logs what people write, and tokens
+    logging.getLogger("discord.client").setLevel(logging.ERROR)  # and warns that there is no voice
     point_rest_at(config.api_base_url)
     pacer = Pacer(clock)
     found = await _unless(stop, introduce(config, pacer, clock))
@@ -44,6 +53,9 @@ async def run(
     who, me = found
     for line in who.lines:
         say(line)
+    if own is not None:
+        for user_id, name in who.owners.items():
+            await own(UserKey("discord", str(user_id)), name)
     bookmarks = Bookmarks(config.state_path, clock)
     bookmarks.load()
     api = DiscordApi(pacer, clock)

@@ -111,19 +111,19 @@ class DiscordApi:
         """Start a thread on a message, unless it has one. The thread's id is the message's.
 
         Raises:
-            NotAllowed: the bot may not do that there.
+            SurfaceGone: not in that channel, now or later.
         """
-        message = self.client.get_partial_messageable(channel_id).get_partial_message(message_id)
-        route = f"POST /channels/{channel_id}/messages/*/threads"
+        start = self.client.http.start_thread_with_message
         try:
             await self.perform(
-                route,
-                lambda: self.client.http.start_thread_with_message(
-                    channel_id, message.id, name=name, auto_archive_duration=1440
-                ),
+                f"POST /channels/{channel_id}/messages/*/threads",
+                lambda: start(channel_id, message_id, name=name, auto_archive_duration=_ARCHIVE_AFTER_MIN),
             )
         except _HasAThread:
             return
+        except SurfaceGone:
+            self.threadless.add(channel_id)
+            raise
 
     async def open_direct(self, user_id: int) -> int:
         """Return the channel of a person's direct messages."""

@@ -47,7 +47,7 @@ async def introduce(config: DiscordConfig, pacer: Pacer, clock: Clock) -> tuple[
     pause_s = _FIRST_PAUSE_S
     while True:
         try:
-            async with discord.Client(intents=discord.Intents.none(), http_trace=pacer.trace()) as client:
+            async with discord.Client(intents=discord.Intents(guilds=True), http_trace=pacer.trace()) as client:
                 await client.login(config.token)
                 return about(client, auto_thread=config.auto_thread), client.user.id if client.user else 0
         except discord.LoginFailure:

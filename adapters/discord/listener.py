@@ -52,7 +52,7 @@ def _addressed(message: discord.Message, me: int) -> bool:
 
 def _goes_on(message: discord.Message) -> bool:
     """Whether a message in a thread of ours goes on with the talk: it says something, and to nobody else."""
-    return bool(message.content) and not message.mentions and message.reference is None
+    return bool(message.content) and not message.raw_mentions and message.reference is None
 
 
 def _our_role(message: discord.Message) -> int | None:

@@ -29,6 +29,7 @@ _UNNAMED_WAIT_S = 60.0
 _SWEEP_ABOVE = 1024
 _MESSAGE = re.compile(r"(?<=/messages/)[^/]+")
 _TOO_MANY = 429
+_ROUNDING_S = 1e-6
 
 
 def budget(method: str, path: str) -> str:
@@ -93,9 +94,10 @@ class Pacer:
         now_s = self._clock.monotonic()
         self._tokens = min(self._tokens + (now_s - self._refilled_s) * OVERALL_PER_S, float(OVERALL_BURST))
         self._refilled_s = now_s
-        overall_s = max((1.0 - self._tokens) / OVERALL_PER_S, self._quiet_until_s - now_s, 0.0)
+        overall_s = max((1.0 - self._tokens) / OVERALL_PER_S, self._quiet_until_s - now_s)
         known = self._budgets.get(name)
-        return max(overall_s, known.wait_s(now_s) if known else 0.0)
+        wait_s = max(overall_s, known.wait_s(now_s) if known else 0.0)
+        return wait_s if wait_s > _ROUNDING_S else 0.0
 
     async def _ended(
         self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams

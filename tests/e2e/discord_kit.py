@@ -7,17 +7,17 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-import tests.fakes.discord_library  # noqa: F401 (first)
 from adapters import discord
 from adapters.discord.config import DiscordConfig
 from core.types import Incoming
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import Person
+from tests.fakes.discord_world import BOT_ID, Person
 from tests.fakes.door import Script, ScriptedDoor, echo
 
-ANA, BIA = Person(7, "Ana"), Person(8, "Bia", "en-US")
-ROOM = 100
+ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
+ROOM, OTHER_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 200
+ME = f"<@{BOT_ID}>"
 
 
 @dataclass
@@ -64,7 +64,7 @@ async def _end(task: asyncio.Task[None], door: ScriptedDoor) -> None:
 async def flow(server: DiscordServer, clock: FakeClock, condition: Callable[[], object], limit_s: float = 7200) -> None:
     """Let everything run and time go by, from one sleeper to the next, until the condition holds."""
     until_s = clock.monotonic() + limit_s
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(8):
         while not condition():
             await idle(server)
             if condition():

@@ -11,11 +11,12 @@ from core.ports import Clock
 
 Json: TypeAlias = dict[str, Any]
 
-BOT_ID = 42
-APP_ID = 4200
-OWNER_ID = 1
-GUILD_ID = 9000
-BOT_ROLE_ID = 9042
+_ID = 10**17  # real ids have 17 digits and more; the library finds no shorter ones in a text
+BOT_ID = _ID + 42
+APP_ID = _ID + 4200
+OWNER_ID = _ID + 1
+GUILD_ID = _ID + 9000
+BOT_ROLE_ID = _ID + 9042
 EPOCH_MS = 1420070400000
 TEXT, DM, THREAD = 0, 1, 11
 EPHEMERAL, LOADING, SUPPRESS_EMBEDS = 1 << 6, 1 << 7, 1 << 2
@@ -121,7 +122,7 @@ class World:
 
     def direct(self, person: Person) -> Channel:
         """The direct messages of that person."""
-        channel_id = 500_000 + person.id
+        channel_id = 500_000 + person.id  # nobody's own id
         self.people[person.id] = person
         return self.channels.setdefault(channel_id, Channel(channel_id, type=DM, recipient=person))
 
