@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -48,20 +49,19 @@ async def run(door: Door, clock: Clock, *, user: UserKey, data_dir: Path, langua
     owner; without it the terminal speaks the system's.
     """
     person = Person(user, language.value if language else _system_language(), clock)
-    try:
+    with _ending_in_order(), contextlib.suppress(SurfaceGone):  # gone: what was accepted is answered at the next start
         if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
             await _talk(door, person, data_dir)
         else:
             await _pipe(door, person)
-    except SurfaceGone:
-        return  # nobody reads; whatever was accepted is answered at the next start
 
 
 async def _pipe(door: Door, person: Person) -> None:
     """Answer line by line, each before the next is read."""
-    surface = PipeSurface(Output(sys.stdout))
+    output = Output(sys.stdout)
+    surface = PipeSurface(output)
     await door.resume(PLATFORM, lambda _: surface)
-    while (line := await read_line(sys.stdin.buffer)) is not None:
+    while not output.gone and (line := await read_line(sys.stdin.buffer)) is not None:
         if line.strip() == _QUIT:
             break
         if line.strip():
@@ -78,7 +78,7 @@ async def _talk(door: Door, person: Person, data_dir: Path) -> None:
     locale = from_tag(person.language) or Locale.PT
     surface.say(GREETING[locale])
     await door.resume(PLATFORM, lambda _: surface)
-    while True:
+    while not output.gone:
         surface.above = prompt.above
         try:
             text = await prompt.ask()
@@ -132,6 +132,33 @@ def _on_interrupt(call: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end this task as if it were cancelled, so that the terminal is left as it was found."""
+    task = asyncio.current_task()
+    if sys.platform == "win32" or task is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    told: list[int] = []
+
+    def end(number: int) -> None:
+        told.append(number)
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, end, number)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if told:
+            raise SystemExit(128 + told[0]) from None  # what a shell says of a process that a signal ended
+        raise
+    finally:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
 
 
 def _system_language() -> str:

@@ -15,6 +15,7 @@ class Output:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self.gone = False  # nobody reads any more
 
     def write(self, text: str) -> None:
         """Write the text, all of it, now.
@@ -27,6 +28,7 @@ class Output:
             self._stream.write(text.encode(encoding, "replace").decode(encoding))
             self._stream.flush()
         except (OSError, ValueError) as error:  # ValueError: the stream itself was closed
+            self.gone = True
             self._silence()
             raise SurfaceGone("nobody reads the output any more") from error
 

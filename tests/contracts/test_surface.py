@@ -1,0 +1,197 @@
+"""The promise of every place to write into, held by each of them: what is posted is seen, and edited in place.
+
+A platform adds itself with one function that yields a `Watched`.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import termios
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pyte
+import pytest
+
+from adapters.console.output import Output
+from adapters.console.pipe import PipeSurface
+from adapters.console.surface import ConsoleSurface
+from core.clock import SystemClock
+from core.delivery.view import View
+from core.errors import SurfaceGone
+from core.ports import Surface
+from core.types import MemoryItem, MemoryKind, Modal, Shown
+from tests.fakes.clock import FakeClock
+from tests.fakes.surface import RecordingSurface
+
+AT = datetime(2026, 3, 14, 12, tzinfo=UTC)
+ITEM = MemoryItem("m1", MemoryKind.TEXT, "123456", ("senha do aliexpress",), AT, AT)
+STATUS = Shown("IA está pensando...", Modal.TEXT_FOR_REPLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A surface, what a person sees of it now (top to bottom), and how to make sure that nobody reads it any more."""
+
+    surface: Surface
+    seen: Callable[[], str]
+    leave: Callable[[], None]
+
+
+@asynccontextmanager
+async def recording() -> AsyncIterator[Watched]:
+    surface = RecordingSurface(FakeClock())
+
+    def leave() -> None:
+        surface.faults.extend([SurfaceGone("blocked")] * 10)
+
+    yield Watched(surface, lambda: "\n".join(shown.text for shown in surface.screen), leave)
+
+
+@asynccontextmanager
+async def terminal() -> AsyncIterator[Watched]:
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    os.set_blocking(ours, False)
+    screen = pyte.Screen(80, 24)
+    stream = pyte.ByteStream(screen)
+    left: list[bool] = []
+
+    def seen() -> str:
+        try:
+            while data := os.read(ours, 65536):
+                stream.feed(data.replace("\u200d".encode(), b""))  # pyte drops the rest of a text after a joiner
+        except BlockingIOError:
+            pass
+        return "\n".join(row.rstrip() for row in screen.display).rstrip()
+
+    def leave() -> None:
+        left.append(True)
+        os.close(ours)
+
+    with os.fdopen(theirs, "w", encoding="utf-8") as file:
+        yield Watched(ConsoleSurface(Output(file), colour=True), seen, leave)
+    if not left:
+        os.close(ours)
+
+
+@asynccontextmanager
+async def pipe() -> AsyncIterator[Watched]:
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    read: list[bytes] = []
+    left: list[bool] = []
+
+    def seen() -> str:
+        try:
+            while data := os.read(ours, 65536):
+                read.append(data)
+        except BlockingIOError:
+            pass
+        return b"".join(read).decode().rstrip("\n")
+
+    def leave() -> None:
+        left.append(True)
+        os.close(ours)
+
+    with os.fdopen(theirs, "w", encoding="utf-8") as file:
+        yield Watched(PipeSurface(Output(file)), seen, leave)
+    if not left:
+        os.close(ours)
+
+
+SURFACES: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {
+    "recording": recording,
+    "terminal": terminal,
+    "pipe": pipe,
+}
+
+
+@pytest.fixture(params=sorted(SURFACES))
+async def watched(request: pytest.FixtureRequest) -> AsyncIterator[Watched]:
+    async with SURFACES[request.param]() as watched:
+        yield watched
+
+
+def test_its_limits_are_limits_and_its_measure_is_a_size(watched: Watched) -> None:
+    limits = watched.surface.limits
+    assert limits.max_chars >= 100
+    assert limits.edit_interval_s >= 0
+    assert watched.surface.measure("") == 0
+    assert 0 < watched.surface.measure("oi") <= watched.surface.measure("oi, tudo bem?")
+
+
+async def test_what_is_posted_is_seen_in_order(watched: Watched) -> None:
+    handles = [await watched.surface.post(Shown(text)) for text in ("um", "dois", "três")]
+    assert len(set(handles)) == 3
+    assert watched.seen().splitlines() == ["um", "dois", "três"]
+
+
+@pytest.mark.spec("T5")
+async def test_a_status_that_was_replaced_is_not_seen_any_more(watched: Watched) -> None:
+    await watched.surface.post(Shown("antes"))
+    handle = await watched.surface.post(STATUS)
+    await watched.surface.edit(handle, Shown("Buscando por memórias...", Modal.TEXT_FOR_REPLACE))
+    await watched.surface.edit(handle, Shown("depois"))
+    assert watched.seen().splitlines() == ["antes", "depois"]
+
+
+async def test_a_growing_text_is_seen_once_and_whole(watched: Watched) -> None:
+    text = "Uma resposta que cresce até o fim."
+    handle = await watched.surface.post(Shown(text[:5], final=False))
+    for end in range(6, len(text)):
+        await watched.surface.edit(handle, Shown(text[:end].rstrip(), final=False))
+    await watched.surface.edit(handle, Shown(text))
+    assert watched.seen() == text
+
+
+async def test_an_edit_that_changes_nothing_is_success(watched: Watched) -> None:
+    handle = await watched.surface.post(Shown("igual"))
+    await watched.surface.edit(handle, Shown("igual"))
+    assert watched.seen() == "igual"
+
+
+async def test_an_edit_that_makes_a_text_shorter_leaves_nothing_of_the_longer_one(watched: Watched) -> None:
+    handle = await watched.surface.post(Shown("uma\nduas\ntrês linhas", final=False))
+    await watched.surface.edit(handle, Shown("uma", final=False))
+    await watched.surface.edit(handle, Shown("uma só"))
+    assert watched.seen() == "uma só"
+
+
+@pytest.mark.spec("T1")
+async def test_a_memory_is_seen_with_what_it_holds(watched: Watched) -> None:
+    await watched.surface.post(Shown("senha do aliexpress: 123456", Modal.MEMORY, (ITEM,)))
+    assert "123456" in watched.seen()
+    assert "senha do aliexpress" in watched.seen()
+
+
+async def test_any_text_can_be_shown(watched: Watched) -> None:
+    for text in ("**meio", "```python\nx = 1", "\x1b[2J\x00\ud800", "👨‍👩‍👧‍👦 e\u0301 世界", "<b>&", "@everyone"):
+        handle = await watched.surface.post(Shown(text, final=False))
+        await watched.surface.edit(handle, Shown(f"{text} fim"))
+    assert watched.seen().count("fim") == 6
+
+
+async def test_a_view_can_drive_it(watched: Watched) -> None:
+    async def chunks() -> AsyncIterator[str]:
+        for word in ("A ", "senha ", "é ", "123456."):
+            yield word
+
+    clock = watched.surface.clock if isinstance(watched.surface, RecordingSurface) else SystemClock()
+    view = View(watched.surface, clock)
+    await view.status("IA está pensando...")
+    await view.show(Shown("senha do aliexpress: 123456", Modal.MEMORY, (ITEM,)))
+    assert await view.stream(chunks()) == "A senha é 123456."
+    await view.close()
+    assert watched.seen().splitlines()[-1] == "A senha é 123456."
+
+
+async def test_when_nobody_reads_any_more_it_says_so(watched: Watched) -> None:
+    await watched.surface.post(Shown("oi"))
+    watched.leave()
+    with pytest.raises(SurfaceGone):
+        for _ in range(3):
+            await watched.surface.post(Shown("tchau"))

@@ -1,0 +1,137 @@
+"""The bot at the end of a pipe, as a script talks to it: the real program, its real memory, nothing but lines."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.terminal import environment
+
+CHAT = [sys.executable, "-m", "bot", "chat"]
+TIMEOUT_S = 60
+
+
+def chat(text: str | bytes, data: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        CHAT,
+        input=text.encode() if isinstance(text, str) else text,
+        capture_output=True,
+        env=environment(DATA_DIR=str(data), **variables),
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+@pytest.mark.spec("T2", "T9", "T10")
+def test_what_was_saved_is_found_in_the_same_process_and_in_a_new_one(tmp_path: Path) -> None:
+    first = chat("Lembre que a senha do aliexpress é 123456\nQual é a senha do aliexpress?\n", tmp_path)
+    assert first.returncode == 0
+    assert "123456" in first.stdout.decode().splitlines()[-1]
+    second = chat("Qual é a senha do aliexpress?\n", tmp_path)
+    assert second.returncode == 0
+    assert "123456" in second.stdout.decode().splitlines()[-1]
+
+
+def test_a_pipe_gets_no_status_no_colour_no_prompt_and_no_greeting(tmp_path: Path) -> None:
+    done = chat("Lembre que a senha do wi-fi é abc123\n", tmp_path)
+    out = done.stdout.decode()
+    assert out
+    assert "\x1b" not in out
+    assert "..." not in out
+    assert "›" not in out
+    assert "🐘" not in out
+    assert done.stderr == b""
+
+
+def test_each_line_is_a_message_blank_lines_are_none_and_quit_ends(tmp_path: Path) -> None:
+    done = chat("/memories\n\n   \n/memories\n/quit\n/memories\n", tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.decode().count("Você ainda não me pediu") == 2
+
+
+def test_the_last_line_needs_no_end_and_lines_may_end_as_on_windows(tmp_path: Path) -> None:
+    done = chat("/memories\r\n/memories", tmp_path)
+    assert done.stdout.decode().count("Você ainda não me pediu") == 2
+
+
+def test_no_input_is_no_work_and_no_failure(tmp_path: Path) -> None:
+    done = chat("", tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe\x00\x01 bin\xe1rio",
+        bytes(range(1, 256)).replace(b"\n", b""),
+        b"\x1b[2J\x1b]0;x\x07",
+        b"\xed\xa0\x80 surrogate",
+        b"a" * 1_000_000,
+        "é".encode() * 3_000_000,
+    ],
+    ids=["invalid", "every byte", "escapes", "surrogate", "1 MB", "6 MB"],
+)
+def test_a_line_of_anything_is_answered_and_the_next_one_too(tmp_path: Path, line: bytes) -> None:
+    done = chat(line + b"\n/memories\n", tmp_path)
+    assert done.returncode == 0
+    lines = done.stdout.decode().splitlines()
+    assert len(lines) >= 2
+    assert "Você ainda não me pediu" in lines[-1]
+    assert "\x1b" not in done.stdout.decode()
+    assert done.stderr == b""
+
+
+def test_a_reader_that_leaves_ends_the_bot_without_a_complaint(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        CHAT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(DATA_DIR=str(tmp_path)),
+    )
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
+    process.stdin.write(b"/memories\n")
+    process.stdin.flush()
+    assert process.stdout.readline()
+    process.stdout.close()
+    process.stdin.write(b"/memories\n" * 3)
+    process.stdin.flush()
+    process.wait(TIMEOUT_S)
+    assert process.stderr.read() == b""
+    assert process.returncode == 0
+    process.stdin.close()
+    process.stderr.close()
+
+
+def test_an_answer_is_there_before_the_next_line_is_sent(tmp_path: Path) -> None:
+    """A script may wait for each answer: nothing stays in a buffer."""
+    process = subprocess.Popen(
+        CHAT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(DATA_DIR=str(tmp_path), LANG="en_US.UTF-8")
+    )
+    assert process.stdin
+    assert process.stdout
+    for _ in range(3):
+        process.stdin.write(b"/memories\n")
+        process.stdin.flush()
+        assert b"not asked me" in process.stdout.readline()
+    process.stdin.close()
+    assert process.wait(TIMEOUT_S) == 0
+    process.stdout.close()
+
+
+def test_an_output_that_cannot_encode_everything_still_gets_every_line(tmp_path: Path) -> None:
+    done = chat("/help\n", tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="latin-1")
+    assert done.returncode == 0
+    assert "Sou o Elefante" in done.stdout.decode("latin-1")
+
+
+def test_the_end_of_the_input_ends_the_bot_soon(tmp_path: Path) -> None:
+    started_s = time.monotonic()
+    chat("", tmp_path)
+    assert time.monotonic() - started_s < 20

@@ -1,0 +1,274 @@
+"""The terminal, as a person at one sees it: a real process on a pseudo-terminal, and its screen at each moment."""
+
+from __future__ import annotations
+
+import json
+import signal
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.terminal import ALT_ENTER, CTRL_C, CTRL_D, ENTER, PASTE, UP, Terminal, environment
+
+GREETING = "Elefante: guardo"
+Open = Callable[..., Terminal]
+
+
+class Stage:
+    """A terminal with a scripted bot behind it, and the gates that hold the bot back."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data = folder / "data"
+        self.gates = folder / "gates"
+        self._call = folder / "call.json"
+        self.data.mkdir(exist_ok=True)
+        self.gates.mkdir(exist_ok=True)
+        self.opened: list[Terminal] = []
+
+    def start(self, *steps: tuple[str, ...], owed: tuple[str, ...] = (), **options: Any) -> Terminal:
+        variables = options.pop("variables", {})
+        call = {"steps": steps, "gates": str(self.gates), "data": str(self.data), "owed": owed}
+        self._call.write_text(json.dumps(call), "utf-8")
+        command = [sys.executable, "-m", "tests.e2e.console_child", str(self._call)]
+        terminal = Terminal(command, environment(**variables), **options)
+        self.opened.append(terminal)
+        terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+        return terminal
+
+    def let(self, gate: str) -> None:
+        (self.gates / gate).touch()
+
+    @property
+    def received(self) -> list[dict[str, str]]:
+        received: list[dict[str, str]] = json.loads((self.data / "received.json").read_text("utf-8"))
+        return received
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    for terminal in stage.opened:
+        terminal.close()
+
+
+def leave(terminal: Terminal) -> int:
+    terminal.type(CTRL_D)
+    return terminal.wait_end()
+
+
+def test_the_greeting_says_what_it_is_and_how_to_leave_in_the_persons_language(stage: Stage) -> None:
+    for language, words in (("pt_BR.UTF-8", "/quit ou Ctrl-D sai"), ("en_US.UTF-8", "/quit or Ctrl-D leaves")):
+        terminal = stage.start(("echo",), variables={"LANG": language})
+        terminal.wait(words)
+        assert leave(terminal) == 0
+
+
+@pytest.mark.spec("T4", "T5", "T9")
+def test_a_status_is_replaced_in_place_by_what_comes_next_and_an_answer_grows_in_place(stage: Stage) -> None:
+    terminal = stage.start(
+        ("status", "IA está pensando..."),
+        ("gate", "1"),
+        ("status", "Buscando por memórias..."),
+        ("gate", "2"),
+        ("memory", "123456"),
+        ("status", "IA está pensando..."),
+        ("gate", "3"),
+        ("stream", "A senha @4 é @5 123456."),
+    )
+    top = terminal.rows[:-1]
+    terminal.type(f"Qual é a senha?{ENTER}")
+    asked = [*top, "› Qual é a senha?"]
+    memory = "🧠 2026-03-14 · senha do aliexpress: 123456"
+    for gate, screen in (
+        ("1", [*asked, "IA está pensando..."]),
+        ("2", [*asked, "Buscando por memórias..."]),
+        ("3", [*asked, memory, "IA está pensando..."]),
+        ("4", [*asked, memory, "A senha"]),
+        ("5", [*asked, memory, "A senha é"]),
+        ("", [*asked, memory, "A senha é 123456.", "›"]),
+    ):
+        terminal.wait_rows(screen)
+        stage.let(gate or "end")
+    assert leave(terminal) == 0
+
+
+def test_ctrl_c_while_answering_stops_the_answer_and_the_conversation_goes_on(stage: Stage) -> None:
+    terminal = stage.start(("stream", "Era uma vez @never fim"))
+    terminal.type(f"Conte{ENTER}")
+    terminal.wait("Era uma vez")
+    terminal.type(CTRL_C)
+    terminal.wait("Parei.")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    assert leave(terminal) == 0
+    assert [each["text"] for each in stage.received] == ["Conte", "/stop"]
+
+
+def test_a_second_ctrl_c_while_answering_leaves(stage: Stage) -> None:
+    terminal = stage.start(("deaf",))
+    terminal.type(f"oi{ENTER}")
+    terminal.wait("pensando")
+    terminal.type(CTRL_C)
+    terminal.wait("Não paro.")
+    terminal.type(CTRL_C)
+    assert terminal.wait_end() == 130
+    assert terminal.echoes
+
+
+def test_ctrl_c_at_the_empty_prompt_says_how_to_leave_and_clears_a_line_that_is_not_empty(stage: Stage) -> None:
+    terminal = stage.start(("echo",))
+    terminal.type(CTRL_C)
+    terminal.wait("Para sair: /quit ou Ctrl-D.")
+    terminal.type("nada disso")
+    terminal.wait("› nada disso")
+    terminal.type(CTRL_C)
+    terminal.wait(lambda: terminal.rows[-1] == "›")
+    terminal.type(f"isto{ENTER}")
+    terminal.wait("eco: isto")
+    terminal.type(f"/quit{ENTER}")
+    assert terminal.wait_end() == 0
+    assert [each["text"] for each in stage.received] == ["isto"]
+
+
+def test_a_line_is_edited_history_survives_the_process_and_its_file_is_the_owners_alone(stage: Stage) -> None:
+    terminal = stage.start(("echo",))
+    terminal.type(f"minha senha é 12{ENTER}")
+    terminal.wait("eco: minha senha é 12")
+    assert leave(terminal) == 0
+    history = stage.data / "console-history"
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    terminal = stage.start(("echo",))
+    terminal.type(UP)
+    terminal.wait("› minha senha é 12")
+    terminal.type(f"\x7f3{ENTER}")
+    terminal.wait("eco: minha senha é 13")
+    assert leave(terminal) == 0
+
+
+def test_pasted_lines_and_alt_enter_make_one_message(stage: Stage) -> None:
+    terminal = stage.start(("echo",))
+    terminal.type(PASTE.format("um\rdois\rtrês"))
+    terminal.type(f"{ALT_ENTER}quatro{ENTER}")
+    terminal.wait("eco: um")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    assert leave(terminal) == 0
+    assert [each["text"] for each in stage.received] == ["um\ndois\ntrês\nquatro"]
+
+
+def test_a_message_longer_than_the_screen_is_one_message(stage: Stage) -> None:
+    terminal = stage.start(("show", "Recebi."), lines=10)
+    text = "\r".join(f"linha {number} com algum texto" for number in range(200))
+    terminal.type(PASTE.format(text))
+    terminal.wait("linha 199")
+    terminal.type(ENTER)
+    terminal.wait("Recebi.")
+    assert leave(terminal) == 0
+    assert [each["text"] for each in stage.received] == [text.replace("\r", "\n")]
+
+
+def test_what_is_typed_while_the_bot_answers_is_not_echoed_into_the_answer_and_not_lost(stage: Stage) -> None:
+    terminal = stage.start(("status", "pensando"), ("gate", "1"), ("echo",))
+    top = terminal.rows[:-1]
+    terminal.type(f"primeira{ENTER}")
+    terminal.wait("pensando")
+    terminal.type(f"segunda{ENTER}")
+    stage.let("1")
+    terminal.wait_rows([*top, "› primeira", "eco: primeira", "› segunda", "eco: segunda", "›"])
+    assert leave(terminal) == 0
+
+
+@pytest.mark.parametrize("columns", [10, 33, 80, 200])
+def test_wide_characters_and_long_words_are_wrapped_right_at_any_width(stage: Stage, columns: int) -> None:
+    text = "Olá 世界世界世界世界世界, 👍🏽 " + "x" * 45 + " e mais palavras depois, até o fim."
+    terminal = stage.start(("stream", " ".join(text)), columns=columns)
+    terminal.type(f"oi{ENTER}")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"] and "m." in "".join(terminal.rows).replace(" ", ""))
+    shown = terminal.text.split("› oi\n")[1].removesuffix("›")
+    assert "".join(shown.split()) == "".join(text.split())
+    assert leave(terminal) == 0
+
+
+def test_a_growing_answer_taller_than_the_screen_is_whole_and_nothing_of_it_is_doubled(stage: Stage) -> None:
+    lines = [f"linha **{number}** da resposta" for number in range(60)]
+    terminal = stage.start(("stream", "\n".join(lines).replace(" ", "  ").replace("  ", " ")), lines=10)
+    terminal.type(f"oi{ENTER}")
+    terminal.wait(lambda: "linha 59 da resposta" in terminal.text and terminal.rows[-1:] == ["›"])
+    shown = terminal.text.split("› oi\n")[1].split("\n")
+    assert shown == [*(line.replace("*", "") for line in lines), "›"]
+    assert leave(terminal) == 0
+
+
+def test_a_window_made_narrower_during_an_answer_leaves_the_answer_whole(stage: Stage) -> None:
+    terminal = stage.start(("stream", "uma resposta que vai crescer bastante @1 até o fim da linha"), columns=60)
+    terminal.type(f"oi{ENTER}")
+    terminal.wait("bastante")
+    terminal.resize(30, 24)
+    stage.let("1")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"] and "da linha" in " ".join(terminal.rows))
+    assert "uma resposta que vai crescer" in terminal.rows
+    assert leave(terminal) == 0
+
+
+def test_escape_sequences_in_an_answer_or_a_memory_do_nothing(stage: Stage) -> None:
+    evil = "antes\x1b[2J\x1b[H\x1b]0;título\x07\x9b31m\x08\x08\rdepois"
+    terminal = stage.start(("memory", evil), ("stream", f"{evil} \x1b[31mfim"))
+    terminal.type(f"oi{ENTER}")
+    terminal.wait(lambda: "fim" in terminal.text and terminal.rows[-1:] == ["›"])
+    assert terminal.rows[0].startswith("🐘")
+    assert "antes[2J[H]0;título" in terminal.text
+    assert b"\x1b[2J" not in terminal.raw
+    assert b"\x1b]0;" not in terminal.raw
+    assert leave(terminal) == 0
+
+
+def test_no_color_is_respected(stage: Stage) -> None:
+    colours = {}
+    for name in ("", "1"):
+        terminal = stage.start(("memory", "x"), ("stream", "**a** `b`"), variables={"NO_COLOR": name} if name else {})
+        terminal.type(f"oi{ENTER}")
+        terminal.wait(lambda terminal=terminal: len(terminal.rows) >= 6 and terminal.rows[-1] == "›")  # type: ignore[misc]
+        assert leave(terminal) == 0
+        colours[name] = [code for code in (b"\x1b[1m", b"\x1b[2m", b"\x1b[36m") if code in terminal.raw]
+    assert colours == {"": [b"\x1b[1m", b"\x1b[2m", b"\x1b[36m"], "1": []}
+
+
+def test_what_was_owed_from_before_is_answered_above_the_prompt(stage: Stage) -> None:
+    terminal = stage.start(("gate", "1"), ("status", "pensando"), ("echo",), owed=("antes da queda",))
+    terminal.type("estou escrevendo")
+    terminal.wait("› estou escrevendo")
+    stage.let("1")
+    terminal.wait("eco: antes da queda")
+    terminal.wait(lambda: terminal.rows[-1] == "› estou escrevendo")
+    assert "pensando" not in terminal.text
+    terminal.type(ENTER)
+    terminal.wait("eco: estou escrevendo")
+    assert leave(terminal) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("typed", ["", f"oi{ENTER}"])
+def test_a_process_told_to_end_leaves_the_terminal_as_it_found_it(stage: Stage, number: int, typed: str) -> None:
+    terminal = stage.start(("status", "pensando"), ("gate", "never"))
+    terminal.type(typed)
+    terminal.wait("pensando" if typed else "›")
+    assert not terminal.echoes
+    terminal.interrupt(number)
+    assert terminal.wait_end() == 128 + number
+    assert terminal.echoes
+
+
+def test_messages_carry_the_language_of_the_system_and_ids_that_no_other_process_gives(stage: Stage) -> None:
+    received = []
+    for _ in range(2):
+        terminal = stage.start(("echo",), variables={"LC_ALL": "es_MX.UTF-8"})
+        terminal.type(f"hola{ENTER}")
+        terminal.wait("eco: hola")
+        assert leave(terminal) == 0
+        received += stage.received
+    assert {each["language"] for each in received} == {"es_MX.UTF-8"}
+    assert {each["chat"] for each in received} == {"terminal"}
+    assert len({each["id"] for each in received}) == 2
