@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 
 from telegram import Bot
@@ -26,10 +26,25 @@ from core.ports import Clock, Door
 _LOG = logging.getLogger(__name__)
 
 _LONGEST_PAUSE_S = 30.0
+_PRIVACY = (
+    "Telegram: privacy mode is on. In groups the bot sees commands and replies to it, but no mentions. To change that: "
+    "@BotFather, /setprivacy, Disable; then remove the bot from each group and add it again, or make it administrator."
+)
 
 
-async def run(config: TelegramConfig, door: Door, clock: Clock, stop: asyncio.Event) -> None:
+async def run(
+    config: TelegramConfig,
+    door: Door,
+    clock: Clock,
+    stop: asyncio.Event,
+    *,
+    say: Callable[[str], None] = _LOG.info,
+    claim_code: str | None = None,
+) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
+
+    `say` is told what the owner should read: who the bot is, and, with a `claim_code`, the one-time link that makes
+    whoever opens it the owner; and whether groups hide from the bot what is said there.
 
     Raises:
         ConfigError: Telegram does not know the token, be it at the start or later.
@@ -37,6 +52,11 @@ async def run(config: TelegramConfig, door: Door, clock: Clock, stop: asyncio.Ev
     async with _bot(config) as bot:
         if not await _unless(stop, _introduce(bot, clock)):
             return
+        say(f"Telegram: connected as @{bot.username}")
+        if claim_code is not None:
+            say(f"Telegram: open https://t.me/{bot.username}?start={claim_code} to own this bot; the link works once")
+        if not bot.can_read_all_group_messages:
+            say(_PRIVACY)
         pacer = Pacer(config.private, config.group, config.overall, clock)
         intake = Intake(door, TelegramApi(bot, pacer), bot.bot, clock, max_age_s=config.max_age_s, drafts=config.drafts)
         await intake.resume()

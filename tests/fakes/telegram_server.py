@@ -23,7 +23,6 @@ from tests.fakes.telegram_people import BOT, BOT_ID, Chat, Json, People, Post, u
 
 TOKEN = "123456:test-token"
 _JSON = {"allowed_updates", "commands", "entities", "link_preview_options", "message_thread_id", "reply_parameters"}
-_PATIENCE_S = 10.0  # real seconds: how long a test waits for what should happen at once
 
 
 class Refused(Exception):
@@ -59,9 +58,10 @@ class Call:
 class TelegramServer(People):
     """An async context; `url` is what TELEGRAM_API_BASE_URL would be."""
 
-    def __init__(self, clock: Clock, limits: Limits | None = None) -> None:
+    def __init__(self, clock: Clock, limits: Limits | None = None, *, patience_s: float = 10.0) -> None:
         super().__init__(clock)
         self.clock = clock
+        self.patience_s = patience_s  # real seconds: how long a test waits for what should happen at once
         self.limits = limits
         self.calls: list[Call] = []
         self.commands: dict[str, list[Json]] = {}
@@ -73,6 +73,7 @@ class TelegramServer(People):
         self.swallow: Callable[[str, Json], bool] = lambda _method, _params: False  # done, but the answer gets lost
         self.offset = 0
         self.polled = False
+        self.handed_out = 0  # the most updates that one answer held
         self._changed = asyncio.Event()
         self._poller: asyncio.Event | None = None
 
@@ -101,7 +102,7 @@ class TelegramServer(People):
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Return when the condition holds; it is looked at whenever anything happened here."""
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(self.patience_s):
             while not condition():
                 await self._changed.wait()
                 await asyncio.sleep(0)
@@ -210,7 +211,9 @@ class TelegramServer(People):
                 "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
             )
         self._poller = None
-        return self.updates[: int(params.get("limit", 100))]
+        batch = self.updates[: int(params.get("limit", 100))]
+        self.handed_out = max(self.handed_out, len(batch))
+        return batch
 
     def _do_sendchataction(self, params: Json) -> bool:
         self._writable(params)

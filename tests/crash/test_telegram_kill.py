@@ -1,0 +1,74 @@
+"""`elefante run`, a real process, killed with a batch of updates in hand, answers everybody after the restart."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from core.clock import SystemClock
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+
+ROOT = Path(__file__).parents[2]
+MESSAGES = 100  # one batch of getUpdates
+GROUPS = [-1000 - number for number in range(50)]
+ANA = Person(7)
+
+
+@asynccontextmanager
+async def bot(server: TelegramServer, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run the bot on its data; whatever is left of it in the end is killed."""
+    settings = {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_API_BASE_URL": server.url, "DATA_DIR": str(folder)}
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "run", env=os.environ | settings, cwd=ROOT, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        yield child
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+async def own(server: TelegramServer, child: asyncio.subprocess.Process) -> None:
+    """Open the link that the bot prints at its first start."""
+    assert child.stderr is not None
+    while not (link := re.search(r"t\.me/\w+\?start=(\S+)", (await child.stderr.readline()).decode())):
+        assert not child.stderr.at_eof()
+    server.says(ANA, f"/start {link[1]}")
+    await server.until(server.chats[ANA.id].screen)
+
+
+def answers(server: TelegramServer) -> Counter[str]:
+    """How often each message was answered."""
+    texts = (text for group in GROUPS if group in server.chats for text in server.chats[group].screen())
+    return Counter(found[0] for text in texts if (found := re.search(r"/n\d+", text)))
+
+
+@pytest.mark.parametrize("kill_after", [0, 40])
+async def test_a_crash_with_a_batch_of_a_hundred_in_hand_loses_no_message(kill_after: int, tmp_path: Path) -> None:
+    async with TelegramServer(SystemClock(), patience_s=60.0) as server:
+        async with bot(server, tmp_path) as first:
+            await own(server, first)
+            for number in range(MESSAGES):  # unknown commands: each is named in its answer
+                server.says(ANA, f"/n{number}@elefante_bot", chat_id=GROUPS[number % len(GROUPS)])
+            await server.until(lambda: server.handed_out >= MESSAGES and answers(server).total() >= kill_after)
+            first.kill()
+            await first.wait()
+        before = answers(server)
+        async with bot(server, tmp_path) as second:
+            await server.until(lambda: len(answers(server)) == MESSAGES)
+            second.terminate()
+            assert await asyncio.wait_for(second.wait(), 30) == 0
+        assert not server.updates
+    doubled = {name for name, count in answers(server).items() if count > 1}
+    assert len(doubled) <= len(GROUPS)  # at most what stood on the screen and not yet on the disk: one a lane
+    assert doubled <= set(before)
