@@ -102,6 +102,53 @@ def check(as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
+@app.command()
+def doctor(as_json: JsonOption = False) -> None:
+    """Ask every configured model one tiny question, which proves its key; exit 1 if one does not answer."""
+    from bot import doctor as examination
+
+    report = _run(examination.doctor(_settings()))
+    _print(report, as_json=as_json, plain=examination.render)
+    if not report["ok"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def usage(
+    days: Annotated[int, typer.Option(min=1, help="How many days back, today included.")] = 30,
+    by: Annotated[str, typer.Option(help="What to sum by, separated by commas: day, user, mode, model, outcome.")] = (
+        "day,model"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Show what models were asked, and what it cost.
+
+    Example: elefante usage --days 7 --by user,model
+    """
+    from bot import usage as ledger
+
+    parts = [part.strip() for part in by.split(",") if part.strip()]
+    _print(_run(ledger.usage(_settings(), days=days, by=parts)), as_json=as_json, plain=ledger.render)
+
+
+@app.command()
+def reindex(as_json: JsonOption = False) -> None:
+    """Embed what has no vector of the present embedder. May be interrupted; goes on where it stopped."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from bot import reindex as embedding
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("embedding")
+
+        def show(people: int, total: int, phrases: int) -> None:
+            progress.update(task, completed=people, total=total, description=f"embedding, {phrases} phrases")
+
+        document = _run(embedding.reindex(_settings(), show))
+    _print(document, as_json=as_json, plain=embedding.render)
+
+
 @memories_app.command("list")
 def memories_list(
     user: UserOption = "",

@@ -6,7 +6,9 @@ import textwrap
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
 
+from bot.discord_settings import DiscordSettings
 from bot.model_settings import ModelSettings
 from bot.settings import Settings
 from bot.telegram_settings import TelegramSettings
@@ -15,8 +17,9 @@ HEADER = """\
 # Every setting of Elefante, with its default. Copy this file to .env and change what you need; an empty or missing
 # setting means its default. `elefante check` says whether all is well."""
 
-SECTIONS = {
+SECTIONS: dict[str, type[BaseSettings]] = {
     "Telegram": TelegramSettings,
+    "Discord": DiscordSettings,
     "Models. Without one the bot runs in limited mode, without a language model": ModelSettings,
 }
 
@@ -49,8 +52,8 @@ def _default(field: FieldInfo) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
+    if isinstance(value, tuple | frozenset):
+        return ",".join(sorted(map(str, value)))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Awaitable
 
-from bot.platforms import PLATFORMS
+from bot.platforms import PLATFORMS, Start
 from bot.settings import Settings
 from bot.wiring import build, open_chatbot
 from core.errors import ConfigError
@@ -25,8 +25,8 @@ async def run(settings: Settings) -> None:
     Raises:
         ConfigError: no platform has a token, or every platform's was refused.
     """
-    starts = [start for enabled, start in PLATFORMS.values() if enabled(settings)]
-    if not starts:
+    chosen = [platform for platform in PLATFORMS.values() if platform.enabled(settings)]
+    if not chosen:
         advice = "no platform has a token; write TELEGRAM_TOKEN=... or DISCORD_TOKEN=... into .env, or try `make chat`"
         raise ConfigError("TELEGRAM_TOKEN", advice)
     stop = asyncio.Event()
@@ -34,12 +34,18 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with build(settings) as app, open_chatbot(app) as chatbot:
-        platforms = [_watched(start(settings, chatbot, app.clock, stop)) for start in starts]
-        ended = await asyncio.gather(*platforms, return_exceptions=True)
+        start = Start(app, chatbot, stop, say)
+        ended = await asyncio.gather(*(_watched(platform.run(start)) for platform in chosen), return_exceptions=True)
         chatbot.abandon()
     failures = [failure for failure in ended if isinstance(failure, BaseException)]
     if failures and not stop.is_set():
         raise failures[0]
+
+
+def say(line: str) -> None:
+    """Tell the owner something, in the terminal that the bot was started from."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def _watched(work: Awaitable[None]) -> asyncio.Future[None]:

@@ -26,6 +26,7 @@ from core.memory.memories import Memories
 from core.ports import Clock, MemoryStore, VectorIndex
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
+from core.storage.ledger import SqliteLedger
 from core.storage.memories import SqliteMemories
 from core.storage.people import SqlitePeople
 from core.storage.sqlite import Database, open_copy, open_database
@@ -63,7 +64,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         prepare_folder(settings.data_dir)
         database = await (open_copy if dry else open_database)(settings.database_path)
         stack.push_async_callback(database.close)
-        models = await build_models(settings, clock, stack)
+        models = await build_models(settings, clock, stack, SqliteLedger(database).record)
         store = SqliteMemories(database)
         indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
         memories = Memories(store, models.embedder, indexes, clock)

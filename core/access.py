@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 from core.people import People, Person, Standing
 from core.ports import Clock
-from core.types import Incoming
+from core.types import Incoming, UserKey
 from core.unicode import one_line
 
 TOLD_EVERY = timedelta(days=1)
@@ -49,6 +49,10 @@ class Access:
             for person in await self._people.all()
         )
         return None if owned else self._codes.setdefault(platform, secrets.token_urlsafe(_CLAIM_BYTES))
+
+    async def own(self, user: UserKey, name: str) -> None:
+        """Make somebody an owner because their platform says so, whatever they were before."""
+        await self._people.put(Person(user, Standing.OWNER, one_line(name, 64), self._clock.now()))
 
     async def judge(self, incoming: Incoming) -> Verdict:
         """Return what is done with the message. A message that was not meant for the bot is never answered."""

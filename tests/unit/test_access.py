@@ -102,3 +102,11 @@ async def test_a_code_is_of_no_use_in_a_room() -> None:
     async with house.chatbot(access) as bot:
         await (await bot.receive(replace(house.incoming(f"/start {code}"), private=False), house.surface()))
     assert list(await house.people.all()) == []
+
+
+async def test_a_platform_may_name_the_owner() -> None:
+    house = closed()
+    await Access(house.people, house.clock).own(ANA, "Ana\nAdmin")
+    owner = await house.people.find(ANA)
+    assert owner is not None
+    assert (owner.standing, owner.name) == (Standing.OWNER, "Ana Admin")
