@@ -1,7 +1,7 @@
 """The terminal as a platform, and the example to copy for the next one.
 
 A platform is two things: a `Surface` to write into (`surface.py`, `pipe.py`) and a `run` that turns what people write
-into `Incoming` and hands it to the `Door` (`listener.py`). Everything else here is how a terminal is drawn.
+into `Incoming` and hands it to the `Door` (`listener.py`, `person.py`). The rest here is how a terminal is drawn.
 """
 
 from adapters.console.listener import run

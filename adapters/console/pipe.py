@@ -11,8 +11,7 @@ import threading
 from typing import BinaryIO
 
 from adapters.console.output import Output
-from adapters.console.surface import memory_line
-from adapters.console.text import printable
+from adapters.console.text import memory_line, printable
 from core.ports import Surface
 from core.types import Modal, Shown, SurfaceLimits
 

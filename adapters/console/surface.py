@@ -5,17 +5,17 @@ Knows the cursor. Does not know when to write, nor where a long text is cut: tha
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from itertools import takewhile
 
+from adapters.console.layout import Row, Style, cut, layout
 from adapters.console.output import Output
-from adapters.console.text import Row, Style, cut, layout, printable
+from adapters.console.text import memory_line
 from core.ports import Surface
-from core.types import MemoryItem, Modal, Shown, SurfaceLimits
-from core.unicode import one_line
+from core.types import Modal, Shown, SurfaceLimits
 
 _LIMITS = SurfaceLimits(max_chars=16_000, edit_interval_s=0.04)
-_MAX_MEMORY_CHARS = 500  # more than a row of any terminal
 
 Above = Callable[[Callable[[], None]], Awaitable[None]]
 """Runs a function that prints, with the prompt taken off the screen and put back below what was printed."""
@@ -25,7 +25,7 @@ class ConsoleSurface(Surface):
     """One terminal.
 
     The cursor stays behind the last message, which is redrawn from its first changed row on, until `settle` ends it.
-    While the person is typing (`above` is set) whole messages are printed above the prompt; what would be replaced or
+    While the person is typing (`printing_above`) whole messages are printed above the prompt; what would be replaced or
     would still grow is not printed at all.
     """
 
@@ -38,7 +38,7 @@ class ConsoleSurface(Surface):
         self._drawn: list[
             Row
         ] = []  # the last message, as it is on the screen; empty if the cursor is on a line of its own
-        self.above: Above | None = None
+        self._above: Above | None = None
 
     def measure(self, text: str) -> int:
         """Return the length in code points: a terminal has no limit of its own."""
@@ -48,7 +48,7 @@ class ConsoleSurface(Surface):
         """Write a message below the last one."""
         self._posts += 1
         handle = str(self._posts)
-        if self.above is not None:
+        if self._above is not None:
             await self._print_above(shown)
         else:
             self.settle()
@@ -57,12 +57,21 @@ class ConsoleSurface(Surface):
 
     async def edit(self, handle: str, shown: Shown) -> None:
         """Replace the last message in place; one that can no longer be reached is written anew."""
-        if self.above is not None:
+        if self._above is not None:
             await self._print_above(shown)
             return
         if handle != str(self._posts):
             self.settle()
         self._draw(self._rows(shown))
+
+    @contextmanager
+    def printing_above(self, above: Above) -> Iterator[None]:
+        """Print what comes meanwhile above the prompt."""
+        self._above = above
+        try:
+            yield
+        finally:
+            self._above = None
 
     def say(self, text: str) -> None:
         """Write a line of the terminal's own."""
@@ -77,10 +86,10 @@ class ConsoleSurface(Surface):
             self._drawn = []
 
     async def _print_above(self, shown: Shown) -> None:
-        if self.above is None or not shown.final or shown.modal is Modal.TEXT_FOR_REPLACE:
+        if self._above is None or not shown.final or shown.modal is Modal.TEXT_FOR_REPLACE:
             return
         text = "".join(f"{row.text}\n" for row in self._rows(shown))
-        await self.above(lambda: self._output.write(text))
+        await self._above(lambda: self._output.write(text))
 
     @property
     def _columns(self) -> int:
@@ -115,10 +124,3 @@ class ConsoleSurface(Surface):
             up = f"\x1b[{reachable - 1}A" if reachable > 1 else ""
             self._output.write(f"\r{up}\x1b[J" + "\n".join(row.text for row in rows[keep:]))
         self._drawn = rows
-
-
-def memory_line(item: MemoryItem) -> str:
-    """Return a memory on one line: what it is found by, what it holds, since when (local date)."""
-    binding = one_line(printable(item.bindings[0]), 80)
-    content = one_line(printable(item.content), _MAX_MEMORY_CHARS)
-    return f"🧠 {item.updated_at.astimezone():%Y-%m-%d} · {binding}: {content}"

@@ -193,5 +193,9 @@ async def test_when_nobody_reads_any_more_it_says_so(watched: Watched) -> None:
     await watched.surface.post(Shown("oi"))
     watched.leave()
     with pytest.raises(SurfaceGone):
-        for _ in range(3):
-            await watched.surface.post(Shown("tchau"))
+        await _keep_writing(watched.surface)
+
+
+async def _keep_writing(surface: Surface) -> None:
+    for _ in range(3):
+        await surface.post(Shown("tchau"))

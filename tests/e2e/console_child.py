@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters import console
-from adapters.console.listener import Person
+from adapters.console.person import Person
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.types import Incoming, MemoryItem, MemoryKind, Modal, Shown, UserKey

@@ -56,13 +56,12 @@ class Terminal:
 
     def resize(self, columns: int, lines: int) -> None:
         self._process.setwinsize(lines, columns)
-        self.history.resize(lines, columns)  # type: ignore[no-untyped-call]
+        self.history.resize(lines, columns)
 
     def wait(self, seen: Callable[[], bool] | str) -> None:
         """Return when that text, or what the function looks for, is on the screen."""
-        look = (lambda: seen in self.text) if isinstance(seen, str) else seen
         until_s = time.monotonic() + TIMEOUT_S
-        while not look():
+        while not (seen in self.text if isinstance(seen, str) else seen()):
             assert time.monotonic() < until_s, f"not seen: {seen!r}\n" + "\n".join(self.rows)
             self._read(0.05)
 
