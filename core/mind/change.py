@@ -14,6 +14,7 @@ from core.mind.extract import clause
 from core.mind.words import flat, silent, stem, stems, words
 from core.types import MemoryItem
 
+_MAX_CHARS = 1000
 _IS = r"(?:é|eh|e|sao|is|are|it's|es|son)"
 _LEAD = r"(?:eu |i |we |ja |he |i've |have |just |to |que )*"
 _CHANGE = (
@@ -91,7 +92,7 @@ class Change:
 
 def change(cues: Cues, sentence: str) -> Change:
     """Return what the sentence changes."""
-    text = _last_clause(cues.opened(sentence).strip(" .!?"))
+    text = _last_clause(cues.opened(sentence[:_MAX_CHARS]).strip(" .!?"))
     for pattern, verb in _MOVED:
         match = pattern.match(flat(text))
         if match:

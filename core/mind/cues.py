@@ -20,6 +20,11 @@ _MACROS = {
 }
 _MAX_BARE_WORDS = 6
 _MAX_SMALL_CHARS = 60
+_MAX_OPENINGS = 8
+_HEAD_CHARS = 400
+"""What a sentence is for shows at its start; no pattern is let loose on a whole book."""
+
+_TAIL_CHARS = 120
 
 
 class Intent(StrEnum):
@@ -97,14 +102,20 @@ class Cues:
 
     def opened(self, text: str) -> str:
         """Return the text without greeting and politeness at its start."""
-        while True:
-            for name in ("opening", "wrapper"):
-                match = self.patterns[name].match(flat(text))
-                if match and 0 < match.end() < len(text):
-                    text = text[match.end() :]
-                    break
-            else:
-                return text
+        for _ in range(_MAX_OPENINGS):
+            head = flat(text[:_HEAD_CHARS])
+            ends = (match.end() for name in ("opening", "wrapper") if (match := self.patterns[name].match(head)))
+            end = next((end for end in ends if 0 < end < len(text)), 0)
+            if not end:
+                break
+            text = text[end:]
+        return text
+
+    def saving_tail(self, text: str) -> int | None:
+        """Return where a closing "remember that" begins; None if the text does not end in one."""
+        start = max(len(text) - _TAIL_CHARS, 0)
+        match = self.patterns["save-end"].search(flat(text[start:]))
+        return None if match is None else start + match.start()
 
     def intent(self, sentence: str) -> Intent | None:
         """Return what the sentence is for, or None where no word of it tells."""
@@ -116,14 +127,15 @@ class Cues:
             small = (intent for intent in _WHOLE if self.patterns[intent.value].fullmatch(bare))
             if len(text) <= _MAX_SMALL_CHARS and (intent := next(small, None)):
                 return intent
-        return self._wish(flat(opened).lstrip("¿¡ "))
+        return self._wish(opened.lstrip("¿¡ "))
 
-    def _wish(self, text: str) -> Intent | None:
-        asked = text.rstrip().endswith("?")
+    def _wish(self, sentence: str) -> Intent | None:
+        asked = sentence.rstrip().endswith("?")
+        text = flat(sentence[:_HEAD_CHARS])
         for name, intent in (*_EARLY, *_REQUEST):
             if self.patterns[name].search(text):
                 return intent
-        if self._saves(text, asked=asked):
+        if self.saving_tail(sentence) is not None or self._saves(text, asked=asked):
             return Intent.SAVE
         for name, intent in _LATE:
             if self.patterns[name].search(text):
@@ -133,9 +145,7 @@ class Cues:
         return self._noun(text)
 
     def _saves(self, text: str, *, asked: bool) -> bool:
-        """Return whether a verb of saving stands at an end. A question needs more: a value to save."""
-        if self.patterns["save-end"].search(text):
-            return True
+        """Return whether a verb of saving stands at the start. A question needs more: a value to save."""
         match = self.patterns["save-start"].match(text)
         return match is not None and (not asked or any(c.isdigit() or c in ":=" for c in text))
 

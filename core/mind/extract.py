@@ -69,6 +69,7 @@ def sentences(text: str) -> list[str]:
     """Return the sentences of a message, each on one line."""
     pieces: list[str] = []
     start = 0
+    text = re.sub(r"[^\S\n]+", " ", text)
     for match in _BREAK.finditer(text):
         if _ABBREVIATION.search(flat(text[start : match.start()])) and "\n" not in match.group():
             continue
@@ -89,9 +90,9 @@ def clause(text: str) -> Clause:
 def content(cues: Cues, sentence: str) -> str:
     """Return what the sentence says, without the words that only ask to save it; "" if it says nothing else."""
     text = cues.opened(sentence).strip()
-    tail = cues.patterns["save-end"].search(flat(text))
-    if tail and not cues.patterns["save-start"].match(flat(text)):
-        text = text[: tail.start()]
+    tail = cues.saving_tail(text)
+    if tail is not None and not cues.patterns["save-start"].match(flat(text)):
+        text = text[:tail]
     asked = cues.patterns["save-start"].match(flat(text))
     if asked:
         text = text[asked.end() :]

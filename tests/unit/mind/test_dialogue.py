@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from core.dialogue import Brief, Outcome, Step, Task
 from core.mind import LimitedMind
-from core.types import Locale, Message, Modal, Role
-from tests.unit.mind.tiny_cycle import ALL, TinyCycle
+from core.types import JSONValue, Locale, Message, Modal, Role
+from tests.unit.mind.tiny_cycle import ALL, NOW, TinyCycle
 
 
 @pytest.mark.spec("T3", "T10")
@@ -282,7 +283,12 @@ async def test_a_reminder_is_kept_with_a_word_that_it_will_not_ring(chat: TinyCy
 
 @pytest.mark.parametrize(
     "message",
-    ["não salva isso: vou largar o emprego", "don't save this, but I am quitting", "no guardes esto", "não apague nada"],
+    [
+        "não salva isso: vou largar o emprego",
+        "don't save this, but I am quitting",
+        "no guardes esto",
+        "não apague nada",
+    ],
 )
 async def test_a_negated_order_is_not_carried_out(chat: TinyCycle, message: str) -> None:
     chat.know("o gato é preto", "gato")
@@ -359,7 +365,8 @@ async def test_a_quoted_memory_with_markdown_can_be_confirmed(chat: TinyCycle) -
 
 
 async def test_memories_in_history_that_are_no_memories_do_no_harm(chat: TinyCycle) -> None:
-    for content in ("no json", {"id": ""}, ["a"], '{"id": "x", "content": "y", "created_at": 3}'):
+    odd: list[JSONValue] = ["no json", {"id": ""}, ["a"], '{"id": "x", "content": "y", "created_at": 3}']
+    for content in odd:
         chat.history.append(Message(Role.SYSTEM, content, Modal.MEMORY))
     assert await chat.say("apaga isso")
 
@@ -406,13 +413,11 @@ async def test_the_mind_keeps_nothing_between_conversations(chat: TinyCycle, min
 
 
 async def test_a_step_that_only_repeats_ends_the_turn(chat: TinyCycle) -> None:
-    from core.dialogue import Brief, Outcome, Step, Task
-
     brief = Brief(
         Task.DECIDE,
         Locale.PT,
         "qual a senha?",
-        chat.history[0].at if chat.history else __import__("datetime").datetime.now(__import__("datetime").UTC),
+        NOW,
         (Message(Role.USER, "qual a senha?"),),
         (Step("MemorySearch", Outcome.REPEATED, ("senha",)),),
         ALL,
