@@ -11,12 +11,13 @@ from bot.model_settings import ModelSettings
 from core.dialogue import Stop
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
+from tests.fakes.wires import Api
 
 
 def well(asked: Asked) -> Answer:
     """Answer a choice by its JSON, and anything else by a word."""
     typed = "response_format" in asked.body or "output_config" in asked.body
-    api = anthropic_server if asked.path == anthropic_server.PATH else openai_server
+    api: Api = anthropic_server if asked.path == anthropic_server.PATH else openai_server
     if asked.path.endswith("/embeddings"):
         return openai_server.embedding(8)(asked)
     return api.says('{"action": "Finish"}' if typed else "Olá!")
