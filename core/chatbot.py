@@ -27,7 +27,7 @@ from core.llm import Models
 from core.mailbox import Mailbox
 from core.memory.memories import Memories
 from core.ports import Clock, Door, Inbox, Surface
-from core.texts import CLAIMED, PRIVATE, failure_text
+from core.texts import AGAIN, CLAIMED, PRIVATE, failure_text
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Message, Role, Shown
 from core.unicode import clean
@@ -169,8 +169,24 @@ class ChatBot(Door):
         if turn.asked.text.startswith("/"):
             await commands.run(turn, turn.asked.text)
             return
-        turn.asked = await turn.conversation.add(turn.asked)
+        began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
+        if turn.asked.turn != began and await self._said_again(turn):
+            return
         await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
+
+    async def _said_again(self, turn: Turn) -> bool:
+        """Take up a turn that was broken off. What was already said is said again with a mark; True if that was all.
+
+        Whether it had reached the person before the break, nobody can know: twice with a mark is better than never.
+        """
+        context = await turn.conversation.context("")
+        said = [m for m in context.messages if m.turn == turn.asked.turn and m.role is Role.ASSISTANT]
+        if not said:
+            return False
+        answered = not said[-1].in_history  # only a final answer is kept from the calls of its own turn
+        mark = AGAIN[turn.locale]
+        await turn.view.show(Shown(f"{mark}\n{said[-1].text}" if answered else mark))
+        return answered
 
     def _check(self, text: str) -> None:
         limits = self._parts.limits

@@ -86,6 +86,12 @@ PRIVATE: Localized = {
     ES: "Este bot es privado y todavía no te conoce. Pide a su dueño que te deje entrar.",
 }
 
+AGAIN: Localized = {
+    PT: "↻ Fui interrompido aqui; retomo.",
+    EN: "↻ I was interrupted here; going on.",
+    ES: "↻ Me interrumpieron aquí; sigo.",
+}
+
 LENGTH_STOP: Localized = {
     PT: "(A resposta chegou ao tamanho máximo.)",
     EN: "(The answer reached its maximum length.)",

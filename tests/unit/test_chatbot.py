@@ -65,6 +65,44 @@ async def test_what_was_owed_is_answered_after_a_restart() -> None:
     assert await house.inbox.owed("test") == []
 
 
+async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with_a_mark() -> None:
+    house = House(FINISH)
+
+    class Unclosed(InMemoryInbox):
+        async def close(self, incoming: Incoming) -> None:
+            """The process dies before this is on disk."""
+
+    house.inbox = Unclosed()
+    before, after = house.surface(), house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hi"), before))
+    asked = len(house.model.prompts)
+    async with house.chatbot() as bot:
+        await bot.resume("test", lambda _: after)
+    assert before.texts == ["Hello"]
+    assert after.texts == ["↻ I was interrupted here; going on.\nHello"]
+    assert len(house.model.prompts) == asked
+
+
+async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() -> None:
+    draft = '{"items": [{"type": "text", "content": "123", "bindings": ["code"]}]}'
+    house = House({Task.DECIDE: ["MemorySave", KeyRejected("x"), "Finish"], Task.SAVE_DRAFTS: [draft]})
+
+    class Unclosed(InMemoryInbox):
+        async def close(self, incoming: Incoming) -> None:
+            """The process dies before this is on disk."""
+
+    house.inbox = Unclosed()
+    after = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("keep 123"), house.surface()))
+    async with house.chatbot() as bot:
+        await bot.resume("test", lambda _: after)
+    assert after.texts == ["↻ I was interrupted here; going on.", "ok"]
+    assert await house.memories.of(ANA).count() == 1
+    assert "ok" in [m.text for m in house.model.prompts[-1].brief.history]
+
+
 async def test_a_cancelled_answer_is_still_owed() -> None:
     house = House()
     model, surface = stuck(house), house.surface()
