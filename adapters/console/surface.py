@@ -85,6 +85,11 @@ class ConsoleSurface(Surface):
             self._output.write("\n")
             self._drawn = []
 
+    def end(self) -> None:
+        """Leave an empty line behind what was written."""
+        self.settle()
+        self._output.write("\n")
+
     async def _print_above(self, shown: Shown) -> None:
         if self._above is None or not shown.final or shown.modal is Modal.TEXT_FOR_REPLACE:
             return

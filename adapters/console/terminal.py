@@ -28,6 +28,7 @@ async def talk(door: Door, person: Person, data_dir: Path) -> None:
     prompt = Prompt(data_dir / "console-history", output, colour=colour)
     locale = from_tag(person.language) or Locale.PT
     surface.say(GREETING[locale])
+    surface.end()
     with _ending_in_order():
         await door.resume(PLATFORM, lambda _: surface)
         while not output.gone:
@@ -58,7 +59,7 @@ async def _answer(door: Door, person: Person, surface: ConsoleSurface, text: str
                 await stopping
     finally:
         stopping.cancel()
-    surface.settle()
+    surface.end()
 
 
 async def _stop_when(interrupted: asyncio.Event, door: Door, person: Person, surface: ConsoleSurface) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from core.delivery.plan import Edit, Pace, Post, StreamPlan
 from core.errors import SurfaceBusy
@@ -70,15 +70,20 @@ class View:
         finally:
             self._plan.finish()
             if not whole:
+                if isinstance(chunks, AsyncGenerator):  # let go of the model's connection now, not when it is collected
+                    await chunks.aclose()
                 await self._drain(self._grace_s)
         await self._settle()
         return "".join(said)
 
-    async def close(self) -> None:
-        """Return when everything is on the screen and nothing on it waits to be replaced. Closing twice is fine."""
+    async def close(self, *, within_s: float = math.inf) -> None:
+        """Return when everything is on the screen and nothing on it waits to be replaced. Closing twice is fine.
+
+        What cannot be written `within_s` seconds, or within the grace after a cancellation, is not written at all.
+        """
         self._plan.close(self._ended)
         try:
-            await self._drain()
+            await self._drain(within_s)
         except asyncio.CancelledError:
             await self._drain(self._grace_s)
             raise

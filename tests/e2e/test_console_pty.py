@@ -56,6 +56,32 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         terminal.close()
 
 
+@pytest.mark.spec("T4", "T5", "T9", "T10")
+def test_the_bot_itself_thinks_visibly_saves_and_finds_again_in_a_new_process(tmp_path: Path) -> None:
+    """The real program with its real memory, as somebody without any key meets it."""
+    command = [sys.executable, "-m", "bot", "chat"]
+    terminal = Terminal(command, environment(DATA_DIR=str(tmp_path)))
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    terminal.wait(GREETING)
+    terminal.type(f"Lembre que a senha do aliexpress é 123456{ENTER}")
+    terminal.wait("Guardei")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    assert "IA está pensando...".encode() in terminal.raw
+    assert "..." not in terminal.text, "no status is left on the screen"
+    assert leave(terminal) == 0
+    terminal = Terminal(command, environment(DATA_DIR=str(tmp_path)))
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    terminal.type(f"Qual é a senha do aliexpress?{ENTER}")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"] and "123456" in terminal.text)
+    assert any(row.startswith("🧠") and "123456" in row for row in terminal.rows)
+    terminal.type(f"/memories{ENTER}")
+    terminal.wait("Suas memórias (1)")
+    terminal.type(f"/stop{ENTER}")
+    terminal.wait("Não há nada em andamento.")
+    terminal.type(f"/quit{ENTER}")
+    assert terminal.wait_end() == 0
+
+
 def leave(terminal: Terminal) -> int:
     terminal.type(CTRL_D)
     return terminal.wait_end()
@@ -90,7 +116,7 @@ def test_a_status_is_replaced_in_place_by_what_comes_next_and_an_answer_grows_in
         ("3", [*asked, memory, "IA está pensando..."]),
         ("4", [*asked, memory, "A senha"]),
         ("5", [*asked, memory, "A senha é"]),
-        ("", [*asked, memory, "A senha é 123456.", "›"]),
+        ("", [*asked, memory, "A senha é 123456.", "", "›"]),
     ):
         terminal.wait_rows(screen)
         stage.let(gate or "end")
@@ -177,7 +203,7 @@ def test_what_is_typed_while_the_bot_answers_is_not_echoed_into_the_answer_and_n
     terminal.wait("pensando")
     terminal.type(f"segunda{ENTER}")
     stage.let("1")
-    terminal.wait_rows([*top, "› primeira", "eco: primeira", "› segunda", "eco: segunda", "›"])
+    terminal.wait_rows([*top, "› primeira", "eco: primeira", "", "› segunda", "eco: segunda", "", "›"])
     assert leave(terminal) == 0
 
 
@@ -198,7 +224,7 @@ def test_a_growing_answer_taller_than_the_screen_is_whole_and_nothing_of_it_is_d
     terminal.type(f"oi{ENTER}")
     terminal.wait(lambda: "linha 59 da resposta" in terminal.text and terminal.rows[-1:] == ["›"])
     shown = terminal.text.split("› oi\n")[1].split("\n")
-    assert shown == [*(line.replace("*", "") for line in lines), "›"]
+    assert shown == [*(line.replace("*", "") for line in lines), "", "›"]
     assert leave(terminal) == 0
 
 
@@ -230,7 +256,7 @@ def test_no_color_is_respected(stage: Stage) -> None:
     for name in ("", "1"):
         terminal = stage.start(("memory", "x"), ("stream", "**a** `b`"), variables={"NO_COLOR": name} if name else {})
         terminal.type(f"oi{ENTER}")
-        terminal.wait(lambda terminal=terminal: len(terminal.rows) >= 6 and terminal.rows[-1] == "›")  # type: ignore[misc]
+        terminal.wait(lambda terminal=terminal: len(terminal.rows) >= 8 and terminal.rows[-1] == "›")  # type: ignore[misc]
         assert leave(terminal) == 0
         colours[name] = [code for code in (b"\x1b[1m", b"\x1b[2m", b"\x1b[36m") if code in terminal.raw]
     assert colours == {"": [b"\x1b[1m", b"\x1b[2m", b"\x1b[36m"], "1": []}

@@ -175,6 +175,25 @@ async def test_a_surface_that_goes_during_an_answer_ends_the_reading_of_the_mode
     await view.close()
 
 
+async def test_an_answer_that_nobody_reads_any_more_lets_go_of_the_model_at_once(clock: FakeClock) -> None:
+    closed = []
+
+    async def model() -> AsyncIterator[str]:
+        try:
+            while True:
+                yield "mais "
+                await clock.sleep(1.0)
+        finally:
+            closed.append(clock.monotonic())
+
+    view = View(RecordingSurface(clock, faults=[SurfaceGone("blocked")]), clock)
+    chunks = model()
+    reading = asyncio.create_task(view.stream(chunks))
+    await clock.advance(3.0)
+    assert isinstance(reading.exception(), SurfaceGone)
+    assert closed == [1.0]
+
+
 async def test_a_surface_that_goes_after_the_answer_is_told_by_close(clock: FakeClock) -> None:
     surface = RecordingSurface(clock, faults=[None, SurfaceGone("kicked")])
     view = View(surface, clock)
@@ -254,6 +273,17 @@ async def test_a_cancelled_close_is_bounded_even_when_the_surface_hangs(clock: F
     with pytest.raises(asyncio.CancelledError):
         await closing
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
+
+
+async def test_a_close_may_be_given_a_limit(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, faults=[None, SurfaceBusy(491)])
+    view = View(surface, clock)
+    await view.status("pensando")
+    closing = asyncio.create_task(view.close(within_s=2.0))
+    await clock.advance(2.0)
+    assert closing.done()
+    await clock.advance(1000.0)
+    assert len(surface.log) == 1
 
 
 async def test_an_error_of_the_surface_that_nobody_foresaw_reaches_the_caller(clock: FakeClock) -> None:
