@@ -29,13 +29,13 @@ async def help_(turn: Turn, _: str) -> None:
     """List the commands, and say what to write without one."""
     lines = [HELP_INTRO[turn.locale], ""]
     lines += [f"/{command.name}{command.usage} — {command.about[turn.locale]}" for command in COMMANDS.values()]
-    await turn.say("\n".join(lines), in_history=False)
+    await turn.tell("\n".join(lines))
 
 
 async def reset(turn: Turn, _: str) -> None:
     """Close the thread (D6): the next message starts another. Memories stay."""
     await turn.conversation.reset()
-    await turn.say(RESET[turn.locale], in_history=False)
+    await turn.tell(RESET[turn.locale])
 
 
 async def memories(turn: Turn, argument: str) -> None:
@@ -45,11 +45,11 @@ async def memories(turn: Turn, argument: str) -> None:
         hits = await turn.memory.search([argument], vectors, limit=PAGE_SIZE)
         found = [hit.item for hit in hits]
         title = FOUND[turn.locale] if found else NONE_FOUND[turn.locale]
-        await turn.say(_listed(title, found, 1), in_history=False)
+        await turn.tell(_listed(title, found, 1))
         return
     total = await turn.memory.count()
     if not total:
-        await turn.say(NO_MEMORIES[turn.locale], in_history=False)
+        await turn.tell(NO_MEMORIES[turn.locale])
         return
     pages = -(-total // PAGE_SIZE)
     number = min(max(int(argument or "1"), 1), pages)
@@ -57,12 +57,12 @@ async def memories(turn: Turn, argument: str) -> None:
     text = _listed(TITLE[turn.locale].format(total=total), items, (number - 1) * PAGE_SIZE + 1)
     if number < pages:
         text += "\n\n" + NEXT_PAGE[turn.locale].format(number=number, pages=pages, following=number + 1)
-    await turn.say(text, in_history=False)
+    await turn.tell(text)
 
 
 async def stop(turn: Turn, _: str) -> None:
     """Say that there was nothing to stop: an answer that was running is stopped before a command gets here."""
-    await turn.say(NOTHING_TO_STOP[turn.locale], in_history=False)
+    await turn.tell(NOTHING_TO_STOP[turn.locale])
 
 
 async def _page(turn: Turn, number: int) -> list[MemoryItem]:
@@ -148,6 +148,6 @@ async def run(turn: Turn, text: str) -> None:
     name = head.split("\n", 1)[0].casefold()
     command = COMMANDS.get(_ALIASES.get(name, name))
     if command is None:
-        await turn.say(UNKNOWN[turn.locale].format(name=name[:32]), in_history=False)
+        await turn.tell(UNKNOWN[turn.locale].format(name=name[:32]))
         return
     await command.run(turn, argument.strip())

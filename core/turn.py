@@ -52,6 +52,10 @@ class Turn:
             lines = "\n".join(memory_line(item) for item in items)
             await self.view.show(Shown(lines, Modal.MEMORY, tuple(items)))
 
+    async def tell(self, text: str) -> None:
+        """Show a message that is no part of the conversation: what a command answers."""
+        await self.view.show(Shown(text))
+
     async def say(self, text: str, *, in_history: bool) -> None:
         """Show a whole message of the bot's own words."""
         await self.view.show(Shown(text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.commands import COMMANDS
-from core.types import Locale, MemoryDraft, MemoryKind, Message, Role
+from core.types import Locale, MemoryDraft, MemoryKind, Role
 from tests.fakes.house import ANA, House
 
 
@@ -76,8 +76,7 @@ async def test_stop_without_anything_running_says_so() -> None:
     assert await ask(House(), "/stop") == ["Nothing is running."]
 
 
-async def test_commands_are_no_part_of_the_conversation_that_a_model_reads() -> None:
+async def test_commands_and_their_answers_are_no_part_of_the_conversation_that_a_model_reads() -> None:
     house = House()
     await ask(house, "hi", "/help", "and now?")
-    said = [m for m in house.model.prompts[-1].brief.history if isinstance(m, Message) and m.role is Role.USER]
-    assert [m.text for m in said] == ["hi", "and now?"]
+    assert [m.text for m in house.model.prompts[-1].brief.history] == ["hi", "ok", "and now?"]
