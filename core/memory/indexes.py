@@ -121,12 +121,14 @@ class Indexes:
         ids, vectors = await self._store.phrase_vectors(owner, lens.space)
         index = self._new_index(lens.dims)
 
-        def add(start: int) -> None:
-            end = start + _CHUNK_ROWS
-            index.add(ids[start:end], lens.project(vectors[start:end]))
+        def move(start: int) -> None:
+            """Move the rows from there to the end: what is in the index is given back, so the peak is one copy."""
+            index.add(ids[start : len(vectors)], lens.project(vectors[start:]))
+            if vectors.flags.owndata and vectors.flags.writeable:
+                vectors.resize((start, vectors.shape[1]), refcheck=False)
 
-        for start in range(0, len(ids), _CHUNK_ROWS):
-            await asyncio.to_thread(add, start)
+        for start in reversed(range(0, len(ids), _CHUNK_ROWS)):
+            await asyncio.to_thread(move, start)
         return index
 
     def _evict(self) -> None:

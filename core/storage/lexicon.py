@@ -15,6 +15,7 @@ from core.unicode import fold
 _WORD = re.compile(r"[^\W_]+")
 _LANGUAGES = ("portuguese", "english", "spanish")
 _MIN_STEM_CHARS = 3
+_MAX_KEYWORDS = 24
 
 # Folded, like everything they are compared with. Question words and memory verbs are in: nobody stores a fact by them.
 _FUNCTION_WORDS = frozenset(
@@ -58,20 +59,17 @@ class Lexicon:
                 stems.update((stem, None) for stem in endings if len(stem) >= _MIN_STEM_CHARS)
         return list(stems)
 
-    def expression(self, query: str) -> str:
-        """Return what matches rows with any keyword of the query, or its stem; "" where there is no word.
+    def terms(self, query: str) -> list[str]:
+        """Return what matches rows with a keyword of the query, or with its stem, for each of its first keywords.
 
         Every word is quoted, so that no operator of FTS5's has a meaning.
         """
-        found = keywords(query)
-        if not found:
-            return ""
-        parts = [f"words : ({_any_of(found)})"]
-        stems = self.stems(found)
-        if stems:
-            parts.append(f"stems : ({_any_of(stems)})")
-        return f"({' OR '.join(parts)})"
+        return [self._term(word) for word in keywords(query)[:_MAX_KEYWORDS]]
+
+    def _term(self, word: str) -> str:
+        stems = self.stems([word])
+        return f"words : {_any_of([word])}" + (f" OR stems : {_any_of(stems)}" if stems else "")
 
 
 def _any_of(terms: list[str]) -> str:
-    return " OR ".join(f'"{term}"' for term in terms)
+    return "(" + " OR ".join(f'"{term}"' for term in terms) + ")"

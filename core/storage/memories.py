@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -27,6 +29,8 @@ _ITEMS = f"""
 _THOSE = _ITEMS + " AND m.key IN (SELECT value FROM json_each(?))"
 _COUNT = f"SELECT count(*) FROM memories WHERE owner = {OWNER}"
 _CHUNK_ROWS = 2000
+_NEWEST_ROWS = 64
+"""How many memories are looked at for one keyword."""
 
 
 class SqliteMemories(MemoryStore):
@@ -161,7 +165,7 @@ class SqliteMemories(MemoryStore):
                 vectors = np.empty((total, chunk.shape[1]), np.float32)
             vectors[len(ids) : len(ids) + len(rows)] = chunk
             ids.extend(phrase_id for phrase_id, _ in rows)
-        return ids, vectors[: len(ids)]
+        return ids, vectors if len(ids) == total else vectors[: len(ids)]
 
     async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
         """Map those of the phrase ids that the owner has to (memory id, text)."""
@@ -187,21 +191,47 @@ class SqliteMemories(MemoryStore):
         return dict(rows)
 
     async def lexical(self, owner: UserKey, query: str, limit: int) -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best full-text matches, best first."""
-        expression = self._lexicon.expression(query)
-        if not expression or limit <= 0:
+        """Return (memory id, score > 0, higher is better) of the best full-text matches, best first.
+
+        A keyword counts by how few of the owner's memories hold it, looked for among the newest that do: no other
+        person's words weigh anything, and a common word costs no more than a rare one, as it would with bm25.
+        """
+        terms = self._lexicon.terms(query)
+        if not terms or limit <= 0:
             return []
-        rows = await self._database.rows(
-            f"""
-            SELECT m.key, -hit.rank FROM (
-                SELECT rowid, rank FROM memory_text
-                WHERE memory_text MATCH 'owner : o' || coalesce({OWNER}, 0) || ' AND ' || ?
-                AND rank MATCH 'bm25(0.0, 1.0, 0.5)' ORDER BY rank LIMIT ?
-            ) AS hit CROSS JOIN memories AS m ON m.id = hit.rowid ORDER BY hit.rank, m.id
-            """,
-            (owner.platform, owner.user, expression, limit),
+        held = await self._holding(owner, terms)
+        common = [term for term, rows in zip(terms, held, strict=True) if len(rows) == _NEWEST_ROWS]
+        if len(common) > 1:  # the newest of each need not be those that hold them all
+            both = (await self._holding(owner, [" AND ".join(f"({term})" for term in common)]))[0]
+            held = [rows | both if term in common else rows for term, rows in zip(terms, held, strict=True)]
+        scores: dict[int, float] = defaultdict(float)
+        for rows in held:
+            for row in rows:
+                scores[row] += math.log1p(_NEWEST_ROWS / len(rows))
+        best = sorted(scores.items(), key=lambda hit: (-hit[1], -hit[0]))[:limit]
+        keys: dict[int, str] = dict(
+            await self._database.rows(
+                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps([row for row, _ in best]),),
+            )
         )
-        return [(key, score) for key, score in rows]
+        return [(keys[row], score) for row, score in best if row in keys]
+
+    async def _holding(self, owner: UserKey, terms: Sequence[str]) -> list[set[int]]:
+        """Return, for each full-text expression, the owner's newest memories that match it."""
+        each = f"""
+            SELECT ? + 0, rowid FROM (
+                SELECT rowid FROM memory_text
+                WHERE memory_text MATCH 'owner : o' || coalesce({OWNER}, 0) || ' AND ' || ? ORDER BY rowid DESC LIMIT {_NEWEST_ROWS}
+            )
+        """
+        parameters = [
+            value for place, term in enumerate(terms) for value in (place, owner.platform, owner.user, f"({term})")
+        ]
+        held: list[set[int]] = [set() for _ in terms]
+        for place, row in await self._database.rows(" UNION ALL ".join([each] * len(terms)), parameters):
+            held[place].add(row)
+        return held
 
     async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
         """Map up to `limit` phrase ids that have no vector in that space to their texts, oldest first."""
