@@ -87,7 +87,7 @@ async def _judge_search(mind: LimitedMind, brief: Brief, label: Label) -> Verdic
     queries = json.loads(await mind.answer(replace(brief, task=Task.SEARCH_QUERIES)))["items"]
     wanted = label.get("query_has")
     sought = wanted is None or any(_words(wanted) <= _words(query) for query in queries)
-    content = label.get("memory") or (f"{wanted}: 4417" if wanted else "")
+    content = label.get("memory") or (f"{label['text'].strip('¿?')}: 4417" if wanted else "")
     found = (_memory(content),) if content else ()
     after = replace(
         brief,
@@ -111,7 +111,7 @@ def _memory(content: str) -> MemoryItem:
 
 
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"[\w']+", fold(text)))
+    return set(re.findall(r"\w+", fold(text)))
 
 
 def rates(verdicts: Sequence[Verdict]) -> dict[str, tuple[float, int, float, int]]:

@@ -52,6 +52,15 @@ _MOVED = (
     (re.compile(r"^(?:i|we)(?:'ve| have)? moved to "), "I live in "),
     (re.compile(r"^(?:yo )?me mude a "), "vivo en "),
 )
+_OVER = re.compile(
+    r"^(?P<s>.+?) (?:isn't|is not|aren't|are not|is no longer|(?:ja )?nao (?:é|eh)|ya no es|no es) .{1,80}?,? "
+    rf"(?=(?:it's|its|now|agora|ahora|mas|but|{_IS}) )(?:mas |but |sino )?(?:agora |now |ahora )?"
+    rf"(?P<v>(?:it's|{_IS}) .+)$"
+)
+_OWNED = re.compile(
+    r"^(?P<s>.+?) (?:(?:just )?(?:got|has|have)|tem|esta com|ganhou|comprou|tiene) (?:a |an |um |uma |un |una )?"
+    r"(?:new|nov[oa]|nuev[oa]) (?P<n>.+)$"
+)
 _NO_MORE = re.compile(
     r"^(?:eu |i |yo )?(?:(?:ja )?nao .{1,60}?mais|.{0,12}no longer|.{0,60}any ?more|ya no|we moved|we've moved)\b"
 )
@@ -92,32 +101,55 @@ class Change:
 
 def change(cues: Cues, sentence: str) -> Change:
     """Return what the sentence changes."""
-    text = _last_clause(cues.opened(sentence[:_MAX_CHARS]).strip(" .!?"))
+    text = _last_clause(_restated(cues.opened(sentence[:_MAX_CHARS]).strip(" .!?")))
+    bare = _bare(text)
+    return _moved(text) or _renamed(bare) or _changed(cues, text) or _stated(bare)
+
+
+def _moved(text: str) -> Change | None:
+    """Return what "I moved to York" changes: where the person lives."""
     for pattern, verb in _MOVED:
         match = pattern.match(flat(text))
         if match:
             place = text[match.end() :]
             return Change(verb.split()[-2], place, verb + place)
-    bare = _bare(text)
-    new = _NEW.match(flat(bare))
-    if new:
-        about = (bare[: new.end("d")] + bare[new.start("n") : new.end("n")]).strip()
-        value = bare[new.start("v") :]
-        return Change(about, value, f"{about} {_copula(bare[new.end('n') : new.start('v')])} {value}")
+    return None
+
+
+def _renamed(text: str) -> Change | None:
+    """Return what "my new boss is Omar" changes: my boss."""
+    new = _NEW.match(flat(text))
+    if new is None:
+        return None
+    about = (text[: new.end("d")] + text[new.start("n") : new.end("n")]).strip()
+    value = text[new.start("v") :]
+    return Change(about, value, f"{about} {text[new.end('n') : new.start('v')].strip()} {value}")
+
+
+def _changed(cues: Cues, text: str) -> Change | None:
+    """Return what "I changed S to V" and "S is now V" change."""
     for form in _CHANGED:
         match = re.match(form, flat(text))
         if match:
             about, value = text[match.start("s") : match.end("s")].strip(" ,"), text[match.start("v") : match.end("v")]
+            if cues.has("fact", value):  # "it was my birthday, now I am 43": the new fact stands alone
+                return change(cues, value)
             return Change(about, value, f"{about} {_verb_for(text)} {value}")
-    parts = clause(bare)
+    return None
+
+
+def _stated(text: str) -> Change:
+    """Return what a plain statement changes; of a bare wish to change something, the thing alone."""
+    parts = clause(text)
     if parts.subject:
-        return Change(parts.subject, parts.value, bare)
-    only = _ASKED_ONLY.match(flat(bare))
+        return Change(parts.subject, parts.value, text)
+    only = _ASKED_ONLY.match(flat(text))
     if only:
-        return Change(bare[only.start("s") :], "", "")
-    first = next((word for word in words(bare) if not silent(word)), bare)
-    value = bare[bare.find(first) + len(first) :].strip()
-    return Change(first, value, bare if value else "")
+        return Change(text[only.start("s") :], "", "")
+    plain = (word for word in words(text) if not silent(word) and not any(letter.isdigit() for letter in word))
+    first = next(plain, text)
+    value = text[text.find(first) + len(first) :].strip()
+    return Change(first, value, text if value else "")
 
 
 def _last_clause(text: str) -> str:
@@ -126,14 +158,20 @@ def _last_clause(text: str) -> str:
     return rest if comma and _NO_MORE.match(flat(head)) and len(words(rest)) > 1 else text
 
 
+def _restated(text: str) -> str:
+    """Return "S is not X any more, it's V" as "S is V", and "S got a new N: V" as "N of S: V"."""
+    told = flat(text)
+    over = _OVER.match(told)
+    if over:
+        return f"{text[: over.end('s')]} {_verb_for(text)} {_without_verb(text[over.start('v') :])}"
+    owned = _OWNED.match(told)
+    return f"{text[: owned.end('s')]} {text[owned.start('n') :]}" if owned else text
+
+
 def _bare(text: str) -> str:
     while match := _WORD_OF_CHANGE.search(flat(text)):
         text = (text[: match.start()] + text[match.end() :]).strip()
     return text
-
-
-def _copula(between: str) -> str:
-    return between.strip() or "="
 
 
 def _verb_for(text: str) -> str:
@@ -162,9 +200,14 @@ def renewed(old: str, wish: Change) -> tuple[str, bool]:
         return parts.head + placed if parts.subject else placed, True
     if parts.subject:
         return parts.head + _without_verb(wish.value), True
-    same_start = stem((words(old) or [""])[0]) == stem((words(wish.statement) or ["?"])[0])
+    same_start = _start(old) == _start(wish.statement)
     swapped = _swapped_tail(old, wish)
     return swapped or wish.statement, bool(swapped) or (same_start and len(stems(old)) <= 4)  # noqa: PLR2004 - one fact
+
+
+def _start(text: str) -> str:
+    """Return the first word's stem, leaving out who speaks."""
+    return next((stem(word) for word in words(text) if flat(word) not in {"eu", "i", "yo", "we"}), "")
 
 
 def _swapped_tail(old: str, wish: Change) -> str:

@@ -53,6 +53,7 @@ _IMPLIED = (
 _AKIN = {"food": "alergia allergy comida food", "age": "aniversário birthday nascimento"}
 """Where else an answer may stand: what cannot be eaten is an allergy, an age is counted from a birthday."""
 
+_TRAILING_CODE = re.compile(r"(?:[\s,]+(?=\S*\d)[\w#*+./-]{3,})+$")
 _NAME = re.compile(r"(?<=[\w,]\s)[^\W\d_a-zà-ÿ][\w'’-]+(?:\s[^\W\d_a-zà-ÿ][\w'’-]+)*")
 
 
@@ -125,7 +126,7 @@ def _stands(cues: Cues, text: str) -> bool:
 def bindings(said: str) -> tuple[str, ...]:
     """Return the phrases that a person would look for a fact by: at least one."""
     parts = clause(said)
-    about = subject(parts.subject) or subject(said) or said
+    about = subject(parts.subject) or subject(_TRAILING_CODE.sub("", said)) or subject(said) or said
     first = next((word for word in words(said) if not silent(word)), "")
     lead = named(first, detect(said) or Locale.PT)
     found = [about] if parts.subject or lead == first else [lead, about]

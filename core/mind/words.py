@@ -145,8 +145,9 @@ _ASKING = frozenset(
     preciso precisava quero queria
     gostaria pode poderia consultar anotado anotada anotei guardado guardada guardei guardou salvo salva salvei
     registro dizer responde ai mesmo será sera horas hora que dia data ficou fica era foi tenho
-    what what's whats which who who's whose when when's where where's how how's why tell show find give look up search
-    lookup remember remind recall forgot know need want can can't cant cannot could would again said say told tell
+    what what's whats time called which who who's whose when when's where where's how how's why tell show
+        find give look up search lookup remember remind recall forgot know need want can can't cant cannot could
+    would again said say told tell
     mention mentioned got notes note did let saved stored
     cual cuales quien quienes cuando donde cuanto cuanta cuantos cuantas como dime di muestra muestrame dame pasame
     busca buscame recuerda recuerdas recuerdo acuerdo olvide necesito quiero sabes tienes puedes dije dijo conte
