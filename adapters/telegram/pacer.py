@@ -25,8 +25,8 @@ class Priority(Enum):
     FINAL = 0.0
     ANSWER = 0.1
     STATUS = 0.2
-    EDIT = 0.4
-    TYPING = 0.6
+    EDIT = 0.3
+    TYPING = 0.5
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
-from core.ports import Clock
+from core.ports import Clock, Door
 from core.types import Incoming
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import Script, ScriptedDoor, echo
@@ -34,12 +34,22 @@ async def running(
     *,
     owed: Sequence[Incoming] = (),
 ) -> AsyncIterator[Bot]:
+    """Run the adapter with a door that answers by script; leaving stops it gracefully."""
+    door = ScriptedDoor(clock, script, owed=list(owed))
+    async with serving(server, clock, door, config) as (task, stop):
+        yield Bot(door, task, stop)
+
+
+@asynccontextmanager
+async def serving(
+    server: TelegramServer, clock: Clock, door: Door, config: TelegramConfig | None = None
+) -> AsyncIterator[tuple[asyncio.Task[None], asyncio.Event]]:
     """Run the adapter against the server; leaving stops it gracefully."""
-    door, stop = ScriptedDoor(clock, script, owed=list(owed)), asyncio.Event()
+    stop = asyncio.Event()
     config = replace(config or TelegramConfig(TOKEN), base_url=server.url)
     task = asyncio.create_task(telegram.run(config, door, clock, stop))
     try:
-        yield Bot(door, task, stop)
+        yield task, stop
     finally:
         stop.set()
         ending = asyncio.create_task(_end(task, door))
@@ -50,10 +60,11 @@ async def running(
         await ending
 
 
-async def _end(task: asyncio.Task[None], door: ScriptedDoor) -> None:
+async def _end(task: asyncio.Task[None], door: Door) -> None:
     await asyncio.wait({task})
     await asyncio.gather(task, return_exceptions=True)
-    await door.close()
+    if isinstance(door, ScriptedDoor):
+        await door.close()
 
 
 async def flow(
@@ -73,9 +84,14 @@ async def flow(
 
 
 async def idle(server: TelegramServer) -> None:
-    """Return when nobody does anything but wait: no request is on its way, and the loop went round in vain."""
+    """Return when nobody does anything but wait: no request and no thread is at work, and the loop turns in vain."""
     quiet, seen = 0, -1
     while quiet < 40:
         await asyncio.sleep(0)
-        quiet = quiet + 1 if len(server.calls) == seen and not server.busy else 0
-        seen = len(server.calls)
+        at_work = server.busy or _threads_at_work() or len(server.calls) != seen
+        quiet, seen = 0 if at_work else quiet + 1, len(server.calls)
+
+
+def _threads_at_work() -> bool:
+    executor = asyncio.get_running_loop()._default_executor  # type: ignore[attr-defined]  # what to_thread uses
+    return executor is not None and executor._idle_semaphore._value < len(executor._threads)

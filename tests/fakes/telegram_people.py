@@ -80,6 +80,7 @@ class People:
         self._next_message = 1
         self.chats: dict[int, Chat] = {}
         self.updates: list[Json] = []
+        self.said: list[tuple[float, int, str, int, str]] = []  # when, in which chat, who, message, text
 
     def chat(self, chat_id: int) -> Chat:
         """The chat of that id; a negative one is a supergroup."""
@@ -105,12 +106,15 @@ class People:
             message["reply_to_message"] = self.shown(chat, chat.posts[reply_to])
         message |= more
         chat.posts[message["message_id"]] = Post(message["message_id"], person.id, text or "", list(entities))
+        self.said.append((self._clock.monotonic(), chat.id, person.first_name, message["message_id"], text or "…"))
         self.push({"message": message})
         return message
 
     def edits(self, message: Mapping[str, Any], text: str) -> None:
         """A person changes what was sent."""
         new = dict(message) | {"text": text, "entities": special(text), "edit_date": self._now()}
+        who, number = message["from"]["first_name"], message["message_id"]
+        self.said.append((self._clock.monotonic(), message["chat"]["id"], who, number, f"(edited) {text}"))
         self.push({"edited_message": new})
 
     def push(self, update: Mapping[str, Any]) -> Json:

@@ -45,6 +45,7 @@ class Call:
     params: Json
     code: int
     message_id: int | None = None
+    refusal: str = ""
 
     @property
     def chat_id(self) -> int:
@@ -149,7 +150,8 @@ class TelegramServer(People):
                 message_id = result.get("message_id")
         except Refused as refused:
             answer, code = refused.body, refused.code
-        self.calls.append(Call(self.clock.monotonic(), method, params, code, message_id))
+        refusal = answer.get("description", "")
+        self.calls.append(Call(self.clock.monotonic(), method, params, code, message_id, refusal))
         return answer, code
 
     async def _result(self, token: str, method: str, params: Json) -> Any:
