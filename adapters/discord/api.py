@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import aiohttp
 import discord
@@ -26,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 _TIMEOUT_S = 20.0
-_ARCHIVE_AFTER_MIN = 1440
+_ARCHIVE_AFTER_MIN: Literal[1440] = 1440
 _FIRST_CLIENT_S = 1.0
 _UNKNOWN_MESSAGE = 10008
 _NO_HISTORY_TO_REPLY_IN = 160002
@@ -101,11 +101,18 @@ class DiscordApi:
         Raises:
             MessageLost: it was deleted.
         """
-        message = self.client.get_partial_messageable(channel_id).get_partial_message(message_id)
-        options = edit_options(drawn)
-        if drawn.embed:  # a text is sent without previews; the embed has to come back
-            options["suppress"] = False
-        await self.perform(f"PATCH /channels/{channel_id}/messages/*", lambda: message.edit(**options))
+        client = self.client
+
+        async def request() -> None:
+            # The library's own verb cannot give an embed back to a message that was sent without previews.
+            with discord.http.handle_message_parameters(
+                **edit_options(drawn),
+                flags=discord.MessageFlags(suppress_embeds=not drawn.embed),
+                previous_allowed_mentions=client.allowed_mentions,
+            ) as params:
+                await client.http.edit_message(channel_id, message_id, params=params)
+
+        await self.perform(f"PATCH /channels/{channel_id}/messages/*", request)
 
     async def open_thread(self, channel_id: int, message_id: int, name: str) -> None:
         """Start a thread on a message, unless it has one. The thread's id is the message's.

@@ -45,7 +45,7 @@ class _Budget:
     resets_s: float
 
     def wait_s(self, now_s: float) -> float:
-        if now_s >= self.resets_s or self.remaining > min(self.limit - 1, 1):
+        if now_s >= self.resets_s - _ROUNDING_S or self.remaining > min(self.limit - 1, 1):
             return 0.0
         return self.resets_s - now_s
 
@@ -77,27 +77,31 @@ class Pacer:
         Raises:
             SurfaceBusy: not for a while.
         """
-        while wait_s := self._wait_s(name):
-            if wait_s > _PATIENCE_S:
-                raise SurfaceBusy(wait_s)
-            await self._clock.sleep(wait_s)
-        self._tokens -= 1.0
-        if name in self._budgets:
-            self._budgets[name].remaining -= 1
+        while (known := self._budgets.get(name)) and (wait_s := known.wait_s(self._clock.monotonic())):
+            await self._wait(wait_s)
+        wait_s = self._overall_wait_s()
+        if wait_s <= _PATIENCE_S:  # spent before it is there: who comes next waits for the next one
+            self._tokens -= 1.0
+            if known is not None:
+                known.remaining -= 1
+        await self._wait(wait_s)
 
     def failed(self) -> SurfaceBusy:
         """Return how long to leave a network or a server alone that did not answer."""
         self._outages += 1
         return SurfaceBusy(min(2.0 ** (self._outages - 1), _LONGEST_OUTAGE_S))
 
-    def _wait_s(self, name: str) -> float:
+    async def _wait(self, wait_s: float) -> None:
+        if wait_s > _PATIENCE_S:
+            raise SurfaceBusy(wait_s)
+        if wait_s > 0:
+            await self._clock.sleep(wait_s)
+
+    def _overall_wait_s(self) -> float:
         now_s = self._clock.monotonic()
         self._tokens = min(self._tokens + (now_s - self._refilled_s) * OVERALL_PER_S, float(OVERALL_BURST))
         self._refilled_s = now_s
-        overall_s = max((1.0 - self._tokens) / OVERALL_PER_S, self._quiet_until_s - now_s)
-        known = self._budgets.get(name)
-        wait_s = max(overall_s, known.wait_s(now_s) if known else 0.0)
-        return wait_s if wait_s > _ROUNDING_S else 0.0
+        return max((1.0 - self._tokens) / OVERALL_PER_S, self._quiet_until_s - now_s, 0.0)
 
     async def _ended(
         self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams

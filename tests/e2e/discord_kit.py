@@ -11,6 +11,7 @@ from adapters import discord
 from adapters.discord.config import DiscordConfig
 from core.types import Incoming
 from tests.fakes.clock import FakeClock
+from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, Person
 from tests.fakes.door import Script, ScriptedDoor, echo
@@ -94,3 +95,12 @@ async def _breath(server: DiscordServer) -> None:
             await server.gateway.changed.wait()
     except TimeoutError:
         return
+
+
+def refusing(status: int, code: int) -> Callable[[str, str], None]:
+    """A fault: everything is refused like that."""
+
+    def fault(_method: str, _path: str) -> None:
+        raise Refused(status, code, "no")
+
+    return fault

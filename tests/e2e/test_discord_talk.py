@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import AWAY, NOTHING_SAID, ONLY_TEXT
 from core.types import ChatKey, Locale, UserKey
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, THREAD, flow, idle, running
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, THREAD, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT, BOT_ROLE_ID, GUILD_ID, Note, Person
@@ -150,11 +151,11 @@ async def test_where_no_thread_can_be_opened_the_answer_stands_in_the_channel_an
     clock = FakeClock()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        server.faults.append(lambda _, path: _refuse(403, 50013) if path.endswith("/threads") else None)
+        server.faults.append(lambda m, path: refusing(403, 50013)(m, path) if path.endswith("/threads") else None)
         async with running(server, clock, config=DiscordConfig(TOKEN, auto_thread=True)) as bot:
             for text in ("um", "dois"):
                 await server.says(ANA, f"{ME} {text}", room=ROOM)
-                await flow(server, clock, lambda n=text: server.room(ROOM).screen()[-1:] == [f"Você disse: {n}"])
+                await flow(server, clock, partial(_last_is, server, f"Você disse: {text}"))
             assert bot.door.received[1].chat == ChatKey("discord", str(ROOM))
             assert len(server.invalid) == 1
 
@@ -224,11 +225,9 @@ async def test_the_language_of_a_community_is_that_of_its_people_and_other_serve
             server.features, server.preferred_locale = features, "es-ES"
             async with running(server, clock) as bot:
                 await server.says(ANA, f"{ME} ok", room=ROOM)
-                await flow(server, clock, lambda b=bot: b.door.answered)
+                await flow(server, clock, partial(getattr, bot.door, "answered"))
                 assert bot.door.received[0].language == language
 
 
-def _refuse(status: int, code: int) -> None:
-    from tests.fakes.discord_refusal import Refused
-
-    raise Refused(status, code, "no")
+def _last_is(server: DiscordServer, text: str) -> bool:
+    return server.room(ROOM).screen()[-1:] == [text]

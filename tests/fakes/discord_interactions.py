@@ -117,7 +117,16 @@ class Interactions:
             flags = LOADING | int(data.get("flags", 0))
             found.notes.append(Note(self._server.snowflake(), found.channel.id, BOT, flags=flags))
             self._stand(found, found.notes[-1])
-        return {}, 204
+        return self._callback(found), 200
+
+    def _callback(self, found: Interaction) -> Json:
+        """What `with_response` asks for."""
+        about: Json = {"id": str(found.id), "type": 2}
+        if not found.notes:
+            return {"interaction": about}
+        note = found.notes[0]
+        about["response_message_id"] = str(note.id)
+        return {"interaction": about, "resource": {"type": found.kind, "message": self._server.note_json(note)}}
 
     def _add(self, found: Interaction, body: Json, verb: str) -> Note:
         note = Note(self._server.snowflake(), found.channel.id, BOT)

@@ -1,0 +1,192 @@
+"""Slash commands and buttons in Discord: languages, who sees the answer, 3 seconds, 15 minutes, restarts."""
+
+from __future__ import annotations
+
+import pytest
+
+from adapters.discord.config import DiscordConfig
+from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
+from core.commands import COMMANDS
+from core.delivery.view import View
+from core.types import ChatKey, Incoming, Locale, Shown
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, refusing, running
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_server import TOKEN, DiscordServer
+from tests.fakes.discord_world import EPHEMERAL
+from tests.fakes.door import slowly
+
+LONG = "palavra " * 60
+
+
+async def test_every_command_of_the_core_is_offered_with_names_and_descriptions_in_three_languages() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock):
+        [offered] = server.commands
+        by_name = {command["name"]: command for command in offered}
+        assert set(by_name) == {"ask", *COMMANDS}
+        for name, command in COMMANDS.items():
+            told = by_name[name]
+            assert told["description"] == command.about[Locale.EN]
+            assert told["description_localizations"]["pt-BR"] == command.about[Locale.PT]
+            assert told["description_localizations"]["es-ES"] == command.about[Locale.ES]
+            assert told["description_localizations"]["es-419"] == command.about[Locale.ES]
+        assert by_name["memories"]["name_localizations"]["pt-BR"] == "memórias"
+        assert by_name["ask"]["options"][0]["name_localizations"]["es-ES"] == "mensaje"
+
+
+async def test_a_command_in_a_server_is_acknowledged_first_and_answered_to_that_person_alone() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock) as bot:
+            used = await server.interactions.command(BIA, "memories", room=ROOM, text="wifi")
+            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: used.screen == ["Você disse: /memories wifi"])
+            assert all(note.flags & EPHEMERAL for note in used.notes)
+            assert server.room(ROOM).screen() == []
+            [incoming] = bot.door.received
+            assert (incoming.text, incoming.language, incoming.private) == ("/memories wifi", "en-US", True)
+            assert incoming.chat == ChatKey("discord", str(ROOM))
+            interactions = [call for call in server.calls if "callback" in call.path or "webhooks" in call.path]
+            assert interactions[0].body == {"type": 5, "data": {"flags": EPHEMERAL}}
+
+
+async def test_to_ask_by_a_command_is_answered_for_all_unless_the_person_wants_it_private() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock) as bot:
+            await server.interactions.command(ANA, "ask", room=ROOM, message="qual é a senha?")
+            await flow(server, clock, lambda: server.room(ROOM).screen() == ["Você disse: qual é a senha?"])
+            hidden = await server.interactions.command(ANA, "ask", room=ROOM, message="só eu", private=True)
+            await flow(server, clock, lambda: hidden.screen == ["Você disse: só eu"])
+            direct = await server.interactions.command(ANA, "ask", message="aqui")
+            await flow(server, clock, lambda: direct.screen == ["Você disse: aqui"])
+            assert [incoming.private for incoming in bot.door.received] == [False, True, True]
+            assert len(server.room(ROOM).screen()) == 1
+            assert not direct.notes[0].flags & EPHEMERAL
+
+
+async def test_a_long_answer_to_a_command_goes_on_in_follow_ups() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, slowly(clock, LONG * 9, 0.02)) as bot:
+            used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True)
+            await flow(server, clock, lambda: bot.door.answered)
+            assert len(used.screen) == 3
+            assert " ".join(used.screen).split() == (LONG * 9).split()
+            assert all(note.flags & EPHEMERAL and not note.buttons for note in used.notes)
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_an_answer_that_outlives_its_fifteen_minutes_moves_to_an_ordinary_message(*, private: bool) -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.status("IA está pensando...")
+        await clock.sleep(16 * 60)
+        await view.show(Shown("Pronto."))
+
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, script) as bot:
+            await server.interactions.command(ANA, "ask", room=ROOM, message="demore", private=private)
+            await flow(server, clock, lambda: bot.door.answered)
+            assert not bot.door.failures
+            assert server.direct(ANA).screen() == (["Pronto."] if private else [])
+            assert server.room(ROOM).screen()[-1:] == ([] if private else ["Pronto."])
+            assert not server.invalid
+
+
+async def test_an_acknowledgement_that_comes_too_late_leaves_nothing_behind() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        late = [True]
+        server.faults.append(lambda m, p: refusing(404, 10062)(m, p) if "callback" in p and late.pop() else None)
+        await server.interactions.command(ANA, "help")
+        await idle(server)
+        late.append(False)
+        await server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered)
+        assert [incoming.text for incoming in bot.door.received] == ["oi"]
+
+
+async def test_a_command_where_the_bot_does_not_answer_says_so_to_that_person_alone() -> None:
+    clock = FakeClock()
+    config = DiscordConfig(TOKEN, rooms=frozenset({ROOM}))
+    async with DiscordServer(clock) as server:
+        server.room(OTHER_ROOM)
+        async with running(server, clock, config=config) as bot:
+            used = await server.interactions.command(ANA, "memories", room=OTHER_ROOM)
+            await flow(server, clock, lambda: used.notes)
+            assert used.screen == [NOT_HERE[Locale.PT]]
+            assert used.notes[0].flags & EPHEMERAL
+            assert not bot.door.received
+
+
+async def test_commands_are_told_to_discord_when_they_changed_and_not_at_each_start(tmp_path: object) -> None:
+    clock = FakeClock()
+    from pathlib import Path
+
+    config = DiscordConfig(TOKEN, state_path=Path(str(tmp_path)) / "discord.json")
+    async with DiscordServer(clock) as server:
+        for _ in range(3):
+            async with running(server, clock, config=config):
+                pass
+        assert len(server.commands) == 1
+        assert config.state_path is not None
+        config.state_path.write_text('{"commands": "another", "rooms": []}')
+        async with running(server, clock, config=config):
+            pass
+        assert len(server.commands) == 2
+
+
+async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, slowly(clock, LONG, 0.5)) as bot:
+            await server.says(ANA, f"{ME} conte", room=ROOM)
+            await flow(server, clock, lambda: len(server.writes) >= 4)
+            note = server.room(ROOM).notes[server.writes[-1].message]
+            [button] = note.buttons
+            meddling = await server.interactions.press(BIA, note, button)
+            await flow(server, clock, lambda: meddling.notes)
+            assert meddling.screen == ["Only who asked can stop this answer."] == [NOT_YOURS[Locale.EN]]
+            assert not bot.door.answered
+            pressed = await server.interactions.press(ANA, note, button)
+            await flow(server, clock, lambda: bot.door.answered and not pressed.thinking)
+            assert not note.buttons
+            assert 0 < len(note.content) < len(LONG)
+            assert pressed.screen == []
+            assert bot.door.received[-1].conversation == bot.door.received[0].conversation
+
+
+async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        async with running(server, clock, slowly(clock, LONG, 0.5), DiscordConfig(TOKEN, drain_s=1.0)):
+            await server.says(ANA, "conte")
+            await flow(server, clock, lambda: len(server.writes) >= 3)
+            note = server.direct(ANA).notes[server.writes[-1].message]
+            note_then = (list(note.components), note.content)
+        note.components, note.content = note_then  # as a crash would have left it
+        async with running(server, clock) as bot:
+            pressed = await server.interactions.press(ANA, note, note.buttons[0])
+            await flow(server, clock, lambda: not note.buttons)
+            assert [incoming.text for incoming in bot.door.received] == ["/stop"]
+            assert pressed.screen == ["Você disse: /stop"]
+
+
+async def test_stop_as_a_command_stops_the_answer_and_says_so_in_private() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, slowly(clock, LONG, 0.5)) as bot:
+            await server.says(ANA, f"{ME} conte", room=ROOM)
+            await flow(server, clock, lambda: len(server.writes) >= 3)
+            used = await server.interactions.command(ANA, "stop", room=ROOM)
+            await flow(server, clock, lambda: bot.door.answered and used.screen)
+            assert used.screen == [STOPPING[Locale.PT]]
+            assert used.notes[0].flags & EPHEMERAL
+            assert not any(note.buttons for note in server.room(ROOM).notes.values())
