@@ -7,6 +7,7 @@ folded first, so that case and accents never stand between a person and a memory
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import snowballstemmer
 
@@ -16,6 +17,7 @@ _WORD = re.compile(r"[^\W_]+")
 _LANGUAGES = ("portuguese", "english", "spanish")
 _MIN_STEM_CHARS = 3
 _MAX_KEYWORDS = 24
+_KEPT_WORDS = 8192
 
 # Folded, like everything they are compared with. Question words and memory verbs are in: nobody stores a fact by them.
 _FUNCTION_WORDS = frozenset(
@@ -49,14 +51,13 @@ class Lexicon:
 
     def __init__(self) -> None:
         self._stemmers = tuple(snowballstemmer.stemmer(language) for language in _LANGUAGES)
+        self._stems_of = lru_cache(_KEPT_WORDS)(self._stem)  # people use few words, and stemming one costs 0.1 ms
 
     def stems(self, found: list[str]) -> list[str]:
         """Return the different stems of those words in every language; words with a digit in them have none."""
         stems: dict[str, None] = {}
         for word in dict.fromkeys(found):
-            if word.isalpha():
-                endings = (fold(stemmer.stemWord(word)) for stemmer in self._stemmers)
-                stems.update((stem, None) for stem in endings if len(stem) >= _MIN_STEM_CHARS)
+            stems.update(dict.fromkeys(self._stems_of(word)))
         return list(stems)
 
     def terms(self, query: str) -> list[str]:
@@ -65,6 +66,12 @@ class Lexicon:
         Every word is quoted, so that no operator of FTS5's has a meaning.
         """
         return [self._term(word) for word in keywords(query)[:_MAX_KEYWORDS]]
+
+    def _stem(self, word: str) -> tuple[str, ...]:
+        if not word.isalpha():
+            return ()
+        endings = (fold(stemmer.stemWord(word)) for stemmer in self._stemmers)
+        return tuple(stem for stem in endings if len(stem) >= _MIN_STEM_CHARS)
 
     def _term(self, word: str) -> str:
         stems = self.stems([word])

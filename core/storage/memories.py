@@ -222,7 +222,8 @@ class SqliteMemories(MemoryStore):
         each = f"""
             SELECT ? + 0, rowid FROM (
                 SELECT rowid FROM memory_text
-                WHERE memory_text MATCH 'owner : o' || coalesce({OWNER}, 0) || ' AND ' || ? ORDER BY rowid DESC LIMIT {_NEWEST_ROWS}
+                WHERE memory_text MATCH 'owner : o' || coalesce({OWNER}, 0) || ' AND ' || ?
+                ORDER BY rowid DESC LIMIT {_NEWEST_ROWS}
             )
         """
         parameters = [
