@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from core.mind.cues import Cues
 from core.mind.extract import clause
@@ -84,6 +85,14 @@ _DATA = (
 )
 
 
+class Edit(Enum):
+    """What happens to the old value."""
+
+    REPLACE = auto()
+    ADD = auto()
+    REMOVE = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """What is said to be different: of what, its new value ("" if not told), and the whole as a statement."""
@@ -91,6 +100,7 @@ class Change:
     subject: str
     value: str
     statement: str
+    edit: Edit = Edit.REPLACE
 
     @property
     def aim(self) -> frozenset[str]:
@@ -103,7 +113,21 @@ def change(cues: Cues, sentence: str) -> Change:
     """Return what the sentence changes."""
     text = _last_clause(_restated(cues.opened(sentence[:_MAX_CHARS]).strip(" .!?")))
     bare = _bare(text)
+    listed = _listed(cues, text)
+    if listed:
+        return listed
     return _moved(text) or _renamed(bare) or _changed(cues, text) or _stated(bare)
+
+
+def _listed(cues: Cues, text: str) -> Change | None:
+    """Return what is put on a list or taken off it."""
+    match = cues.patterns["list-item"].match(flat(text))
+    if match is None:
+        return None
+    adding = match.group("add") is not None
+    item, name = ("add", "to") if adding else ("drop", "of")
+    value, about = text[match.start(item) : match.end(item)], text[match.start(name) : match.end(name)]
+    return Change(about, value, f"{about}: {value}" if adding else "", Edit.ADD if adding else Edit.REMOVE)
 
 
 def _moved(text: str) -> Change | None:
@@ -194,6 +218,10 @@ def fits(aim: frozenset[str], items: Sequence[MemoryItem]) -> tuple[list[MemoryI
 
 def renewed(old: str, wish: Change) -> tuple[str, bool]:
     """Return the memory's new text, and whether nothing but the old value was lost."""
+    if wish.edit is Edit.ADD:
+        return f"{old.rstrip(' .,;')}, {wish.value}", True
+    if wish.edit is Edit.REMOVE:
+        return _without_item(old, wish.value)
     parts = clause(old)
     placed = _placed(parts.value if parts.subject else old, wish.value)
     if placed:
@@ -203,6 +231,14 @@ def renewed(old: str, wish: Change) -> tuple[str, bool]:
     same_start = _start(old) == _start(wish.statement)
     swapped = _swapped_tail(old, wish)
     return swapped or wish.statement, bool(swapped) or (same_start and len(stems(old)) <= 4)  # noqa: PLR2004 - one fact
+
+
+def _without_item(old: str, item: str) -> tuple[str, bool]:
+    """Return the list without the one entry that the item names, and whether there is such an entry."""
+    parts = clause(old)
+    entries = re.split(r",\s*|\s+(?:e|and|y)\s+", parts.value)
+    left = [entry for entry in entries if stems(entry) != stems(item)]
+    return parts.head + ", ".join(left), bool(parts.subject) and len(left) == len(entries) - 1 > 0
 
 
 def _start(text: str) -> str:

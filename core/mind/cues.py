@@ -57,6 +57,7 @@ _REQUEST = (
     ("list", Intent.LIST),
     ("forgot", Intent.ASK),
     ("task", Intent.TASK),
+    ("list-item", Intent.UPDATE),
     ("delete", Intent.DELETE),
 )
 _LATE = (("mood", Intent.CHAT), ("ask", Intent.ASK), ("update", Intent.UPDATE), ("fact", Intent.SAVE))
@@ -152,7 +153,7 @@ class Cues:
     def _noun(self, text: str) -> Intent | None:
         """Return what a sentence without a verb of wanting is for: a fact, the name of a thing, or unknown."""
         said = words(text)
-        value = any(c.isdigit() for c in text)
+        value = any(c.isdigit() or c in "@/" for c in text)
         if self.patterns["key-value"].search(text):
             return Intent.SAVE
         if self.patterns["plain"].search(text) and (value or concepts(text)):

@@ -17,7 +17,7 @@ from core.mind.cues import Cues, Intent
 from core.mind.extract import drafts
 from core.mind.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, line, numbered, quoted, quotes
 from core.mind.understanding import Wish
-from core.mind.words import named, subject
+from core.mind.words import concepts, named, subject
 from core.types import Locale, Localized, MemoryItem
 
 MAX_OPTIONS = 9
@@ -90,7 +90,7 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
     lines = [say.NOT_FOUND[scene.locale].format(subject=about)]
     if items:
         lines.append(recall.nearest(items, scene.locale))
-    elif not cues.has("personal", wish.text):
+    elif not cues.has("personal", wish.text) and not concepts(about):
         lines.append(say.NO_GENERAL[scene.locale])
     return Move(QUESTION, "\n".join(lines))
 
@@ -138,6 +138,8 @@ def _choose_update(scene: Scene, told: Change) -> Move:
     if not told.value:
         return _ask_value(scene, candidates[0])
     text, kept = renewed(candidates[0].content, told)
+    if text == candidates[0].content:
+        return Move(FINISH, f"{say.NOTHING_CHANGES[scene.locale]} {line(candidates[0], scene.locale)}")
     if clear and kept:
         return _act(scene, UPDATE)
     option = f"{line(candidates[0], scene.locale)} → {quoted(text)}"

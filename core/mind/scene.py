@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.dialogue import Brief, Outcome, Step, Task
+from core.mind import sentences as say
 from core.types import JSONValue, Locale, MemoryItem, MemoryKind, Message, Modal, Role
 from core.unicode import one_line
 
@@ -25,8 +26,8 @@ _MARKDOWN = frozenset("*_`~[]<>#|\\")
 class Scene:
     """A brief, with its history cut at this turn's message.
 
-    `question` is our last word, `told` all we said in the turn before, `before` what the person had said to that; each
-    is "" where there is none.
+    `question` is our last word, `told` what we said in the turn before (but for what we deleted), `before` what the
+    person had said to that; each is "" where there is none.
     """
 
     brief: Brief
@@ -78,11 +79,12 @@ def read(brief: Brief) -> Scene:
     spoken = [message for message in earlier if message.modal is Modal.TEXT]
     asked_at = max((at for at, message in enumerate(spoken) if message.role is Role.USER), default=-1)
     told = [message.text for message in spoken[asked_at + 1 :] if message.role is Role.ASSISTANT]
+    there = [text for text in told if not text.startswith(tuple(say.DELETED.values()))]
     return Scene(
         brief=brief,
         first=not any(message.role is Role.ASSISTANT and message.modal is Modal.TEXT for message in earlier),
         question=told[-1] if told else "",
-        told="\n".join(told),
+        told="\n".join(there),
         before=spoken[asked_at].text if asked_at >= 0 and told else "",
         shown=_shown(brief),
     )

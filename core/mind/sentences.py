@@ -152,9 +152,12 @@ MORE_IN_LIST: Localized = {
     ES: "La lista entera está en /memories.",
 }
 KNOW_NOTHING: Localized = {
-    PT: "Ainda não sei nada sobre você. Conte algo, por exemplo: “lembre que meu aniversário é 3 de maio”.",
-    EN: "I know nothing about you yet. Tell me something, for example: “remember that my birthday is 3 May”.",
-    ES: "Todavía no sé nada de ti. Cuéntame algo, por ejemplo: “recuerda que mi cumpleaños es el 3 de mayo”.",
+    PT: "Não achei nada que pareça ser sobre você; tudo o que guardo está em /memories. "
+    "Conte algo, por exemplo: “lembre que meu aniversário é 3 de maio”.",
+    EN: "I found nothing that seems to be about you; all that I keep is at /memories. "
+    "Tell me something, for example: “remember that my birthday is 3 May”.",
+    ES: "No encontré nada que parezca ser sobre ti; todo lo que guardo está en /memories. "
+    "Cuéntame algo, por ejemplo: “recuerda que mi cumpleaños es el 3 de mayo”.",
 }
 NOTHING_TO_DELETE: Localized = {
     PT: "Não achei nada sobre “{subject}”, então não há o que apagar.",
@@ -165,6 +168,11 @@ NOTHING_TO_UPDATE: Localized = {
     PT: "Não achei nada sobre “{subject}” para mudar.",
     EN: "I found nothing about “{subject}” to change.",
     ES: "No encontré nada sobre “{subject}” que cambiar.",
+}
+NOTHING_CHANGES: Localized = {
+    PT: "Isso não muda nada no que tenho guardado:",
+    EN: "That changes nothing in what I keep:",
+    ES: "Eso no cambia nada de lo que tengo guardado:",
 }
 NO_MODEL: Localized = {
     PT: "Para isso eu precisaria de um modelo de linguagem, e não tenho um. Dá para ligar um no `.env`: uma chave, "
