@@ -20,6 +20,7 @@ from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
 from core.clock import SystemClock
+from core.commands import Desk
 from core.errors import ConfigError, ProviderError
 from core.history.conversation import Conversations
 from core.llm import Models
@@ -73,7 +74,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         conversations = Conversations(SqliteHistory(database), clock)
         access = Access(SqlitePeople(database), clock, trusted={"console"})
         parts = ChatBotParts(
-            access=access,
+            desk=Desk(access),
             inbox=SqliteInbox(database),
             conversations=conversations,
             memories=memories,

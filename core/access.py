@@ -54,6 +54,13 @@ class Access:
         """Make somebody an owner because their platform says so, whatever they were before."""
         await self._people.put(Person(user, Standing.OWNER, one_line(name, 64), self._clock.now()))
 
+    async def standing(self, user: UserKey) -> Standing | None:
+        """Return what the person is to the bot, or None for a stranger."""
+        if user.platform in self._trusted:
+            return Standing.OWNER
+        person = await self._people.find(user)
+        return None if person is None else person.standing
+
     async def judge(self, incoming: Incoming) -> Verdict:
         """Return what is done with the message. A message that was not meant for the bot is never answered."""
         if incoming.user.platform in self._trusted:

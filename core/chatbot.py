@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from core import commands
-from core.access import Access, Verdict
+from core.access import Verdict
 from core.actions.registry import Registry
 from core.cycle import think
 from core.deadline import Deadline
@@ -49,7 +49,7 @@ class TurnLimits:
 class ChatBotParts:
     """What a ChatBot is made of."""
 
-    access: Access
+    desk: commands.Desk
     inbox: Inbox
     conversations: Conversations
     memories: Memories
@@ -83,7 +83,7 @@ class ChatBot(Door):
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
         """Take one message: durable first, then answered in its chat's lane. `/stop` overtakes a running answer."""
         incoming = replace(incoming, text=clean(incoming.text, self._parts.limits.max_message_chars + 1))
-        verdict = await self._parts.access.judge(incoming)
+        verdict = await self._parts.desk.access.judge(incoming)
         if verdict is not Verdict.ANSWER:
             await self._turn_away(verdict, incoming, surface)
             return _done()
@@ -147,7 +147,7 @@ class ChatBot(Door):
         self._running[incoming.conversation] = deadline
         try:
             async with deadline:
-                await self._run(await self._open(incoming, view))
+                await self._run(await self._open(incoming, view), incoming)
         finally:
             del self._running[incoming.conversation]
         await view.close()
@@ -165,9 +165,12 @@ class ChatBot(Door):
             clock=parts.clock,
         )
 
-    async def _run(self, turn: Turn) -> None:
+    async def _run(self, turn: Turn, incoming: Incoming) -> None:
         if turn.asked.text.startswith("/"):
-            await commands.run(turn, turn.asked.text)
+            desk = self._parts.desk
+            standing = await desk.access.standing(incoming.user)
+            others = len(self._mailbox) - 1
+            await commands.run(commands.Request(turn, incoming, standing, desk, others), turn.asked.text)
             return
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began and await self._said_again(turn):

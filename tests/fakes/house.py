@@ -9,6 +9,7 @@ from core.access import Access
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
+from core.commands import Desk
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.history.conversation import Conversations
@@ -75,7 +76,7 @@ class House:
     def chatbot(self, access: Access | None = None) -> ChatBot:
         return ChatBot(
             ChatBotParts(
-                access=access or Access(self.people, self.clock, trusted=self.trusted),
+                desk=Desk(access or Access(self.people, self.clock, trusted=self.trusted)),
                 inbox=self.inbox,
                 conversations=self.conversations,
                 memories=self.memories,

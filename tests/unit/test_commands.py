@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.commands import COMMANDS
@@ -66,6 +68,15 @@ async def test_memories_can_be_searched() -> None:
     await fill(house, 25)
     (found,) = await ask(house, "/memories thing 7")
     assert "fact 7" in found.splitlines()[1]
+
+
+async def test_what_is_remembered_of_a_person_is_not_shown_where_others_read_along() -> None:
+    house = House()
+    await fill(house, 1)
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(replace(house.incoming("/memories"), private=False), surface))
+    assert surface.texts == ["That I only show in private. Write to me in a private chat."]
 
 
 async def test_no_memories_are_told_as_such() -> None:

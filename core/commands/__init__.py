@@ -1,0 +1,80 @@
+"""What a person steers the bot with: a table from name to command, the same on every platform.
+
+Knows which commands there are, who may run each, and where. Does not know how a platform draws menus or hides answers.
+"""
+
+from __future__ import annotations
+
+from core.commands.command import Command, Request
+from core.commands.desk import Desk
+from core.commands.memories import MEMORIES
+from core.commands.talk import RESET, STOP
+from core.types import Locale, Localized
+
+__all__ = ["COMMANDS", "STAFF_COMMANDS", "Command", "Desk", "Request", "run"]
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+
+
+async def run(request: Request, text: str) -> None:
+    """Run the command that the text starts with ("/name argument"), or say that there is none.
+
+    To somebody without the right to a command there is none of that name.
+    """
+    head, _, argument = text.removeprefix("/").partition(" ")
+    name = head.split("\n", 1)[0].casefold()
+    command = _ALL.get(_ALIASES.get(name, name))
+    if command is None or not command.is_for(request.standing):
+        await request.tell(UNKNOWN, name=name[:32])
+    elif command.in_private and not request.incoming.private:
+        await request.tell(ONLY_IN_PRIVATE)
+    else:
+        await command.run(request, argument.strip())
+
+
+async def help_(request: Request, _: str) -> None:
+    """List the commands that the person may use, and say what to write without one."""
+    lines = [HELP_INTRO[request.locale], ""]
+    lines += [
+        f"/{command.name}{command.usage} — {command.about[request.locale]}"
+        for command in _ALL.values()
+        if command.is_for(request.standing)
+    ]
+    await request.turn.tell("\n".join(lines))
+
+
+HELP_INTRO: Localized = {
+    PT: "Sou o Elefante: guardo o que você pede e encontro depois. Escreva, por exemplo: "
+    "“lembre que a senha do wi-fi é abc123” ou “qual é a senha do wi-fi?”.",
+    EN: "I am Elefante: I keep what you ask me to, and find it later. Write, for example: "
+    "“remember that the wifi password is abc123” or “what is the wifi password?”.",
+    ES: "Soy Elefante: guardo lo que me pides y lo encuentro después. Escribe, por ejemplo: "
+    "“recuerda que la contraseña del wifi es abc123” o “¿cuál es la contraseña del wifi?”.",
+}
+UNKNOWN: Localized = {
+    PT: "Não conheço o comando /{name}. Veja /help.",
+    EN: "I do not know the command /{name}. See /help.",
+    ES: "No conozco el comando /{name}. Mira /help.",
+}
+ONLY_IN_PRIVATE: Localized = {
+    PT: "Isso eu só mostro em particular. Escreva para mim em uma conversa privada.",
+    EN: "That I only show in private. Write to me in a private chat.",
+    ES: "Eso solo lo muestro en privado. Escríbeme en un chat privado.",
+}
+
+COMMANDS: dict[str, Command] = {
+    command.name: command
+    for command in (
+        Command("help", {PT: "mostra esta ajuda", EN: "show this help", ES: "muestra esta ayuda"}, help_),
+        MEMORIES,
+        RESET,
+        STOP,
+    )
+}
+"""What everybody may run: what menus offer to everybody."""
+
+STAFF_COMMANDS: dict[str, Command] = {}
+"""What only owners and admins may run."""
+
+_ALL = COMMANDS | STAFF_COMMANDS
+_ALIASES = {"start": "help"}

@@ -1,0 +1,56 @@
+"""What a command is, and what it is run with. Knows rights and places as values. Does not know any command."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from core.commands.desk import Desk
+from core.people import Standing
+from core.turn import Turn
+from core.types import Incoming, Locale, Localized
+
+STAFF = frozenset({Standing.OWNER, Standing.ADMIN})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A command being run: the turn, what the person sent, who they are here (None: a guest), and the desk.
+
+    `others` is how many other messages are being answered or wait for it.
+    """
+
+    turn: Turn
+    incoming: Incoming
+    standing: Standing | None
+    desk: Desk
+    others: int = 0
+
+    @property
+    def locale(self) -> Locale:
+        """The language to answer in."""
+        return self.turn.locale
+
+    async def tell(self, text: Localized, **values: object) -> None:
+        """Answer one sentence of a catalogue."""
+        await self.turn.tell(text[self.locale].format(**values))
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as menus show it. `run` gets what was written after the name, stripped.
+
+    Only `STAFF` may run one that is `for_staff`: for everybody else it does not exist. The answer to one that is
+    `in_private` is nobody else's business, and is not given where others read along.
+    """
+
+    name: str
+    about: Localized
+    run: Callable[[Request, str], Awaitable[None]]
+    usage: str = ""
+    for_staff: bool = False
+    in_private: bool = False
+
+    def is_for(self, standing: Standing | None) -> bool:
+        """Whether somebody of that standing may run it."""
+        return not self.for_staff or standing in STAFF
