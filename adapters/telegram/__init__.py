@@ -52,17 +52,31 @@ async def run(
     async with _bot(config) as bot:
         if not await _unless(stop, _introduce(bot, clock)):
             return
-        say(f"Telegram: connected as @{bot.username}")
+        for line in _lines(bot):
+            say(line)
         if claim_code is not None:
             say(f"Telegram: open https://t.me/{bot.username}?start={claim_code} to own this bot; the link works once")
-        if not bot.can_read_all_group_messages:
-            say(_PRIVACY)
         pacer = Pacer(config.private, config.group, config.overall, clock)
         intake = Intake(door, TelegramApi(bot, pacer), bot.bot, clock, max_age_s=config.max_age_s, drafts=config.drafts)
         await intake.resume()
         await _unless(stop, offer_commands(bot))
         await _unless(stop, _listen(config, bot, intake.take, clock))
         await intake.drain(config.drain_s)
+
+
+async def about(config: TelegramConfig, clock: Clock) -> list[str]:
+    """Return what the owner should read about the bot as Telegram sees it. Asks until somebody answers.
+
+    Raises:
+        ConfigError: Telegram does not know the token.
+    """
+    async with _bot(config) as bot:
+        await _introduce(bot, clock)
+        return _lines(bot)
+
+
+def _lines(bot: Bot) -> list[str]:
+    return [f"Telegram: connected as @{bot.username}", *([] if bot.can_read_all_group_messages else [_PRIVACY])]
 
 
 async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock) -> None:

@@ -33,7 +33,7 @@ _NOTHING_VISIBLE = "…"
 _TAKEN = re.compile(r"\\.|<|\$|\|\||(?<=\]):|^[ >]*\d{3,9}[.)]", re.MULTILINE)
 _HIDE = str.maketrans("<$|:.)", "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5")
 _SHOW = str.maketrans("\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "<$|:.)")
-_NONCHARACTERS = re.compile("[\ufdd0-\ufdd5]")
+_UNSENDABLE = re.compile("[\ufdd0-\ufdd5\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ def render(markdown: str, config: RenderConfig) -> Rendered:
     """Convert Markdown, finished or not, and lose no word of it."""
     text, spans = convert(_hidden(markdown), latex_escape=False, config=config)
     text = text.rstrip().translate(_SHOW)
-    if not text:
-        return Rendered(markdown.strip() or _NOTHING_VISIBLE)
+    if not text:  # marks and nothing between them
+        return Rendered(_clean(markdown).strip())
     units = utf16_len(text)
     return Rendered(
         text, tuple(_entity(span, units) for span in spans if span.offset < units and span.type != "custom_emoji")
@@ -78,7 +78,9 @@ def render(markdown: str, config: RenderConfig) -> Rendered:
 
 
 def draw(modal: Modal, rendered: Rendered) -> Rendered:
-    """Return how a message of that kind looks: memories stand in a quote that opens when it is touched."""
+    """Return how a message of that kind looks: never empty, and memories in a quote that opens when it is touched."""
+    if not rendered.text:
+        return Rendered(_NOTHING_VISIBLE)
     if modal is not Modal.MEMORY:
         return rendered
     quote = MessageEntity(MessageEntity.EXPANDABLE_BLOCKQUOTE, 0, utf16_len(rendered.text))
@@ -87,9 +89,11 @@ def draw(modal: Modal, rendered: Rendered) -> Rendered:
 
 def _hidden(markdown: str) -> str:
     """Return the Markdown with what the converter would take hidden from it."""
-    return _TAKEN.sub(
-        lambda found: found[0] if found[0][0] == "\\" else found[0].translate(_HIDE), _NONCHARACTERS.sub("", markdown)
-    )
+    return _TAKEN.sub(lambda found: found[0] if found[0][0] == "\\" else found[0].translate(_HIDE), _clean(markdown))
+
+
+def _clean(text: str) -> str:
+    return _UNSENDABLE.sub("", text)
 
 
 def _entity(span: Span, units: int) -> MessageEntity:

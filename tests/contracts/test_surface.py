@@ -15,10 +15,17 @@ from datetime import UTC, datetime
 
 import pyte
 import pytest
+from telegram import Bot
 
 from adapters.console.output import Output
 from adapters.console.pipe import PipeSurface
 from adapters.console.surface import ConsoleSurface
+from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.config import Pace
+from adapters.telegram.draft import DraftSurface
+from adapters.telegram.markup import style
+from adapters.telegram.pacer import Pacer
+from adapters.telegram.surface import TelegramSurface
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.errors import SurfaceGone
@@ -26,6 +33,7 @@ from core.ports import Surface
 from core.types import MemoryItem, MemoryKind, Modal, Shown
 from tests.fakes.clock import FakeClock
 from tests.fakes.surface import RecordingSurface
+from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 AT = datetime(2026, 3, 14, 12, tzinfo=UTC)
 ITEM = MemoryItem("m1", MemoryKind.TEXT, "123456", ("senha do aliexpress",), AT, AT)
@@ -103,10 +111,34 @@ async def pipe() -> AsyncIterator[Watched]:
         os.close(ours)
 
 
+@asynccontextmanager
+async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
+    clock = SystemClock()
+    boundless = Pace(writes=10_000, period_s=1.0, burst=5_000)
+    async with TelegramServer(clock) as server, Bot(TOKEN, base_url=f"{server.url}/bot") as bot:
+        chat = server.chat(7)
+        api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock))
+        place = Place(chat.id)
+        surface: Surface = TelegramSurface(api, place, style())
+        if drafts:
+            surface = DraftSurface(api, place, style(), clock, draft_id=1)
+
+        def seen() -> str:
+            draft = server.draft(chat.id)
+            return "\n".join([*chat.screen(), *([draft] if draft else [])])
+
+        def leave() -> None:
+            chat.refusal = "403: Forbidden: bot was blocked by the user"
+
+        yield Watched(surface, seen, leave)
+
+
 SURFACES: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {
     "recording": recording,
     "terminal": terminal,
     "pipe": pipe,
+    "telegram": telegram_chat,
+    "telegram-drafts": lambda: telegram_chat(drafts=True),
 }
 
 

@@ -61,7 +61,11 @@ def test_what_was_escaped_is_shown_without_its_backslash() -> None:
 
 @pytest.mark.parametrize("nothing", ["", "\n", "```\n```", "\ufdd0"])
 def test_a_message_is_never_empty(nothing: str) -> None:
-    assert render(nothing, STYLE).text.strip()
+    assert draw(Modal.TEXT, render(nothing, STYLE)).text.strip()
+
+
+def test_what_cannot_be_sent_is_left_out() -> None:
+    assert render("a\x00b\x1b[2J\ud800 **c**", STYLE).text == "ab[2J c"
 
 
 def test_more_entities_than_telegram_shows_measure_as_more_than_a_message_holds() -> None:
