@@ -203,10 +203,11 @@ def _uri_of(path: Path) -> str:
 
 
 async def _connect(name: str) -> aiosqlite.Connection:
+    uri = name.startswith("file:")
     with translated():
-        connection = await aiosqlite.connect(
-            name, isolation_level=None, timeout=_BUSY_TIMEOUT_S, uri=name.startswith("file:")
-        )
+        # A file that cannot be opened is found out here: aiosqlite would leave a thread behind that outlives the loop.
+        sqlite3.connect(name, uri=uri).close()
+        connection = await aiosqlite.connect(name, isolation_level=None, timeout=_BUSY_TIMEOUT_S, uri=uri)
     try:
         for pragma in _PRAGMAS:
             await _fetch(connection, pragma, ())
