@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
@@ -126,6 +126,10 @@ class Message:
     `in_history` is its "chat-history": whether later model calls of this turn read it. `content` is text, or the JSON
     form of a MemoryItem when `modal` is MEMORY. `turn` groups the messages that answer one user message; `memory_id`
     names the memory shown. `source_id` is the platform's message id ("" if ours); `id` is 0 until stored.
+
+    `sequence` is its place in the thread, from 1 (0 until stored), and `tokens` what it costs a model, counted once.
+    Of an answer, `duration_s` is how long it took and `error` names the failure that it ended in. Messages of one
+    non-empty `pair` are a tool request (the ASSISTANT's) and its results, which make no sense without it.
     """
 
     role: Role
@@ -137,6 +141,11 @@ class Message:
     source_id: str = ""
     memory_id: str = ""
     id: int = 0
+    sequence: int = 0
+    tokens: int = 0
+    duration_s: float | None = None
+    error: str = ""
+    pair: str = ""
 
     def to_wire(self) -> dict[str, JSONValue]:
         """Return exactly the four keys of document 1."""
@@ -165,13 +174,64 @@ class ThreadStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation from its first message to its reset. `id` matches [a-zA-Z0-9-_]{3,64}."""
+    """One conversation from its first message to its reset. `id` matches [a-zA-Z0-9-_]{3,64}.
+
+    `title` is what the person calls it, `policy` the name of what chooses its context ("": as set for all).
+    """
 
     id: str
     conversation: ConversationKey
     created_at: datetime
     updated_at: datetime
     status: ThreadStatus = ThreadStatus.ACTIVE
+    title: str = ""
+    policy: str = ""
+    metadata: Mapping[str, JSONValue] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was said in a thread up to and with the message of sequence `through`, in few words.
+
+    It was made of the summary before it (that ended at `after`) and of the messages since.
+    """
+
+    text: str
+    through: int
+    after: int = 0
+    tokens: int = 0
+    at: datetime | None = None
+    model: str = ""
+
+
+class TurnState(StrEnum):
+    """How far answering a message has come."""
+
+    PENDING = "pending"
+    VALIDATED = "validated"
+    INVOKED = "invoked"
+    COMPLETED = "completed"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A turn's entering a state; `error` names the failure, for ERROR."""
+
+    turn: str
+    state: TurnState
+    at: datetime
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRecord:
+    """A thread with all that belongs to it, as it is exported and imported."""
+
+    thread: Thread
+    messages: tuple[Message, ...]
+    summaries: tuple[Summary, ...] = ()
+    transitions: tuple[Transition, ...] = ()
 
 
 # --- what is remembered ----------------------------------------------------------------------------------------------

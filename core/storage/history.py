@@ -3,16 +3,28 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 
 from core.ports import HistoryStore
-from core.storage.record import microseconds, moment, random_id, to_json
-from core.storage.sqlite import Database, Row
-from core.types import ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
+from core.storage import history_rows as rows_of
+from core.storage.history_rows import MESSAGE, SUMMARY, THREAD
+from core.storage.record import microseconds, random_id, to_json
+from core.storage.sqlite import Database, Transaction
+from core.types import (
+    ConversationKey,
+    Message,
+    Summary,
+    Thread,
+    ThreadRecord,
+    ThreadStatus,
+    Transition,
+    UserKey,
+)
 
-_MESSAGE = "id, role, modal, in_history, content, at, turn, source_id, memory_id"
+_ACTIVE = f"""
+    SELECT {THREAD} FROM threads WHERE platform = ? AND user = ? AND chat = ? AND topic = ? AND status = 'active'
+"""
 
 
 class SqliteHistory(HistoryStore):
@@ -22,71 +34,113 @@ class SqliteHistory(HistoryStore):
         self._database = database
 
     async def open_thread(self, conversation: ConversationKey, at: datetime) -> Thread:
-        """Return the conversation's one active thread, made now if there is none."""
-        chat, user = conversation.chat, conversation.user
-        active = "SELECT id, created_at, updated_at FROM threads WHERE status = 'active' AND "
-        active += "platform = ? AND user = ? AND chat = ? AND topic = ?"
-        key = (user.platform, user.user, chat.chat, chat.thread)
-        rows = await self._database.rows(active, key)
+        """Return the conversation's one active thread, made now if there is none, with the policy of the last one."""
+        key = rows_of.place(conversation)
+        rows = await self._database.rows(_ACTIVE, key)
         if not rows:
             async with self._database.transaction() as transaction:
                 await transaction.run(
                     """
-                    INSERT INTO threads (platform, user, chat, topic, id, created_at, updated_at, status)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, 'active') ON CONFLICT DO NOTHING
+                    INSERT INTO threads (platform, user, chat, topic, id, created_at, updated_at, status, policy)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 'active', coalesce((
+                        SELECT policy FROM threads WHERE platform = ?1 AND user = ?2 AND chat = ?3 AND topic = ?4
+                        ORDER BY updated_at DESC LIMIT 1
+                    ), '')) ON CONFLICT DO NOTHING
                     """,
-                    (*key, random_id(), microseconds(at), microseconds(at)),
+                    (*key, random_id(), microseconds(at)),
                 )
-                rows = await transaction.run(active, key)
-        [(thread_id, created_at, updated_at)] = rows
-        return Thread(thread_id, conversation, moment(created_at), moment(updated_at))
+                rows = await transaction.run(_ACTIVE, key)
+        return rows_of.thread(rows[0])
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> None:
         """Give a thread another status; a thread that is no longer active is not opened again."""
         async with self._database.transaction() as transaction:
+            await _mark(transaction, thread_id, status, at)
+
+    async def thread(self, thread_id: str) -> Thread | None:
+        """Return the thread, whatever its status, or None."""
+        rows = await self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ?", (thread_id,))
+        return rows_of.thread(rows[0]) if rows else None
+
+    async def threads(self, user: UserKey) -> Sequence[Thread]:
+        """Return all of that person's threads, the one used last first."""
+        rows = await self._database.rows(
+            f"SELECT {THREAD} FROM threads WHERE platform = ? AND user = ? ORDER BY updated_at DESC, id",
+            (user.platform, user.user),
+        )
+        return [rows_of.thread(row) for row in rows]
+
+    async def describe(self, thread: Thread) -> None:
+        """Give the stored thread of that id the title, policy and metadata of this one."""
+        async with self._database.transaction() as transaction:
             await transaction.run(
-                "UPDATE threads SET status = ?, updated_at = ? WHERE id = ?", (status, microseconds(at), thread_id)
+                "UPDATE threads SET title = ?, policy = ?, metadata = ? WHERE id = ?",
+                (thread.title, thread.policy, to_json(thread.metadata), thread.id),
             )
 
-    async def append(self, thread_id: str, message: Message) -> Message:
-        """Store it and return it with its id. A known non-empty source_id returns the stored row and stores nothing."""
-        at_us = None if message.at is None else microseconds(message.at)
+    async def switch(self, thread_id: str, at: datetime) -> Thread | None:
+        """Make a thread the active one of its conversation and archive the one that was; None for an unknown one."""
+        chosen = f"SELECT {THREAD} FROM threads WHERE id = ?"
         async with self._database.transaction() as transaction:
-            rows = await transaction.run(
-                f"""
-                INSERT INTO messages (thread, role, modal, in_history, content, at, turn, source_id, memory_id)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING {_MESSAGE}
-                """,
-                (
-                    thread_id,
-                    message.role,
-                    message.modal,
-                    message.in_history,
-                    to_json(message.content),
-                    at_us,
-                    message.turn,
-                    message.source_id,
-                    message.memory_id,
-                ),
-            )
+            rows = await transaction.run(chosen, (thread_id,))
+            if not rows:
+                return None
+            for active in await transaction.run(_ACTIVE, rows_of.place(rows_of.thread(rows[0]).conversation)):
+                if active[0] != thread_id:
+                    await _mark(transaction, active[0], ThreadStatus.ARCHIVED, at)
+            await _mark(transaction, thread_id, ThreadStatus.ACTIVE, at)
+            rows = await transaction.run(chosen, (thread_id,))
+        return rows_of.thread(rows[0])
+
+    async def append(self, thread_id: str, message: Message) -> Message:
+        """Store it and return it with its id and sequence.
+
+        A known non-empty source_id returns the stored row and stores nothing.
+        """
+        async with self._database.transaction() as transaction:
+            rows = await transaction.run(rows_of.APPEND, rows_of.message_values(thread_id, message))
             if rows:
+                at_us = 0 if message.at is None else microseconds(message.at)
                 await transaction.run(
-                    "UPDATE threads SET updated_at = max(updated_at, ?) WHERE id = ?", (at_us or 0, thread_id)
+                    "UPDATE threads SET updated_at = max(updated_at, ?) WHERE id = ?", (at_us, thread_id)
                 )
             else:
                 rows = await transaction.run(
-                    f"SELECT {_MESSAGE} FROM messages WHERE thread = ? AND source_id = ?",
-                    (thread_id, message.source_id),
+                    f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND source_id = ?", (thread_id, message.source_id)
                 )
-        return _message(rows[0])
+        return rows_of.message(rows[0])
 
-    async def tail(self, thread_id: str, limit: int) -> Sequence[Message]:
-        """Return the newest `limit` messages, oldest first."""
+    async def tail(self, thread_id: str, limit: int, *, before: int = 0) -> Sequence[Message]:
+        """Return the newest `limit` messages, oldest first; with `before`, of those with a smaller sequence."""
         rows = await self._database.rows(
-            f"SELECT {_MESSAGE} FROM messages WHERE thread = ? ORDER BY id DESC LIMIT ?",
-            (thread_id, max(limit, 0)),
+            f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?",
+            (thread_id, before or 2**62, max(limit, 0)),
         )
-        return [_message(row) for row in reversed(rows)]
+        return [rows_of.message(row) for row in reversed(rows)]
+
+    async def since(self, thread_id: str, after: int, limit: int) -> Sequence[Message]:
+        """Return the oldest `limit` messages with a sequence greater than `after`, oldest first."""
+        rows = await self._database.rows(
+            f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND sequence > ? ORDER BY sequence LIMIT ?",
+            (thread_id, after, max(limit, 0)),
+        )
+        return [rows_of.message(row) for row in rows]
+
+    async def totals(self, thread_id: str, after: int = 0) -> tuple[int, int]:
+        """Return how many messages there are with a sequence greater than `after`, and how many tokens they cost.
+
+        The messages are not read: each knows the sum up to it.
+        """
+        reached = "SELECT sequence, upto FROM messages WHERE thread = ?1"
+        rows = await self._database.rows(
+            f"""
+            SELECT * FROM ({reached} ORDER BY sequence DESC LIMIT 1)
+            UNION ALL SELECT * FROM ({reached} AND sequence <= ?2 ORDER BY sequence DESC LIMIT 1)
+            """,
+            (thread_id, after),
+        )
+        last, past = (*rows, (0, 0), (0, 0))[:2]
+        return last[0] - past[0], last[1] - past[1]
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""
@@ -95,6 +149,62 @@ class SqliteHistory(HistoryStore):
         )
         return frozenset(memory_id for (memory_id,) in rows)
 
+    async def summary(self, thread_id: str) -> Summary | None:
+        """Return the newest summary."""
+        rows = await self._database.rows(
+            f"SELECT {SUMMARY} FROM summaries WHERE thread = ? ORDER BY through DESC LIMIT 1", (thread_id,)
+        )
+        return rows_of.summary(rows[0]) if rows else None
+
+    async def summaries(self, thread_id: str) -> Sequence[Summary]:
+        """Return every summary, oldest first: together they tell which messages each rests on."""
+        rows = await self._database.rows(
+            f"SELECT {SUMMARY} FROM summaries WHERE thread = ? ORDER BY through", (thread_id,)
+        )
+        return [rows_of.summary(row) for row in rows]
+
+    async def fold(self, thread_id: str, summary: Summary) -> bool:
+        """Store the summary if the newest one ends at its `after` (0: if there is none); False, and nothing, if not."""
+        async with self._database.transaction() as transaction:
+            [(reached,)] = await transaction.run(
+                "SELECT coalesce(max(through), 0) FROM summaries WHERE thread = ?", (thread_id,)
+            )
+            if reached != summary.after or summary.through <= summary.after:
+                return False
+            await transaction.run(rows_of.FOLD, rows_of.summary_values(thread_id, summary))
+        return True
+
+    async def enter(self, thread_id: str, transition: Transition) -> None:
+        """Store that a turn entered a state."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(rows_of.ENTER, rows_of.transition_values(thread_id, transition))
+
+    async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
+        """Return the states that the turn entered (every turn, for ""), oldest first."""
+        rows = await self._database.rows(
+            "SELECT turn, state, at, error FROM transitions WHERE thread = ?1 AND ?2 IN ('', turn) ORDER BY id",
+            (thread_id, turn),
+        )
+        return [rows_of.transition(row) for row in rows]
+
+    async def restore(self, record: ThreadRecord) -> Thread:
+        """Store a thread whole, as it is, in one transaction; its messages get new ids."""
+        async with self._database.transaction() as transaction:
+            taken = bool(await transaction.run("SELECT 1 FROM threads WHERE id = ?", (record.thread.id,)))
+            rivals = await transaction.run(_ACTIVE, rows_of.place(record.thread.conversation))
+            thread = rows_of.adopted(record.thread, taken=taken, rivalled=bool(rivals))
+            await transaction.run(rows_of.INSERT_THREAD, rows_of.thread_values(thread))
+            await transaction.run_many(
+                rows_of.APPEND, (rows_of.message_values(thread.id, message) for message in record.messages)
+            )
+            await transaction.run_many(
+                rows_of.FOLD, (rows_of.summary_values(thread.id, summary) for summary in record.summaries)
+            )
+            await transaction.run_many(
+                rows_of.ENTER, (rows_of.transition_values(thread.id, entered) for entered in record.transitions)
+            )
+        return thread
+
     async def forget(self, user: UserKey) -> None:
         """Remove every thread and message of that person's."""
         async with self._database.transaction() as transaction:
@@ -102,16 +212,7 @@ class SqliteHistory(HistoryStore):
         await self._database.scrub(rebuild=True)
 
 
-def _message(row: Row) -> Message:
-    message_id, role, modal, in_history, content, at_us, turn, source_id, memory_id = row
-    return Message(
-        role=Role(role),
-        content=json.loads(content),
-        modal=Modal(modal),
-        in_history=bool(in_history),
-        at=None if at_us is None else moment(at_us),
-        turn=turn,
-        source_id=source_id,
-        memory_id=memory_id,
-        id=message_id,
+async def _mark(transaction: Transaction, thread_id: str, status: ThreadStatus, at: datetime) -> None:
+    await transaction.run(
+        "UPDATE threads SET status = ?, updated_at = ? WHERE id = ?", (status, microseconds(at), thread_id)
     )

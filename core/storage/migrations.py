@@ -137,4 +137,42 @@ _PEOPLE: Migration = (
     """,
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES, _CALLS, _PEOPLE)
+_THREADS: Migration = (
+    "ALTER TABLE threads ADD COLUMN title TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE threads ADD COLUMN policy TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE threads ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",  # JSON
+    "ALTER TABLE messages ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE messages ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0",
+    # The tokens of the thread up to and with this message: what lies between two messages is one subtraction.
+    "ALTER TABLE messages ADD COLUMN upto INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE messages ADD COLUMN duration_s REAL",
+    "ALTER TABLE messages ADD COLUMN error TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE messages ADD COLUMN pair TEXT NOT NULL DEFAULT ''",
+    """
+    UPDATE messages SET sequence = old.place, tokens = old.cost, upto = old.total FROM (
+        SELECT id, (length(content) + 10) / 4 AS cost, -- nobody counted; by characters it is near enough
+            row_number() OVER thread AS place, sum((length(content) + 10) / 4) OVER thread AS total
+        FROM messages WINDOW thread AS (PARTITION BY thread ORDER BY id)
+    ) AS old WHERE old.id = messages.id
+    """,
+    "CREATE UNIQUE INDEX messages_sequence ON messages (thread, sequence)",
+    "DROP INDEX messages_thread",
+    """
+    CREATE TABLE summaries (
+        thread TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
+        through INTEGER NOT NULL, after INTEGER NOT NULL, -- sequences of messages
+        text TEXT NOT NULL, tokens INTEGER NOT NULL, at INTEGER, model TEXT NOT NULL,
+        PRIMARY KEY (thread, through)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE transitions (
+        id INTEGER PRIMARY KEY,
+        thread TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
+        turn TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL, error TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX transitions_turn ON transitions (thread, turn)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES, _CALLS, _PEOPLE, _THREADS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +16,20 @@ from core.ports import HistoryStore
 from core.storage.history import SqliteHistory
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus, UserKey
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Message,
+    Modal,
+    Role,
+    Summary,
+    Thread,
+    ThreadRecord,
+    ThreadStatus,
+    Transition,
+    TurnState,
+    UserKey,
+)
 from tests.fakes.clock import START
 
 ANA = UserKey("telegram", "ana")
@@ -101,7 +114,8 @@ async def test_a_message_comes_back_as_it_was_said(history: HistoryStore, messag
     thread = await history.open_thread(ROOM, START)
     stored = await history.append(thread.id, message)
     assert stored.id > 0
-    assert replace(stored, id=0) == message
+    assert stored.sequence == 1
+    assert replace(stored, id=0, sequence=0) == message
     assert list(await history.tail(thread.id, 1)) == [stored]
 
 
@@ -176,3 +190,161 @@ async def test_a_conversation_survives_a_restart(tmp_path: Path) -> None:
     assert again.id == thread.id
     assert list(await SqliteHistory(database).tail(again.id, 9)) == [stored]
     await database.close()
+
+
+@pytest.mark.spec("D2")
+async def test_messages_are_numbered_in_their_thread_and_keep_what_is_known_of_them(history: HistoryStore) -> None:
+    here = await history.open_thread(ROOM, START)
+    there = await history.open_thread(ConversationKey(ROOM.chat, BIA), START)
+    answer = Message(Role.ASSISTANT, "…", tokens=3, duration_s=1.25, error="ProviderDown", pair="call-1")
+    for thread in (here, there, here, here):
+        await history.append(thread.id, answer)
+    assert [message.sequence for message in await history.tail(here.id, 9)] == [1, 2, 3]
+    assert [message.sequence for message in await history.tail(there.id, 9)] == [1]
+    [stored] = await history.tail(there.id, 1)
+    assert replace(stored, id=0, sequence=0) == answer
+
+
+async def test_messages_are_read_from_either_end(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    for number in range(1, 8):
+        await history.append(thread.id, Message(Role.USER, str(number)))
+
+    def said(messages: Sequence[Message]) -> str:
+        return "".join(message.text for message in messages)
+
+    assert said(await history.tail(thread.id, 3, before=6)) == "345"
+    assert said(await history.tail(thread.id, 3, before=1)) == ""
+    assert said(await history.since(thread.id, 0, 3)) == "123"
+    assert said(await history.since(thread.id, 5, 9)) == "67"
+    assert said(await history.since(thread.id, 7, 9)) == ""
+    assert said(await history.since(thread.id, 0, 0)) == ""
+
+
+async def test_what_a_thread_costs_is_known_from_any_message_on(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    assert await history.totals(thread.id) == (0, 0)
+    for tokens in (1, 10, 100):
+        await history.append(thread.id, Message(Role.USER, "x", tokens=tokens))
+    assert await history.totals(thread.id) == (3, 111)
+    assert await history.totals(thread.id, 1) == (2, 110)
+    assert await history.totals(thread.id, 3) == (0, 0)
+    assert await history.totals("unknown") == (0, 0)
+
+
+@pytest.mark.spec("D1", "H6")
+async def test_a_person_has_several_threads_lists_names_and_switches_them(history: HistoryStore) -> None:
+    first = await history.open_thread(ROOM, START)
+    await history.mark(first.id, ThreadStatus.RESET, START)
+    second = await history.open_thread(ROOM, LATER)
+    await history.open_thread(ConversationKey(ROOM.chat, BIA), LATER)
+    named = replace(first, title="viagem", policy="last-messages", metadata={"origin": "console", "v": [1, None]})
+    await history.describe(named)
+    named = replace(named, status=ThreadStatus.RESET)
+    assert list(await history.threads(ANA)) == [second, named]
+    assert await history.thread(first.id) == named
+    switched = await history.switch(first.id, LATER)
+    assert switched == replace(named, status=ThreadStatus.ACTIVE, updated_at=LATER)
+    assert await history.open_thread(ROOM, LATER) == switched
+    assert {thread.status for thread in await history.threads(ANA) if thread.id == second.id} == {ThreadStatus.ARCHIVED}
+    assert await history.switch(first.id, LATER) == switched
+
+
+async def test_what_is_no_thread_is_neither_found_nor_switched_to_nor_described(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    assert await history.thread("unknown") is None
+    assert await history.switch("unknown", LATER) is None
+    await history.describe(replace(thread, id="unknown", title="x"))
+    assert await history.open_thread(ROOM, START) == thread
+
+
+@pytest.mark.spec("L2")
+async def test_a_new_thread_keeps_the_policy_that_its_chat_was_given(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    await history.describe(replace(thread, policy="last-tokens"))
+    await history.mark(thread.id, ThreadStatus.RESET, LATER)
+    assert (await history.open_thread(ROOM, LATER)).policy == "last-tokens"
+    assert (await history.open_thread(ConversationKey(ROOM.chat, BIA), LATER)).policy == ""
+
+
+@pytest.mark.spec("J5")
+async def test_a_summary_is_stored_only_where_the_last_one_ended(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    assert await history.summary(thread.id) is None
+    first = Summary("Edmar", through=46, tokens=12, at=START, model="x:1")
+    second = Summary("Edmar, julho", through=60, after=46, tokens=15)
+    assert await history.fold(thread.id, first)
+    assert not await history.fold(thread.id, first)
+    assert not await history.fold(thread.id, replace(second, after=45))
+    assert not await history.fold(thread.id, replace(second, through=46))
+    assert await history.summary(thread.id) == first
+    assert await history.fold(thread.id, second)
+    assert await history.summary(thread.id) == second
+    assert list(await history.summaries(thread.id)) == [first, second]
+
+
+async def test_of_two_summaries_made_at_once_one_is_stored(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    offers = [Summary(str(number), through=10 + number) for number in range(4)]
+    assert sorted(await asyncio.gather(*(history.fold(thread.id, offer) for offer in offers))) == [False] * 3 + [True]
+    assert len(await history.summaries(thread.id)) == 1
+
+
+@pytest.mark.spec("D4")
+async def test_every_state_of_a_turn_is_stored_with_its_time(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    entered = [
+        Transition("t1", TurnState.PENDING, START),
+        Transition("t2", TurnState.PENDING, START),
+        Transition("t1", TurnState.ERROR, LATER, "ProviderDown"),
+    ]
+    for transition in entered:
+        await history.enter(thread.id, transition)
+    assert list(await history.transitions(thread.id)) == entered
+    assert list(await history.transitions(thread.id, "t1")) == [entered[0], entered[2]]
+
+
+@pytest.mark.parametrize("verb", ["fold", "enter"])
+async def test_an_unknown_thread_takes_neither_summary_nor_state(history: HistoryStore, verb: str) -> None:
+    value = Summary("x", 1) if verb == "fold" else Transition("t", TurnState.PENDING, START)
+    with pytest.raises(StorageError):
+        await getattr(history, verb)("unknown", value)
+
+
+async def whole(history: HistoryStore, thread: Thread) -> ThreadRecord:
+    return ThreadRecord(
+        thread,
+        tuple(replace(message, id=0) for message in await history.since(thread.id, 0, 99)),
+        tuple(await history.summaries(thread.id)),
+        tuple(await history.transitions(thread.id)),
+    )
+
+
+async def test_a_thread_is_restored_as_it_was(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    for message in (SAID, Message(Role.SYSTEM, {"id": "m"}, Modal.MEMORY, at=LATER, memory_id="m", tokens=7)):
+        await history.append(thread.id, message)
+    await history.fold(thread.id, Summary("oi", 1, tokens=3, at=LATER, model="x:1"))
+    await history.enter(thread.id, Transition("t1", TurnState.COMPLETED, LATER))
+    opened = await history.thread(thread.id)
+    assert opened is not None
+    record = await whole(history, opened)
+    copy = await history.restore(record)
+    assert copy == replace(opened, id=copy.id, status=ThreadStatus.ARCHIVED)
+    assert copy.id != thread.id
+    assert replace(await whole(history, copy), thread=opened) == record
+    await history.forget(ANA)
+    assert await history.restore(record) == opened
+    assert await whole(history, opened) == record
+    assert await history.totals(opened.id) == (2, 7)
+
+
+@pytest.mark.spec("T15")
+async def test_forgetting_takes_summaries_and_states_along(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    await history.fold(thread.id, Summary("Edmar", 1))
+    await history.enter(thread.id, Transition("t1", TurnState.PENDING, START))
+    await history.forget(ANA)
+    assert list(await history.threads(ANA)) == []
+    assert list(await history.summaries(thread.id)) == []
+    assert list(await history.transitions(thread.id)) == []
