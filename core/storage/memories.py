@@ -19,14 +19,16 @@ from core.storage.record import checked, digest, microseconds, moment, random_id
 from core.storage.sqlite import Database, Row
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector, Vectors
 
-_ITEMS = f"""
+_ALL = """
     SELECT m.key, m.kind, m.content, m.created_at, m.updated_at,
         (SELECT json_group_array(text) FROM
             (SELECT text FROM phrases WHERE memory = m.id AND position IS NOT NULL ORDER BY position)),
         (SELECT json_group_array(message) FROM (SELECT message FROM sources WHERE memory = m.id ORDER BY message))
-    FROM memories AS m WHERE m.owner = {OWNER}
+    FROM memories AS m
 """
-_THOSE = _ITEMS + " AND m.key IN (SELECT value FROM json_each(?))"
+_ITEMS = f"{_ALL} WHERE m.owner = {OWNER}"
+# The plus keeps SQLite from reading all of the owner's rows: each key leads to its own.
+_THOSE = f"{_ALL} WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM json_each(?))"
 _COUNT = f"SELECT count(*) FROM memories WHERE owner = {OWNER}"
 _CHUNK_ROWS = 2000
 _NEWEST_ROWS = 64
@@ -184,7 +186,7 @@ class SqliteMemories(MemoryStore):
         rows = await self._database.rows(
             f"""
             SELECT p.id, p.text FROM memories AS m JOIN phrases AS p ON p.memory = m.id
-            WHERE m.owner = {OWNER} AND m.key IN (SELECT value FROM json_each(?)) ORDER BY p.id
+            WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM json_each(?)) ORDER BY p.id
             """,
             (owner.platform, owner.user, to_json(list(memory_ids))),
         )
