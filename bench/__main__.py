@@ -10,6 +10,7 @@ BENCHES = {
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
     "mind": "how well the mind without a model understands people, by language",
     "start": "seconds and memory of a start, and of a bot that waits",
+    "telegram": "CPU of an update beside the bare library, time to the first sign, edits at the real limits",
 }
 """Modules of this package that have a `main()`, and what each measures."""
 

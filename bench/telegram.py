@@ -1,0 +1,246 @@
+"""Telegram: CPU of an update, time to the first sign, edits at the real limits, memory over turns.
+
+The bare library's share is measured in the same run: same updates, same transport that answers from memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from telegram import Bot, Update
+from telegram.ext import Application, ApplicationBuilder, ContextTypes, MessageHandler, filters
+from telegram.request import BaseRequest, RequestData
+
+from adapters.telegram.api import TelegramApi
+from adapters.telegram.config import TelegramConfig
+from adapters.telegram.intake import Intake
+from adapters.telegram.pacer import Pacer
+from adapters.telegram.updates import parse
+from bench.process import rss_mib
+from bench.table import show
+from core.clock import SystemClock
+from core.delivery.view import View
+from core.ports import Clock, Door, Surface
+from core.types import Incoming, Shown
+from tests.e2e.telegram_kit import flow, running
+from tests.fakes.clock import FakeClock
+from tests.fakes.door import slowly
+from tests.fakes.telegram_limits import Limits
+from tests.fakes.telegram_people import BOT, People, Person
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+
+ROUNDS = 3
+UPDATES = 2000
+CHATS = 200
+
+
+class Memory(BaseRequest):
+    """A transport without a network: every message is accepted at once."""
+
+    @property
+    def read_timeout(self) -> float:
+        """Seconds; nothing here takes any."""
+        return 5.0
+
+    async def initialize(self) -> None:
+        """Nothing to open."""
+
+    async def shutdown(self) -> None:
+        """Nothing to close."""
+
+    async def do_request(
+        self,
+        url: str,
+        method: str,  # noqa: ARG002 (the port's)
+        request_data: RequestData | None = None,
+        *_: Any,
+        **__: Any,
+    ) -> tuple[int, bytes]:
+        """Answer as the Bot API would."""
+        if url.endswith("/getMe"):
+            return 200, json.dumps({"ok": True, "result": BOT}).encode()
+        asked = request_data.parameters if request_data else {}
+        sent = {"message_id": 1, "date": 1, "chat": {"id": asked.get("chat_id", 1), "type": "private"}, "from": BOT}
+        return 200, json.dumps({"ok": True, "result": sent | {"text": asked.get("text", "")}}).encode()
+
+
+class Echo(Door):
+    """Answers with one message, or (silent) not at all; keeps nothing."""
+
+    def __init__(self, clock: Clock, *, silent: bool) -> None:
+        self._clock = clock
+        self._silent = silent
+
+    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+        """Answer in a task of its own, as the core does."""
+        return asyncio.ensure_future(self._answer(incoming, surface))
+
+    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+        """Nothing is owed."""
+
+    async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+        if not self._silent:
+            view = View(surface, self._clock)
+            await view.show(Shown(incoming.text))
+            await view.close()
+
+
+def updates(count: int, clock: Clock) -> list[dict[str, Any]]:
+    """Messages of many people, as the server gives them."""
+    people = People(clock)
+    for number in range(count):
+        people.says(Person(1000 + number % CHATS), f"Você lembra da mensagem **{number}**?")
+    return people.updates
+
+
+async def bare(raw: list[dict[str, Any]], *, silent: bool) -> float:
+    """CPU microseconds an update in the bare library: parse, dispatch, a handler that answers or does nothing."""
+
+    async def handle(update: Update, _: ContextTypes.DEFAULT_TYPE) -> None:
+        if not silent and update.message is not None:
+            await update.message.reply_text(update.message.text or "")
+
+    app: Application[Any, Any, Any, Any, Any, Any] = (
+        ApplicationBuilder().token(TOKEN).request(Memory()).get_updates_request(Memory()).updater(None).build()
+    )
+    app.add_handler(MessageHandler(filters.TEXT, handle))
+    async with app:
+        began = time.process_time()
+        for one in raw:
+            await app.process_update(Update.de_json(one, app.bot))
+        return (time.process_time() - began) / len(raw) * 1e6
+
+
+async def ours(raw: list[dict[str, Any]], *, silent: bool) -> float:
+    """CPU microseconds an update in the adapter: parse, intake, and view, pacer and formatter of an answer."""
+    clock = FakeClock(auto=True)
+    async with Bot(TOKEN, request=Memory(), get_updates_request=Memory()) as bot:
+        intake = _intake(bot, clock, Echo(clock, silent=silent))
+        began = time.process_time()
+        for one in raw:
+            if (update := parse(one, bot)) is not None:
+                await intake.take(update)
+        await intake.drain(1e9)
+        return (time.process_time() - began) / len(raw) * 1e6
+
+
+def _intake(bot: Bot, clock: Clock, door: Door) -> Intake:
+    config = TelegramConfig(TOKEN)
+    api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock))
+    return Intake(door, api, bot.bot, clock, max_age_s=1e9, drafts=False)
+
+
+def cpu() -> None:
+    """An update's CPU, ours beside the library's, interleaved; the lowest of the rounds."""
+    raw = updates(UPDATES, FakeClock())
+    rows = []
+    for silent, what in ((True, "taken, not answered"), (False, "answered with one message")):
+        library, adapter = [], []
+        for _ in range(ROUNDS):
+            library.append(asyncio.run(bare(raw, silent=silent)))
+            adapter.append(asyncio.run(ours(raw, silent=silent)))
+        rows.append((what, f"{min(library):.0f}", f"{min(adapter):.0f}", f"{min(adapter) / min(library):.2f}"))
+    show("CPU of an update, us", ("update", "bare library", "ours", "ratio"), rows)
+
+
+async def _first_signs(folder: str, count: int) -> list[float]:
+    """Seconds from an update to the first thing that its chat sees, with `elefante run` as a process of its own."""
+    clock = SystemClock()
+    async with TelegramServer(clock, patience_s=60.0) as server:
+        env = os.environ | {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_API_BASE_URL": server.url, "DATA_DIR": folder}
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bot", "run", env=env, stderr=asyncio.subprocess.PIPE
+        )
+        assert child.stderr is not None
+        while not (link := re.search(rb"start=(\S+)", await child.stderr.readline())):
+            pass
+        server.says(Person(7), f"/start {link[1].decode()}")
+        await server.until(lambda: server.done("sendmessage"))
+        waits = []
+        for number in range(count):
+            chat_id = -1000 - number
+            began = clock.monotonic()
+            server.says(Person(7), "@elefante_bot qual é a senha do wi-fi?", chat_id=chat_id)
+            await server.until(lambda: server.done("sendmessage", chat_id=chat_id))  # noqa: B023 (awaited at once)
+            waits.append(clock.monotonic() - began)
+            await asyncio.sleep(0.2)
+        child.terminate()
+        await child.wait()
+        return waits
+
+
+def first_sign() -> None:
+    """From an update to the first visible sign, the durable inbox included, no model."""
+    with tempfile.TemporaryDirectory() as folder:
+        waits = asyncio.run(_first_signs(folder, 40))
+    tail = quantiles(waits, n=20)[-1]
+    rows = [(f"{median(waits) * 1000:.0f} ms", f"{tail * 1000:.0f} ms", f"{max(waits) * 1000:.0f} ms", "under 300 ms")]
+    show("From an update to the first sign in the chat", ("p50", "p95", "max", "aim"), rows)
+
+
+async def _hundred() -> tuple[int, int, int, float]:
+    clock = FakeClock()
+    text = "palavra " * 250 + "fim"
+    async with TelegramServer(clock, Limits()) as server, running(server, clock, slowly(clock, text, 0.1)) as bot:
+        for number in range(100):
+            if number % 4:
+                server.says(Person(100 + number), "oi")
+            else:
+                server.says(Person(100 + number), "oi @elefante_bot", chat_id=-2000 - number)
+        await flow(server, clock, lambda: bot.door.answered == 100)
+        whole = sum(chat.screen()[-1].endswith("fim") for chat in server.chats.values())
+        edits = len(server.done("editmessagetext"))
+        return whole, edits, sum(call.code == 429 for call in server.calls), clock.monotonic()
+
+
+def limits() -> None:
+    """A hundred chats at once against the documented limits, on a virtual clock."""
+    whole, edits, refused, took_s = asyncio.run(_hundred())
+    rows = [(f"{whole} of 100", f"{edits / 100:.1f}", str(refused), f"{took_s:.0f} s, of which the model 25 s")]
+    show("100 chats at once, 2,000 characters each", ("whole answers", "edits an answer", "429s (aim 0)", "time"), rows)
+
+
+async def _turns(marks: tuple[int, ...]) -> list[float]:
+    clock = FakeClock(auto=True)
+    found = []
+    async with Bot(TOKEN, request=Memory(), get_updates_request=Memory()) as bot:
+        intake = _intake(bot, clock, Echo(clock, silent=False))
+        done = 0
+        for mark in marks:
+            while done < mark:
+                for one in updates(100, clock):
+                    if (update := parse(one, bot)) is not None:
+                        await intake.take(update)
+                await intake.drain(1e9)
+                done += 100
+            gc.collect()
+            found.append(rss_mib(os.getpid()))
+    return found
+
+
+def memory() -> None:
+    """Resident memory of this process after so many turns of the adapter."""
+    marks = (1000, 10_000)
+    found = asyncio.run(_turns(marks))
+    rows = [(f"{mark:,} turns", f"{mib:.1f} MiB") for mark, mib in zip(marks, found, strict=True)]
+    show("Memory over turns (aim: flat)", ("after", "resident"), rows)
+
+
+def main() -> None:
+    """Measure and print."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    cpu()
+    first_sign()
+    limits()
+    memory()
