@@ -172,7 +172,7 @@ def _stated(text: str) -> Change:
         return Change(text[only.start("s") :], "", "")
     plain = (word for word in words(text) if not silent(word) and not any(letter.isdigit() for letter in word))
     first = next(plain, text)
-    value = text[text.find(first) + len(first) :].strip()
+    value = text[text.find(first) + len(first) :].strip() or (text if len(words(text)) > 1 else "")
     return Change(first, value, text if value else "")
 
 

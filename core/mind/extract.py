@@ -19,6 +19,7 @@ from core.unicode import fold, one_line
 MAX_BINDINGS = 6
 MAX_BINDING_CHARS = 80
 _MAX_DRAFTS = 20
+_MAX_QUERIES = 3
 
 _ABBREVIATION = re.compile(
     r"(?:^|\s)(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|\d+)\.$"
@@ -191,4 +192,4 @@ def queries(text: str) -> list[str]:
         found.append(text.strip(" ?!.¿¡"))
     found += [" ".join(concept.names.values()) for concept in concepts(about) if len(words(about)) == 1]
     found += [_AKIN[concept.names[Locale.EN]] for concept in concepts(text) if concept.names[Locale.EN] in _AKIN]
-    return [one_line(query, 200) for query in _distinct(found) or (text,)][:3]
+    return list(_distinct(found)[:_MAX_QUERIES]) or [one_line(text, MAX_BINDING_CHARS) or "?"]

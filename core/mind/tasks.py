@@ -22,10 +22,12 @@ from core.unicode import fold
 MAX_QUERIES = 8
 
 _LIST_QUERIES: Localized = {
-    Locale.PT: "sobre mim|nome|aniversário|família|endereço|trabalho|senha|gosto",
-    Locale.EN: "about me|name|birthday|family|address|work|password|likes",
-    Locale.ES: "sobre mí|nombre|cumpleaños|familia|dirección|trabajo|contraseña|gustos",
+    Locale.PT: "sobre mim|nome|aniversário|família|endereço|senha|gosto|*",
+    Locale.EN: "about me|name|birthday|family|address|password|likes|*",
+    Locale.ES: "sobre mí|nombre|cumpleaños|familia|dirección|contraseña|gustos|*",
 }
+"""What a person may have told about themselves; the last is a search's sign for everything."""
+
 _CHANGES: dict[str, tuple[Localized, Localized]] = {
     SAVE: (say.SAVED, say.SAVED_NOTHING),
     UPDATE: (say.UPDATED, say.UPDATED_NOTHING),

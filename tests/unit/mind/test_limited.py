@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from core.dialogue import Brief, Delta, Finish, Outcome, Prompt, PromptTurn, Step, Stop, Task
+from core.mind import LimitedMind
+from core.mind import sentences as say
+from core.types import Locale, Localized, MemoryItem, MemoryKind, Message, Role
+from tests.fakes.model import HashEmbedder
+from tests.unit.mind.tiny_cycle import ALL, NOW
+
+BRIEF = Brief(Task.DECIDE, Locale.PT, "qual é a senha?", NOW, (Message(Role.USER, "qual é a senha?"),), choices=ALL)
+ITEM = MemoryItem("m1", MemoryKind.TEXT, "a senha é 1", ("senha",), NOW, NOW)
+
+
+@pytest.mark.spec("T14")
+@pytest.mark.parametrize("task", Task)
+async def test_every_task_is_answered_in_small_pieces_and_one_finish(mind: LimitedMind, task: Task) -> None:
+    prompt = Prompt(
+        "", (PromptTurn(Role.USER, "?"),), replace(BRIEF, task=task, steps=(Step("MemorySearch", Outcome.DONE),))
+    )
+    async with mind.stream(prompt) as stream:
+        events = [event async for event in stream]
+    assert isinstance(events[-1], Finish)
+    assert events[-1].stop is Stop.END
+    pieces = [event.text for event in events if isinstance(event, Delta)]
+    assert len(pieces) == len(events) - 1
+    assert "".join(pieces) == await mind.answer(prompt.brief)
+    assert all(len(piece.split()) <= 4 for piece in pieces)
+
+
+def test_its_name_says_what_it_is(mind: LimitedMind) -> None:
+    assert mind.name == "limited:mind"
+
+
+@pytest.mark.spec("T4")
+async def test_a_decision_is_one_of_the_choices(mind: LimitedMind) -> None:
+    assert json.loads(await mind.answer(BRIEF)) == {"action": "MemorySearch"}
+    assert json.loads(await mind.answer(replace(BRIEF, choices=("Finish",)))) == {"action": "Finish"}
+
+
+async def test_one_text_is_embedded_for_a_decision_at_most_and_none_where_cues_tell() -> None:
+    embedder = HashEmbedder()
+    mind = LimitedMind(embedder)
+    await mind.answer(BRIEF)
+    assert embedder.calls == []
+    vague = "um peixe azul nadou por ali. outro peixe também."
+    await mind.answer(replace(BRIEF, message=vague, history=(Message(Role.USER, vague),)))
+    assert embedder.calls[-1] == [vague]
+
+
+async def test_the_same_brief_always_has_the_same_answer(mind: LimitedMind) -> None:
+    assert await mind.answer(BRIEF) == await mind.answer(BRIEF)
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (Step("MemorySearch", Outcome.DONE, ("senha",), (ITEM,)), "Procurei “senha” e achei 1 memória."),
+        (Step("MemorySearch", Outcome.DONE, ("senha",), (ITEM, ITEM)), "Procurei “senha” e achei 2 memórias."),
+        (Step("MemorySearch", Outcome.NOTHING, ("senha",)), "Procurei “senha” e não achei nada."),
+        (Step("MemorySearch", Outcome.NOTHING), "Procurei … e não achei nada."),
+        (Step("MemorySave", Outcome.DONE, items=(ITEM,)), "Guardei: “a senha é 1”"),
+        (Step("MemorySave", Outcome.DONE, items=(ITEM, ITEM)), "Guardei:\n- “a senha é 1”\n- “a senha é 1”"),
+        (Step("MemorySave", Outcome.NOTHING), "Não guardei nada de novo: isso já estava na sua memória."),
+        (Step("MemoryUpdate", Outcome.NOTHING), "Não mudei nada."),
+        (Step("MemoryDelete", Outcome.NOTHING), "Não apaguei nada."),
+        (Step("MemoryDelete", Outcome.DONE, items=(ITEM,)), "Apaguei: “a senha é 1”"),
+        (Step("MemorySave", Outcome.FAILED, items=(ITEM,)), say.FAILED[Locale.PT]),
+        (Step("MemorySave", Outcome.REPEATED, items=(ITEM,)), say.FAILED[Locale.PT]),
+    ],
+)
+async def test_a_report_claims_only_what_the_step_shows(mind: LimitedMind, step: Step, said: str) -> None:
+    assert await mind.answer(replace(BRIEF, task=Task.REPORT, steps=(step,))) == said
+
+
+async def test_a_report_on_nothing_claims_nothing(mind: LimitedMind) -> None:
+    assert await mind.answer(replace(BRIEF, task=Task.REPORT, steps=())) == say.FAILED[Locale.PT]
+
+
+def test_every_sentence_is_there_in_every_language() -> None:
+    texts: list[Localized] = [value for name, value in vars(say).items() if name.isupper() and isinstance(value, dict)]
+    assert len(texts) > 40
+    for text in texts:
+        assert set(text) == set(Locale)
+        assert len(set(text.values())) == len(Locale)
+        assert all(("{subject}" in each) == ("{subject}" in text[Locale.PT]) for each in text.values())
