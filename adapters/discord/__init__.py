@@ -18,6 +18,7 @@ from adapters.discord.gateway import Gateway, introduce
 from adapters.discord.intake import Intake
 from adapters.discord.pacer import Pacer
 from adapters.discord.reception import Reception
+from adapters.discord.room import PLATFORM
 from core.ports import Clock, Door
 from core.types import UserKey
 
@@ -38,7 +39,7 @@ async def run(
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
     `say` is told what the owner should read: who the bot is, and the link that invites it. `own` is told who owns the
-    application, or is of the team that does.
+    bot by Discord's own word: the application's owner, or the administrators of its team.
 
     Raises:
         ConfigError: Discord does not know the token, be it at the start or later.
@@ -47,20 +48,19 @@ async def run(
     logging.getLogger("discord.client").setLevel(logging.ERROR)  # and warns that there is no voice
     point_rest_at(config.api_base_url)
     pacer = Pacer(clock)
-    found = await _unless(stop, introduce(config, pacer, clock))
-    if found is None:
+    who = await _unless(stop, introduce(config, pacer, clock))
+    if who is None:
         return
-    who, me = found
     for line in who.lines:
         say(line)
     if own is not None:
         for user_id, name in who.owners.items():
-            await own(UserKey("discord", str(user_id)), name)
+            await own(UserKey(PLATFORM, str(user_id)), name)
     bookmarks = Bookmarks(config.state_path, clock)
     bookmarks.load()
     api = DiscordApi(pacer, clock)
-    intake = Intake(door, api, bookmarks, config, clock, me=me)
-    reception = Reception(intake, api, config, clock, me)
+    intake = Intake(door, api, bookmarks, config, clock, me=who.user)
+    reception = Reception(intake, api, config, clock, who.user)
     gateway = Gateway(
         config, api, pacer, bookmarks, clock, listener=intake, reception=reception, reads_all=who.reads_all
     )
@@ -71,6 +71,16 @@ async def run(
     finally:
         bookmarks.close()
         await gateway.close()
+
+
+async def about(config: DiscordConfig, clock: Clock) -> list[str]:
+    """Return what the owner should read about the bot as Discord sees it. Asks until somebody answers.
+
+    Raises:
+        ConfigError: Discord does not know the token.
+    """
+    point_rest_at(config.api_base_url)
+    return (await introduce(config, Pacer(clock), clock)).lines
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, _Done]) -> _Done | None:

@@ -8,12 +8,12 @@ import aiohttp
 import discord
 from discord import app_commands
 
-from adapters.discord.about import About, about
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
 from adapters.discord.button import stop_item
 from adapters.discord.client import MALFORMED, GatewayClient, Listener, SessionUnstable
 from adapters.discord.config import DiscordConfig
+from adapters.discord.identity import Identity, identity_of
 from adapters.discord.pacer import Pacer
 from adapters.discord.reception import Reception
 from adapters.discord.slash import CommandTranslator, add_commands, tell_if_new
@@ -38,8 +38,8 @@ def rejected_token() -> ConfigError:
     return ConfigError("DISCORD_TOKEN", advice)
 
 
-async def introduce(config: DiscordConfig, pacer: Pacer, clock: Clock) -> tuple[About, int]:
-    """Return who we are, and our user id. While nobody answers, keep asking.
+async def introduce(config: DiscordConfig, pacer: Pacer, clock: Clock) -> Identity:
+    """Return who we are. While nobody answers, keep asking.
 
     Raises:
         ConfigError: the token is wrong.
@@ -49,7 +49,7 @@ async def introduce(config: DiscordConfig, pacer: Pacer, clock: Clock) -> tuple[
         try:
             async with discord.Client(intents=discord.Intents(guilds=True), http_trace=pacer.trace()) as client:
                 await client.login(config.token)
-                return about(client, auto_thread=config.auto_thread), client.user.id if client.user else 0
+                return identity_of(client, auto_thread=config.auto_thread)
         except discord.LoginFailure:
             raise rejected_token() from None
         except _FAILURES as error:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from adapters import discord
 from adapters.discord.config import DiscordConfig
-from core.types import Incoming
+from core.ports import Door
+from core.types import Incoming, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import TOKEN, DiscordServer
@@ -29,6 +30,7 @@ class Bot:
     task: asyncio.Task[None]
     stop: asyncio.Event
     said: list[str] = field(default_factory=list)
+    owners: dict[UserKey, str] = field(default_factory=dict)
 
 
 @asynccontextmanager
@@ -41,12 +43,26 @@ async def running(
     owed: Sequence[Incoming] = (),
 ) -> AsyncIterator[Bot]:
     """Run the adapter against the server until it is connected; leaving stops it gracefully."""
-    door, stop, said = ScriptedDoor(clock, script, owed=list(owed)), asyncio.Event(), list[str]()
+    door = ScriptedDoor(clock, script, owed=list(owed))
+    async with serving(server, clock, door, config) as bot:
+        yield bot
+
+
+@asynccontextmanager
+async def serving(
+    server: DiscordServer, clock: FakeClock, door: Door, config: DiscordConfig | None = None
+) -> AsyncIterator[Bot]:
+    """Run the adapter for that door."""
+    stop, said, owners = asyncio.Event(), list[str](), dict[UserKey, str]()
+
+    async def own(user: UserKey, name: str) -> None:
+        owners[user] = name
+
     config = replace(config or DiscordConfig(TOKEN), api_base_url=server.api_url)
-    task = asyncio.create_task(discord.run(config, door, clock, stop, say=said.append))
+    task = asyncio.create_task(discord.run(config, door, clock, stop, say=said.append, own=own))
     try:
         await flow(server, clock, lambda: server.gateway.online or task.done())
-        yield Bot(door, task, stop, said)
+        yield Bot(door if isinstance(door, ScriptedDoor) else ScriptedDoor(clock), task, stop, said, owners)
     finally:
         stop.set()
         ending = asyncio.create_task(_end(task, door))
@@ -56,10 +72,11 @@ async def running(
         await ending
 
 
-async def _end(task: asyncio.Task[None], door: ScriptedDoor) -> None:
+async def _end(task: asyncio.Task[None], door: Door) -> None:
     await asyncio.wait({task})
     await asyncio.gather(task, return_exceptions=True)
-    await door.close()
+    if isinstance(door, ScriptedDoor):
+        await door.close()
 
 
 async def flow(server: DiscordServer, clock: FakeClock, condition: Callable[[], object], limit_s: float = 7200) -> None:

@@ -14,7 +14,7 @@ from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import Note
+from tests.fakes.discord_world import OWNER_ID, Note, Person
 from tests.fakes.door import slowly
 
 
@@ -26,6 +26,17 @@ async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() 
         assert "scope=bot+applications.commands" in said
         assert "permissions=274877991936" in said  # view, send, send in threads, history, embeds
         assert "intent" not in said
+
+
+@pytest.mark.parametrize("as_team", [False, True])
+async def test_who_owns_the_application_owns_the_bot(*, as_team: bool) -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        if as_team:
+            server.team = [(ANA, "developer"), (BIA, "admin"), (Person(10**17 + 9, "Caio"), "read_only")]
+        async with running(server, clock) as bot:
+            owners = {user.user: name for user, name in bot.owners.items()}
+            assert owners == ({str(ANA.id): "Ana", str(BIA.id): "Bia"} if as_team else {str(OWNER_ID): "Dona"})
 
 
 async def test_a_dropped_line_is_resumed_and_nothing_said_meanwhile_is_lost() -> None:

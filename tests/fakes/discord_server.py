@@ -66,6 +66,7 @@ class DiscordServer(World):
         self.commands: list[list[Json]] = []
         self.sessions_left = 1000
         self.application_flags = 1 << 19
+        self.team: list[tuple[Person, str]] = []  # who owns the application together, and as what
         self.busy = 0
         self.faults: list[Callable[[str, str], None]] = []  # each sees every call first and may raise
         self.swallow: Callable[[str, str], bool] = lambda _method, _path: False  # done, but the answer gets lost
@@ -203,9 +204,16 @@ class DiscordServer(World):
         owner = Person(OWNER_ID, "Dona", "pt-BR")
         return {
             "id": str(APP_ID), "name": "Elefante", "description": "", "icon": None, "bot_public": True,
-            "bot_require_code_grant": False, "owner": owner.json(), "team": None, "verify_key": "00",
+            "bot_require_code_grant": False, "owner": owner.json(), "team": self._team(), "verify_key": "00",
             "flags": self.application_flags,
         }  # fmt: skip
+
+    def _team(self) -> Json | None:
+        members: list[Json] = [
+            {"user": person.json(), "role": role, "membership_state": 2, "team_id": "5"} for person, role in self.team
+        ]
+        named = {"id": "5", "name": "Equipe", "icon": None, "owner_user_id": str(self.team[0][0].id) if members else ""}
+        return named | {"members": members} if members else None
 
     def _command(self, command: Json) -> Json:
         return {

@@ -8,14 +8,15 @@ import discord
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class Identity:
     """What Discord says about the application before anything is connected.
 
-    `owners` maps user ids to names; `invite` is the link that adds the bot with exactly the rights it needs;
-    `reads_all` says whether the message-content intent is on.
+    `id` is the application's, `user` the bot's own user id; `owners` maps user ids to names; `invite` is the link that
+    adds the bot with exactly the rights it needs; `reads_all` says whether the message-content intent is on.
     """
 
     id: int
+    user: int
     name: str
     owners: dict[int, str]
     invite: str
@@ -37,15 +38,16 @@ class About:
         return lines
 
 
-def about(client: discord.Client, *, auto_thread: bool) -> About:
+def identity_of(client: discord.Client, *, auto_thread: bool) -> Identity:
     """Describe the application of a client that is logged in."""
-    info = client.application
-    if info is None:
+    info, user = client.application, client.user
+    if info is None or user is None:
         raise RuntimeError("the client is not logged in")
-    people = info.team.members if info.team is not None else [info.owner]
+    people = [info.owner] if info.team is None else [member for member in info.team.members if _owns(member, info.team)]
     flags = info.flags
-    return About(
+    return Identity(
         id=info.id,
+        user=user.id,
         name=info.name,
         owners={person.id: person.name for person in people},
         invite=discord.utils.oauth_url(
@@ -53,6 +55,12 @@ def about(client: discord.Client, *, auto_thread: bool) -> About:
         ),
         reads_all=flags.gateway_message_content or flags.gateway_message_content_limited,
     )
+
+
+def _owns(member: discord.TeamMember, team: discord.Team) -> bool:
+    """Whether a member of the team may steer the application: who made the team, and its administrators."""
+    joined = member.membership_state is discord.TeamMembershipState.accepted
+    return member.id == team.owner_id or (joined and member.role is discord.TeamMemberRole.admin)
 
 
 def _permissions(*, auto_thread: bool) -> discord.Permissions:
