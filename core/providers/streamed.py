@@ -134,5 +134,5 @@ class StreamedModel(ChatModel):
 
 
 def sendable(text: str) -> str:
-    """Return the text without the lone surrogates that no JSON body can carry."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Return the text without the lone surrogates that no JSON body can carry; never blank, which Anthropic refuses."""
+    return text.encode("utf-8", "replace").decode("utf-8") if text.strip() else "-"

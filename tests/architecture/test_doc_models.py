@@ -1,0 +1,32 @@
+"""docs/models.md says what is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bot.model_settings import ModelSettings
+from bot.presets import PROVIDERS
+from bot.prices import load_prices
+from core.dialogue import Usage
+
+PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+
+
+def test_every_provider_is_shown_by_a_setting_that_works() -> None:
+    shown = set(re.findall(r"`MODEL=([a-z]+):", PAGE))
+    assert shown == set(PROVIDERS)
+
+
+def test_every_setting_named_exists() -> None:
+    named = {name.lower() for name in re.findall(r"\b(?:MODEL|[A-Z]+_API_KEY|[A-Z]+_BASE_URL)(?:_[A-Z]+)*\b", PAGE)}
+    assert named
+    assert named <= ModelSettings.model_fields.keys()
+
+
+def test_the_price_table_of_the_page_is_one(tmp_path: Path) -> None:
+    (table,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    path = tmp_path / "prices.json"
+    path.write_text(table, encoding="utf-8")
+    prices = load_prices(path)
+    assert prices.cost_usd("openrouter:any", Usage(1_000_000, 0)) == 1.0
