@@ -11,7 +11,11 @@ from dataclasses import dataclass
 
 from bot.settings import Settings
 from bot.wiring import App
+from core.clock import SystemClock
+from core.errors import ConfigError
 from core.ports import Door
+
+PATIENCE_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,15 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A platform: whether it has a token, and what runs it until `stop` is set."""
+    """A platform: the setting that turns it on, what runs it until `stop` is set, and what it says of the bot."""
 
-    enabled: Callable[[Settings], bool]
+    token: str
     run: Callable[[Start], Awaitable[None]]
+    about: Callable[[Settings], Awaitable[list[str]]]
+
+    def enabled(self, settings: Settings) -> bool:
+        """Return whether there is a token."""
+        return bool(getattr(settings, self.token.lower()).get_secret_value().strip())
 
 
 async def _telegram(start: Start) -> None:
@@ -48,7 +57,35 @@ async def _discord(start: Start) -> None:
         await discord.run(config, start.door, start.app.clock, start.stop, say=start.say, own=own)
 
 
+async def _about_telegram(settings: Settings) -> list[str]:
+    from adapters import telegram
+
+    config = settings.telegram()
+    return [] if config is None else await telegram.about(config, SystemClock())
+
+
+async def _about_discord(settings: Settings) -> list[str]:
+    from adapters import discord
+
+    config = settings.discord(settings.data_dir)
+    return [] if config is None else await discord.about(config, SystemClock())
+
+
 PLATFORMS: dict[str, Platform] = {
-    "telegram": Platform(lambda settings: bool(settings.telegram_token.get_secret_value().strip()), _telegram),
-    "discord": Platform(lambda settings: bool(settings.discord_token.get_secret_value().strip()), _discord),
+    "telegram": Platform("TELEGRAM_TOKEN", _telegram, _about_telegram),
+    "discord": Platform("DISCORD_TOKEN", _discord, _about_discord),
 }
+
+
+async def about(platform: Platform, settings: Settings) -> list[str]:
+    """Return what the owner should read about the bot on that platform.
+
+    Raises:
+        ConfigError: the token is wrong, or nobody answers.
+    """
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await platform.about(settings)
+    except TimeoutError:
+        advice = f"nobody answered within {PATIENCE_S:g} s; is this machine connected?"
+        raise ConfigError(platform.token, advice) from None

@@ -27,6 +27,7 @@ from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.ports import Clock, MemoryStore, VectorIndex
+from core.storage.decisions import SqliteDecisions
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.ledger import SqliteLedger
@@ -72,7 +73,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
         memories = Memories(store, models.embedder, indexes, clock)
         conversations = Conversations(SqliteHistory(database), clock)
-        access = Access(SqlitePeople(database), clock, trusted={"console"})
+        access = Access(SqlitePeople(database), SqliteDecisions(database), clock, trusted={"console"})
         parts = ChatBotParts(
             desk=Desk(access),
             inbox=SqliteInbox(database),

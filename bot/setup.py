@@ -1,0 +1,73 @@
+"""`elefante setup`: asks for what the bot needs, proves each answer, and writes it into `.env`.
+
+Knows the questions. Does not know how a platform or a model is asked: that is theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+import dotenv
+
+from bot.platforms import PLATFORMS, Platform, about
+from bot.settings import load
+from core.errors import ConfigError
+
+Ask = Callable[[str], str]
+Say = Callable[[str], None]
+
+_WHERE = {
+    "telegram": "Telegram: talk to @BotFather, /newbot, and copy the token it gives you.",
+    "discord": "Discord: https://discord.com/developers/applications, New Application, Bot, Reset Token.",
+}
+_MODEL = (
+    "Language model, such as anthropic:claude-haiku-5-5, openai:gpt-6-luna, gemini:gemini-2.5-flash or "
+    "ollama:qwen3:8b. Without one the bot keeps and finds what it is told."
+)
+
+
+async def setup(env: Path, ask: Ask, say: Say) -> None:
+    """Ask, prove, write. An empty answer leaves a setting as it is; a wrong one is told and asked again."""
+    for name, platform in PLATFORMS.items():
+        say(_WHERE[name])
+        await _until_right(partial(_platform, env, platform, say), platform.token, ask, say)
+    say(_MODEL)
+    await _until_right(partial(_model, env, ask), "MODEL", ask, say)
+    say(f"Written to {env}. `elefante doctor` proves the model with one tiny question; `make run` starts the bot.")
+
+
+async def _until_right(write: Callable[[str], Awaitable[None]], setting: str, ask: Ask, say: Say) -> None:
+    while answer := ask(f"{setting} (Enter to leave it)").strip():
+        try:
+            await write(answer)
+        except ConfigError as error:
+            say(str(error))
+        else:
+            return
+
+
+async def _platform(env: Path, platform: Platform, say: Say, token: str) -> None:
+    for line in await about(platform, load(env, **{platform.token.lower(): token})):
+        say(line)
+    _write(env, platform.token, token)
+
+
+async def _model(env: Path, ask: Ask, model: str) -> None:
+    try:
+        load(env, model=model)
+    except ConfigError as error:
+        if not error.setting.endswith("_KEY"):
+            raise
+        key = ask(f"{error.setting}: {error.advice}").strip()
+        load(env, model=model, **{error.setting.lower(): key})
+        _write(env, error.setting, key)
+    _write(env, "MODEL", model)
+
+
+def _write(env: Path, name: str, value: str) -> None:
+    """Set a line of the file, which only its owner reads; everything else in it stays."""
+    env.touch(mode=0o600, exist_ok=True)
+    env.chmod(0o600)
+    dotenv.set_key(env, name, value, quote_mode="never")
