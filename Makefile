@@ -31,13 +31,16 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt >&2
 	@touch $@
 
-.PHONY: help chat run test check fix spec bench lock clean
+.PHONY: help chat setup run test check fix spec bench lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 chat: $(VENV)/.installed ## Talk to the bot in this terminal: no key, no account
 	@$(BIN)/elefante chat $(ARGS)
+
+setup: $(VENV)/.installed ## Ask for tokens and a model, prove each, and write them into .env
+	@$(BIN)/elefante setup
 
 run: $(VENV)/.installed ## Run the bot on the platforms that have a token in .env
 	@$(BIN)/elefante run $(ARGS)
