@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from enum import Enum, auto
 
-from core.people import People, Person, Standing
+from core.people import ALLOWED, Decisions, Matter, People, Person, Standing, Stranger
 from core.ports import Clock
-from core.types import Incoming, UserKey
+from core.types import ChatKey, Incoming, UserKey
 from core.unicode import one_line
 
 TOLD_EVERY = timedelta(days=1)
+STRANGERS_KEPT = timedelta(days=30)
+_MAX_NAME_CHARS = 64
 _CLAIM_BYTES = 16
 
 
@@ -26,18 +28,21 @@ class Verdict(Enum):
     ANSWER = auto()
     CLAIMED = auto()  # its sender has just become the owner
     TELL_OFF = auto()  # one polite line that the bot is private
+    TELL_PAUSED = auto()  # one line that nobody is answered for now
     IGNORE = auto()
 
 
 class Access:
     """Closed by default: the owner, and whom somebody let in. On `trusted` platforms everybody is the owner.
 
+    In a room that was let in, whoever has no standing is a guest there, and a stranger everywhere else.
     A platform without an owner has a one-time code; whoever sends `/start CODE` in a private chat owns the bot there.
     Codes live as long as the process and are not stored.
     """
 
-    def __init__(self, people: People, clock: Clock, *, trusted: Collection[str] = ()) -> None:
+    def __init__(self, people: People, decisions: Decisions, clock: Clock, *, trusted: Collection[str] = ()) -> None:
         self._people = people
+        self._decisions = decisions
         self._clock = clock
         self._trusted = frozenset(trusted)
         self._codes: dict[str, str] = {}
@@ -52,7 +57,7 @@ class Access:
 
     async def own(self, user: UserKey, name: str) -> None:
         """Make somebody an owner because their platform says so, whatever they were before."""
-        await self._people.put(Person(user, Standing.OWNER, one_line(name, 64), self._clock.now()))
+        await self._people.put(Person(user, Standing.OWNER, one_line(name, _MAX_NAME_CHARS), self._clock.now()))
 
     async def standing(self, user: UserKey) -> Standing | None:
         """Return what the person is to the bot, or None for a stranger."""
@@ -62,26 +67,65 @@ class Access:
         return None if person is None else person.standing
 
     async def judge(self, incoming: Incoming) -> Verdict:
-        """Return what is done with the message. A message that was not meant for the bot is never answered."""
+        """Return what is done with a message that has just come; a stranger's is noted, and may claim the bot."""
+        verdict = await self.recheck(incoming)
+        if verdict is not Verdict.TELL_OFF:
+            return verdict
+        if await self._claims(incoming):
+            return Verdict.CLAIMED
+        now = self._clock.now()
+        if not await self._people.note_stranger(Stranger(incoming.user, _name(incoming), now), TOLD_EVERY):
+            return Verdict.IGNORE
+        await self._people.drop_strangers(now - STRANGERS_KEPT)
+        return Verdict.TELL_OFF
+
+    async def recheck(self, incoming: Incoming) -> Verdict:
+        """Return what is done with a message by what holds now. One that was not meant for the bot is never answered.
+
+        ANSWER, IGNORE, TELL_PAUSED, or TELL_OFF for a stranger in private.
+        """
         if incoming.user.platform in self._trusted:
             return Verdict.ANSWER
         if not incoming.addressed:
             return Verdict.IGNORE
-        person = await self._people.find(incoming.user)
-        if person is not None:
-            return Verdict.IGNORE if person.standing is Standing.BLOCKED else Verdict.ANSWER
-        if not incoming.private:
+        standing = await self._known(incoming)
+        if standing is Standing.BLOCKED:
             return Verdict.IGNORE
-        if await self._claims(incoming):
-            return Verdict.CLAIMED
-        due = await self._people.note_stranger(incoming.user, self._clock.now(), TOLD_EVERY)
-        return Verdict.TELL_OFF if due else Verdict.IGNORE
+        if standing is None and await self._decisions.value(Matter.ROOM, room_name(incoming.chat)) != ALLOWED:
+            return Verdict.TELL_OFF if incoming.private else Verdict.IGNORE
+        if standing is not Standing.OWNER and await self._decisions.value(Matter.PAUSE):
+            return Verdict.TELL_PAUSED
+        return Verdict.ANSWER
+
+    async def strangers(self, limit: int) -> Sequence[Stranger]:
+        """Return who asked to be let in within the last 30 days, the newest first."""
+        await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
+        return await self._people.strangers(limit)
+
+    async def _known(self, incoming: Incoming) -> Standing | None:
+        """Return the sender's standing, and keep the name that they go by now."""
+        person = await self._people.find(incoming.user)
+        if person is None:
+            return None
+        name = _name(incoming)
+        if name and name != person.name:
+            await self._people.rename(incoming.user, name)
+        return person.standing
 
     async def _claims(self, incoming: Incoming) -> bool:
         command, _, given = incoming.text.partition(" ")
         code = self._codes.get(incoming.user.platform)
         if command != "/start" or code is None or not hmac.compare_digest(given.strip().encode(), code.encode()):
             return False
-        owner = Person(incoming.user, Standing.OWNER, one_line(incoming.user_name, 64), self._clock.now())
+        owner = Person(incoming.user, Standing.OWNER, _name(incoming), self._clock.now())
         del self._codes[incoming.user.platform]
         return await self._people.claim(owner)
+
+
+def room_name(chat: ChatKey) -> str:
+    """Return the name by which a room is let in: PLATFORM:ID. Its threads are let in with it."""
+    return f"{chat.platform}:{chat.chat}"
+
+
+def _name(incoming: Incoming) -> str:
+    return one_line(incoming.user_name, _MAX_NAME_CHARS)

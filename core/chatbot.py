@@ -27,7 +27,7 @@ from core.llm import Models
 from core.mailbox import Mailbox
 from core.memory.memories import Memories
 from core.ports import Clock, Door, Inbox, Surface
-from core.texts import AGAIN, CLAIMED, PRIVATE, failure_text
+from core.texts import AGAIN, CLAIMED, PAUSED, PRIVATE, failure_text
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Message, Role, Shown
 from core.unicode import clean
@@ -101,8 +101,12 @@ class ChatBot(Door):
     async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
         """Queue what was accepted on that platform before a crash and never answered, oldest first."""
         for incoming in await self._parts.inbox.owed(platform):
-            _log.info("resumed", extra={"platform": platform})
-            self._begin(incoming, reopen(incoming))
+            verdict = await self._parts.desk.access.recheck(incoming)
+            if verdict is Verdict.ANSWER:
+                _log.info("resumed", extra={"platform": platform})
+                self._begin(incoming, reopen(incoming))
+            elif verdict is not Verdict.TELL_PAUSED:  # meanwhile its sender lost the right to an answer
+                await self._close(incoming)
 
     def abandon(self) -> None:
         """Break off what is being answered; the inbox keeps it for the next start."""
@@ -116,7 +120,7 @@ class ChatBot(Door):
         return task
 
     async def _turn_away(self, verdict: Verdict, incoming: Incoming, surface: Surface) -> None:
-        texts = {Verdict.CLAIMED: CLAIMED, Verdict.TELL_OFF: PRIVATE}
+        texts = {Verdict.CLAIMED: CLAIMED, Verdict.TELL_OFF: PRIVATE, Verdict.TELL_PAUSED: PAUSED}
         if verdict in texts:
             await self._say(texts[verdict][await self._locale(incoming, None)], View(surface, self._parts.clock))
 

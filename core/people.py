@@ -1,14 +1,14 @@
-"""Who people are to the bot, and the socket where that is kept.
+"""Who people are to the bot, what owners decided, and the sockets where that is kept.
 
-Knows standings. Does not know what a standing permits: that is `core/access.py`.
+Knows standings and decisions. Does not know what a standing permits: that is `core/access.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Protocol
 
 from core.types import UserKey
@@ -31,6 +31,15 @@ class Person:
     standing: Standing
     name: str
     since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Stranger:
+    """Somebody without a standing who wrote: when they were last told that the bot is private."""
+
+    user: UserKey
+    name: str
+    at: datetime
 
 
 class People(Protocol):
@@ -56,6 +65,83 @@ class People(Protocol):
         """Make a person a stranger again. One who is a stranger is fine."""
         ...
 
-    async def note_stranger(self, user: UserKey, at: datetime, every: timedelta) -> bool:
-        """Note that a stranger wrote. False, and nothing changed, if that was noted less than `every` ago."""
+    async def rename(self, user: UserKey, name: str) -> None:
+        """Keep what the platform calls a person now. A stranger is fine, and stays one."""
+        ...
+
+    async def note_stranger(self, stranger: Stranger, every: timedelta) -> bool:
+        """Note that a stranger wrote. False, and nothing changed, if that was noted less than `every` before."""
+        ...
+
+    async def strangers(self, limit: int) -> Sequence[Stranger]:
+        """Return the strangers who wrote last, the newest first; nobody who has a standing by now."""
+        ...
+
+    async def drop_strangers(self, before: datetime) -> None:
+        """Forget the strangers who were noted before then."""
+        ...
+
+
+class Matter(StrEnum):
+    """What a decision is about; in brackets what its `name` is, and the values it can have besides "" (undecided)."""
+
+    STANDING = "standing"  # (a person as PLATFORM:ID) a Standing
+    ROOM = "room"  # (a room as PLATFORM:ID) ALLOWED
+    ACTION = "action"  # (an action) ON or OFF
+    PAUSE = "pause"  # ("") ON
+
+
+ALLOWED, ON, OFF = "allowed", "on", "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What somebody decided: `before` and `after` are values of the matter. `undoes` is the id of what it takes back.
+
+    `by` is None, and `name` empty, where it was somebody who was forgotten. `id` is 0 until stored.
+    """
+
+    at: datetime
+    by: UserKey | None
+    matter: Matter
+    name: str
+    before: str
+    after: str
+    undoes: int = 0
+    id: int = 0
+
+
+class Applied(Enum):
+    """What became of a decision. Only what is DONE changed anything."""
+
+    DONE = auto()
+    STALE = auto()  # the value is not what it was when this was decided
+    LAST_OWNER = auto()  # its platform would be left without an owner
+
+
+class Decisions(Protocol):
+    """What was decided while the bot runs, and who decided it when. A value and its record change together."""
+
+    async def value(self, matter: Matter, name: str = "") -> str:
+        """Return what is decided of that matter and name, "" if nothing."""
+        ...
+
+    async def values(self, matter: Matter) -> Mapping[str, str]:
+        """Return everything that is decided of that matter, by name."""
+        ...
+
+    async def apply(self, decision: Decision) -> Applied:
+        """Change the value and record that, if the value is `before`, and no platform loses its last owner."""
+        ...
+
+    async def newest(self, limit: int) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first."""
+        ...
+
+    async def undoable(self) -> Decision | None:
+        """Return the newest decision that takes nothing back and was not taken back."""
+        ...
+
+    async def forget(self, user: UserKey) -> None:
+        """Take that person's name off every record; standings stay."""
         ...

@@ -92,6 +92,13 @@ AGAIN: Localized = {
     ES: "↻ Me interrumpieron aquí; sigo.",
 }
 
+PAUSED: Localized = {
+    PT: "O bot está em pausa e não responde a ninguém por enquanto. Esta mensagem não foi guardada; mande-a de novo "
+    "mais tarde.",
+    EN: "The bot is paused and answers nobody for now. This message was not kept; please send it again later.",
+    ES: "El bot está en pausa y por ahora no responde a nadie. Este mensaje no se guardó; envíalo de nuevo más tarde.",
+}
+
 LENGTH_STOP: Localized = {
     PT: "(A resposta chegou ao tamanho máximo.)",
     EN: "(The answer reached its maximum length.)",

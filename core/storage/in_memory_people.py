@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from core.people import People, Person, Standing
+from core.people import People, Person, Standing, Stranger
 from core.types import UserKey
 
 
@@ -14,7 +15,7 @@ class InMemoryPeople(People):
 
     def __init__(self) -> None:
         self._people: dict[UserKey, Person] = {}
-        self._strangers: dict[UserKey, datetime] = {}
+        self._strangers: dict[UserKey, Stranger] = {}
 
     async def find(self, user: UserKey) -> Person | None:
         """Return the person, or None for a stranger."""
@@ -41,9 +42,24 @@ class InMemoryPeople(People):
         self._people.pop(user, None)
         self._strangers.pop(user, None)
 
-    async def note_stranger(self, user: UserKey, at: datetime, every: timedelta) -> bool:
-        """Note that a stranger wrote. False, and nothing changed, if that was noted less than `every` ago."""
-        if user in self._strangers and at - self._strangers[user] < every:
+    async def rename(self, user: UserKey, name: str) -> None:
+        """Keep what the platform calls a person now. A stranger is fine, and stays one."""
+        if user in self._people:
+            self._people[user] = replace(self._people[user], name=name)
+
+    async def note_stranger(self, stranger: Stranger, every: timedelta) -> bool:
+        """Note that a stranger wrote. False, and nothing changed, if that was noted less than `every` before."""
+        noted = self._strangers.get(stranger.user)
+        if noted is not None and stranger.at - noted.at < every:
             return False
-        self._strangers[user] = at
+        self._strangers[stranger.user] = stranger
         return True
+
+    async def strangers(self, limit: int) -> Sequence[Stranger]:
+        """Return the strangers who wrote last, the newest first; nobody who has a standing by now."""
+        left = [stranger for stranger in self._strangers.values() if stranger.user not in self._people]
+        return sorted(left, key=lambda stranger: stranger.at, reverse=True)[:limit]
+
+    async def drop_strangers(self, before: datetime) -> None:
+        """Forget the strangers who were noted before then."""
+        self._strangers = {user: noted for user, noted in self._strangers.items() if noted.at >= before}

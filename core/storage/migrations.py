@@ -175,4 +175,23 @@ _THREADS: Migration = (
     "CREATE INDEX transitions_turn ON transitions (thread, turn)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES, _CALLS, _PEOPLE, _THREADS)
+_DECISIONS: Migration = (
+    "ALTER TABLE strangers ADD COLUMN name TEXT NOT NULL DEFAULT ''",
+    """
+    CREATE TABLE decided ( -- what holds now; standings are in `people`
+        matter TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (matter, name)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE decisions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL,
+        platform TEXT NOT NULL, user TEXT NOT NULL, -- who decided; '' where the person was forgotten
+        matter TEXT NOT NULL, name TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
+        undoes INTEGER NOT NULL -- the decision that this one takes back, or 0
+    )
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES, _CALLS, _PEOPLE, _THREADS, _DECISIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from core.people import People, Person, Standing
+from core.people import People, Person, Standing, Stranger
 from core.storage.record import microseconds, moment
 from core.storage.sqlite import Database, Row
 from core.types import UserKey
@@ -58,17 +58,43 @@ class SqlitePeople(People):
             await transaction.run("DELETE FROM people WHERE platform = ? AND user = ?", key)
             await transaction.run("DELETE FROM strangers WHERE platform = ? AND user = ?", key)
 
-    async def note_stranger(self, user: UserKey, at: datetime, every: timedelta) -> bool:
-        """Note that a stranger wrote. False, and nothing changed, if that was noted less than `every` ago."""
+    async def rename(self, user: UserKey, name: str) -> None:
+        """Keep what the platform calls a person now. A stranger is fine, and stays one."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(
+                "UPDATE people SET name = ? WHERE platform = ? AND user = ?", (name, user.platform, user.user)
+            )
+
+    async def note_stranger(self, stranger: Stranger, every: timedelta) -> bool:
+        """Note that a stranger wrote. False, and nothing changed, if that was noted less than `every` before."""
+        user, at = stranger.user, stranger.at
         async with self._database.transaction() as transaction:
             noted = await transaction.run(
                 """
-                INSERT INTO strangers (platform, user, at) VALUES (?1, ?2, ?3)
-                ON CONFLICT (platform, user) DO UPDATE SET at = excluded.at WHERE at <= ?4 RETURNING 1
+                INSERT INTO strangers (platform, user, name, at) VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT (platform, user) DO UPDATE SET at = excluded.at, name = excluded.name
+                    WHERE at <= ?5 RETURNING 1
                 """,
-                (user.platform, user.user, microseconds(at), microseconds(at - every)),
+                (user.platform, user.user, stranger.name, microseconds(at), microseconds(at - every)),
             )
         return bool(noted)
+
+    async def strangers(self, limit: int) -> Sequence[Stranger]:
+        """Return the strangers who wrote last, the newest first; nobody who has a standing by now."""
+        rows = await self._database.rows(
+            """
+            SELECT platform, user, name, at FROM strangers WHERE NOT EXISTS (
+                SELECT 1 FROM people WHERE people.platform = strangers.platform AND people.user = strangers.user
+            ) ORDER BY at DESC, platform, user LIMIT ?
+            """,
+            (limit,),
+        )
+        return [Stranger(UserKey(platform, user), name, moment(at)) for platform, user, name, at in rows]
+
+    async def drop_strangers(self, before: datetime) -> None:
+        """Forget the strangers who were noted before then."""
+        async with self._database.transaction() as transaction:
+            await transaction.run("DELETE FROM strangers WHERE at < ?", (microseconds(before),))
 
 
 _SELECT = "SELECT platform, user, standing, name, since FROM people"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from core.people import People, Person, Standing
+from core.people import People, Person, Standing, Stranger
 from core.storage.in_memory_people import InMemoryPeople
 from core.storage.people import SqlitePeople
 from core.storage.sqlite import open_database
@@ -64,9 +64,36 @@ async def test_a_member_may_claim(people: People) -> None:
     assert found.standing is Standing.OWNER
 
 
+def stranger(user: UserKey, at: datetime = START, name: str = "Ana") -> Stranger:
+    return Stranger(user, name, at)
+
+
+async def test_a_person_is_renamed_and_a_stranger_stays_one(people: People) -> None:
+    await people.put(person(ANA, Standing.ADMIN))
+    await people.rename(ANA, "Ana Maria")
+    await people.rename(BIA, "Bia")
+    assert list(await people.all()) == [person(ANA, Standing.ADMIN, "Ana Maria")]
+
+
 async def test_a_stranger_is_noted_once_in_a_while(people: People) -> None:
-    assert await people.note_stranger(ANA, START, DAY)
-    assert not await people.note_stranger(ANA, START + DAY / 2, DAY)
-    assert await people.note_stranger(BIA, START + DAY / 2, DAY)
-    assert await people.note_stranger(ANA, START + DAY, DAY)
-    assert not await people.note_stranger(ANA, START + DAY * 1.5, DAY)
+    assert await people.note_stranger(stranger(ANA), DAY)
+    assert not await people.note_stranger(stranger(ANA, START + DAY / 2, "Zoe"), DAY)
+    assert await people.note_stranger(stranger(BIA, START + DAY / 2), DAY)
+    assert list(await people.strangers(9)) == [stranger(BIA, START + DAY / 2), stranger(ANA)]
+    assert await people.note_stranger(stranger(ANA, START + DAY, "Zoe"), DAY)
+    assert not await people.note_stranger(stranger(ANA, START + DAY * 1.5), DAY)
+    assert list(await people.strangers(9)) == [stranger(ANA, START + DAY, "Zoe"), stranger(BIA, START + DAY / 2)]
+    assert list(await people.strangers(1)) == [stranger(ANA, START + DAY, "Zoe")]
+
+
+async def test_who_has_a_standing_is_no_stranger(people: People) -> None:
+    await people.note_stranger(stranger(ANA), DAY)
+    await people.put(person(ANA, Standing.BLOCKED))
+    assert list(await people.strangers(9)) == []
+
+
+async def test_strangers_are_forgotten_with_time(people: People) -> None:
+    await people.note_stranger(stranger(ANA), DAY)
+    await people.note_stranger(stranger(BIA, START + DAY), DAY)
+    await people.drop_strangers(START + DAY)
+    assert list(await people.strangers(9)) == [stranger(BIA, START + DAY)]

@@ -16,9 +16,10 @@ from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.people import People
+from core.people import Decisions, People
 from core.ports import Clock, HistoryStore, Inbox, MemoryStore
 from core.storage.exact_index import ExactIndex
+from core.storage.in_memory_decisions import InMemoryDecisions
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.storage.in_memory_memories import InMemoryMemories
@@ -60,6 +61,7 @@ class House:
     people: People = field(default_factory=InMemoryPeople)
     trusted: tuple[str, ...] = ("test",)
     off: tuple[str, ...] = ()
+    decisions: Decisions = field(init=False)
     model: ScriptedModel = field(init=False)
     models: Models = field(init=False)
     memories: Memories = field(init=False)
@@ -67,16 +69,20 @@ class House:
     registry: Registry = field(init=False)
 
     def __post_init__(self) -> None:
+        self.decisions = InMemoryDecisions(self.people)
         self.model = ScriptedModel(self.script)
         self.models = Models(self.model, self.model, self.model, self.model, self.embedder)
         self.memories = Memories(self.store, self.embedder, Indexes(self.store, ExactIndex, max_owners=8), self.clock)
         self.conversations = Conversations(self.history, self.clock)
         self.registry = Registry(ACTIONS, self.off)
 
+    def access(self) -> Access:
+        return Access(self.people, self.decisions, self.clock, trusted=self.trusted)
+
     def chatbot(self, access: Access | None = None) -> ChatBot:
         return ChatBot(
             ChatBotParts(
-                desk=Desk(access or Access(self.people, self.clock, trusted=self.trusted)),
+                desk=Desk(access or self.access()),
                 inbox=self.inbox,
                 conversations=self.conversations,
                 memories=self.memories,

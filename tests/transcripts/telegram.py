@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from adapters.telegram.config import TelegramConfig
-from core.access import Access
 from core.dialogue import Task
 from tests.e2e.telegram_kit import Bot, flow, idle, running, serving
 from tests.fakes.clock import FakeClock
@@ -82,7 +81,7 @@ async def _memory() -> Sequence[Line]:
         },
         clock=clock,
     )
-    access = Access(house.people, clock)
+    access = house.access()
     async with TelegramServer(clock, Limits()) as server, house.chatbot(access) as door, serving(server, clock, door):
         screen = server.chat(ANA.id).screen
         server.says(ANA, f"/start {await access.claim_code('telegram')}")

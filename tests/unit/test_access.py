@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.access import Access
 from core.dialogue import Task
-from core.people import Person, Standing
+from core.people import ALLOWED, ON, Decision, Matter, Person, Standing
 from core.types import UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
+CARO = UserKey("test", "caro")
 PRIVATE_LINE = "This bot is private and does not know you yet. Ask its owner to let you in."
 
 
@@ -21,15 +21,17 @@ def closed() -> House:
     return House(FINISH, trusted=())
 
 
-async def say(house: House, text: str, *, user: UserKey = ANA, message_id: str = "1", **changes: bool) -> list[str]:
+async def say(
+    house: House, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c", **changes: bool
+) -> list[str]:
     surface = house.surface()
     async with house.chatbot() as bot:
-        incoming = replace(house.incoming(text, user=user, message_id=message_id), **changes)  # type: ignore[arg-type]
+        incoming = replace(house.incoming(text, user=user, message_id=message_id, chat=chat), **changes)  # type: ignore[arg-type]
         await (await bot.receive(incoming, surface))
     return surface.texts
 
 
-async def test_a_stranger_gets_one_polite_line_a_day_and_nothing_of_theirs_is_kept() -> None:
+async def test_a_stranger_gets_one_polite_line_a_day_and_no_word_of_theirs_is_kept() -> None:
     house = closed()
     assert await say(house, "hi") == [PRIVATE_LINE]
     assert await say(house, "hello?", message_id="2") == []
@@ -66,7 +68,7 @@ async def test_who_is_blocked_gets_silence() -> None:
 
 async def test_whoever_sends_the_code_first_owns_the_bot() -> None:
     house = closed()
-    access = Access(house.people, house.clock)
+    access = house.access()
     code = await access.claim_code("test")
     assert code is not None
     assert await access.claim_code("test") == code
@@ -88,7 +90,7 @@ async def test_whoever_sends_the_code_first_owns_the_bot() -> None:
 @pytest.mark.parametrize("text", ["/start", "/start wrong", "/start ", "{code}", "/startx {code}", "/start {code} x"])
 async def test_anything_else_claims_nothing(text: str) -> None:
     house = closed()
-    access = Access(house.people, house.clock)
+    access = house.access()
     code = await access.claim_code("test")
     async with house.chatbot(access) as bot:
         await (await bot.receive(house.incoming(text.format(code=code)), house.surface()))
@@ -97,7 +99,7 @@ async def test_anything_else_claims_nothing(text: str) -> None:
 
 async def test_a_code_is_of_no_use_in_a_room() -> None:
     house = closed()
-    access = Access(house.people, house.clock)
+    access = house.access()
     code = await access.claim_code("test")
     async with house.chatbot(access) as bot:
         await (await bot.receive(replace(house.incoming(f"/start {code}"), private=False), house.surface()))
@@ -106,7 +108,90 @@ async def test_a_code_is_of_no_use_in_a_room() -> None:
 
 async def test_a_platform_may_name_the_owner() -> None:
     house = closed()
-    await Access(house.people, house.clock).own(ANA, "Ana\nAdmin")
+    await house.access().own(ANA, "Ana\nAdmin")
     owner = await house.people.find(ANA)
     assert owner is not None
     assert (owner.standing, owner.name) == (Standing.OWNER, "Ana Admin")
+
+
+async def let_in(house: House, room: str) -> None:
+    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.ROOM, room, "", ALLOWED))
+
+
+async def test_in_a_room_that_was_let_in_everybody_is_answered_and_in_private_nobody_more() -> None:
+    house = closed()
+    await let_in(house, "test:c")
+    assert await say(house, "hi", private=False) == ["Hello"]
+    assert await say(house, "hi", message_id="2", chat="mine") == [PRIVATE_LINE]
+    assert await say(house, "hi", message_id="3", chat="other", private=False) == []
+
+
+async def test_who_is_blocked_stays_blocked_in_a_room_that_was_let_in() -> None:
+    house = closed()
+    await let_in(house, "test:c")
+    await house.people.put(Person(ANA, Standing.BLOCKED, "Ana", house.clock.now()))
+    assert await say(house, "hi", private=False) == []
+
+
+@pytest.mark.parametrize("standing", [*Standing, None])
+async def test_a_paused_bot_answers_its_owner_and_tells_the_others_whom_it_would_answer(
+    standing: Standing | None,
+) -> None:
+    house = closed()
+    await let_in(house, "test:c")
+    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", "", ON))
+    if standing is not None:
+        await house.people.put(Person(ANA, standing, "Ana", house.clock.now()))
+    paused = ["The bot is paused and answers nobody for now. This message was not kept; please send it again later."]
+    assert (
+        await say(house, "hi", private=False)
+        == {
+            Standing.OWNER: ["Hello"],
+            Standing.ADMIN: paused,
+            Standing.MEMBER: paused,
+            Standing.BLOCKED: [],
+            None: paused,
+        }[standing]
+    )
+
+
+async def test_who_lost_the_right_to_an_answer_meanwhile_is_owed_none() -> None:
+    house = closed()
+    for user in (ANA, BIA):
+        await house.people.put(Person(user, Standing.MEMBER, "", house.clock.now()))
+        await house.inbox.accept(house.incoming("hi", user=user, message_id=user.user))
+    await house.people.put(Person(BIA, Standing.BLOCKED, "", house.clock.now()))
+    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", "", ON))
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await bot.resume("test", lambda _: surface)
+    assert [incoming.user for incoming in await house.inbox.owed("test")] == [ANA]
+    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", ON, ""))
+    async with house.chatbot() as bot:
+        await bot.resume("test", lambda _: surface)
+    assert surface.texts == ["Hello"]
+    assert await house.inbox.owed("test") == []
+
+
+async def test_the_owner_sees_who_asked_by_the_name_they_go_by_for_thirty_days() -> None:
+    house = closed()
+    assert isinstance(house.clock, FakeClock)
+    await say(house, "hi")
+    await house.clock.advance(24 * 3600)
+    await say(house, "hi", user=BIA, message_id="2")
+    access = house.access()
+    assert [stranger.user for stranger in await access.strangers(9)] == [BIA, ANA]
+    await house.clock.advance(29.5 * 24 * 3600)
+    assert [(stranger.user, stranger.name) for stranger in await access.strangers(9)] == [(BIA, "bia")]
+    await house.clock.advance(24 * 3600)
+    await say(house, "hi", user=CARO, message_id="3")
+    assert [stranger.user for stranger in await house.people.strangers(9)] == [CARO]
+
+
+async def test_a_person_is_known_by_the_name_they_go_by_now() -> None:
+    house = closed()
+    await house.people.put(Person(ANA, Standing.MEMBER, "", house.clock.now()))
+    await say(house, "hi")
+    person = await house.people.find(ANA)
+    assert person is not None
+    assert person.name == "ana"

@@ -1,0 +1,123 @@
+"""What owners decided, in SQLite. Knows rows of values and of records. Does not know what a value means to the bot."""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.people import Applied, Decision, Decisions, Matter, Standing
+from core.storage.record import microseconds, moment
+from core.storage.sqlite import Database, Row, Transaction
+from core.types import UserKey
+
+
+class SqliteDecisions(Decisions):
+    """Standings are rows of `people`, every other value one of `decided`; each change is recorded in `decisions`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def value(self, matter: Matter, name: str = "") -> str:
+        """Return what is decided of that matter and name, "" if nothing."""
+        rows = await self._database.rows(*_value(matter, name))
+        return str(rows[0][0]) if rows else ""
+
+    async def values(self, matter: Matter) -> Mapping[str, str]:
+        """Return everything that is decided of that matter, by name."""
+        if matter is Matter.STANDING:
+            return dict(await self._database.rows("SELECT platform || ':' || user, standing FROM people ORDER BY 1"))
+        return dict(
+            await self._database.rows("SELECT name, value FROM decided WHERE matter = ? ORDER BY name", (matter,))
+        )
+
+    async def apply(self, decision: Decision) -> Applied:
+        """Change the value and record that, if the value is `before`, and no platform loses its last owner."""
+        async with self._database.transaction() as transaction:
+            rows = await transaction.run(*_value(decision.matter, decision.name))
+            if (rows[0][0] if rows else "") != decision.before:
+                return Applied.STALE
+            if decision.matter is Matter.STANDING:
+                if not await _keeps_an_owner(transaction, decision):
+                    return Applied.LAST_OWNER
+                await _set_standing(transaction, decision)
+            else:
+                await _set(transaction, decision)
+            by = (decision.by.platform, decision.by.user) if decision.by else ("", "")
+            values = (decision.matter, decision.name, decision.before, decision.after, decision.undoes)
+            await transaction.run(
+                f"INSERT INTO decisions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (microseconds(decision.at), *by, *values),
+            )
+        return Applied.DONE
+
+    async def newest(self, limit: int) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first."""
+        return [_decision(row) for row in await self._database.rows(f"{_SELECT} ORDER BY id DESC LIMIT ?", (limit,))]
+
+    async def undoable(self) -> Decision | None:
+        """Return the newest decision that takes nothing back and was not taken back."""
+        rows = await self._database.rows(
+            f"{_SELECT} WHERE undoes = 0 AND id NOT IN (SELECT undoes FROM decisions) ORDER BY id DESC LIMIT 1"
+        )
+        return _decision(rows[0]) if rows else None
+
+    async def forget(self, user: UserKey) -> None:
+        """Take that person's name off every record; standings stay."""
+        key = (user.platform, user.user)
+        async with self._database.transaction() as transaction:
+            await transaction.run("UPDATE decisions SET platform = '', user = '' WHERE platform = ? AND user = ?", key)
+            await transaction.run(
+                "UPDATE decisions SET name = '' WHERE matter = ? AND name = ?", (Matter.STANDING, str(user))
+            )
+
+
+_COLUMNS = "at, platform, user, matter, name, before, after, undoes"
+_SELECT = f"SELECT {_COLUMNS}, id FROM decisions"
+
+
+def _value(matter: Matter, name: str) -> tuple[str, tuple[str, str]]:
+    """Return the query for a value, and its parameters."""
+    if matter is Matter.STANDING:
+        platform, _, user = name.partition(":")
+        return "SELECT standing FROM people WHERE platform = ? AND user = ?", (platform, user)
+    return "SELECT value FROM decided WHERE matter = ? AND name = ?", (matter, name)
+
+
+async def _keeps_an_owner(transaction: Transaction, decision: Decision) -> bool:
+    if decision.before != Standing.OWNER or decision.after == Standing.OWNER:
+        return True
+    platform, _, user = decision.name.partition(":")
+    return bool(
+        await transaction.run(
+            "SELECT 1 FROM people WHERE platform = ? AND user != ? AND standing = ? LIMIT 1",
+            (platform, user, Standing.OWNER),
+        )
+    )
+
+
+async def _set_standing(transaction: Transaction, decision: Decision) -> None:
+    platform, _, user = decision.name.partition(":")
+    if not decision.after:
+        await transaction.run("DELETE FROM people WHERE platform = ? AND user = ?", (platform, user))
+        return
+    await transaction.run(
+        """
+        INSERT INTO people (platform, user, standing, name, since)
+        VALUES (?1, ?2, ?3, coalesce((SELECT name FROM strangers WHERE platform = ?1 AND user = ?2), ''), ?4)
+        ON CONFLICT (platform, user) DO UPDATE SET standing = excluded.standing
+        """,
+        (platform, user, decision.after, microseconds(decision.at)),
+    )
+
+
+async def _set(transaction: Transaction, decision: Decision) -> None:
+    key = (decision.matter, decision.name)
+    await transaction.run("DELETE FROM decided WHERE matter = ? AND name = ?", key)
+    if decision.after:
+        await transaction.run("INSERT INTO decided (matter, name, value) VALUES (?, ?, ?)", (*key, decision.after))
+
+
+def _decision(row: Row) -> Decision:
+    at, platform, user, matter, name, before, after, undoes, number = row
+    by = UserKey(platform, user) if user else None
+    return Decision(moment(at), by, Matter(matter), name, before, after, undoes, number)
