@@ -7,14 +7,14 @@ from datetime import datetime
 
 from telegram import Message, MessageEntity, Update, User
 
-from core.commands import COMMANDS
+from core.commands import COMMANDS, STAFF_COMMANDS
 from core.types import ChatKey, Incoming, UserKey
 from core.unicode import one_line
 
 PLATFORM = "telegram"
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
-_OURS = frozenset(COMMANDS) | {"start"}
+_OURS = frozenset(COMMANDS) | frozenset(STAFF_COMMANDS) | {"start"}
 _MAX_NAME_CHARS = 64
 _AROUND_MENTION = " \t\n,;:-–—"
 

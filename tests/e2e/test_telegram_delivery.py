@@ -13,7 +13,8 @@ from tests.fakes.clock import START, FakeClock
 from tests.fakes.door import slowly, words
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person, units
-from tests.fakes.telegram_server import Refused, TelegramServer
+from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_wire import Refused
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 GROUP_A, GROUP_B = -1001, -1002

@@ -14,7 +14,8 @@ from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import slowly, words
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, Refused, TelegramServer
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_wire import Refused
 
 ANA = Person(7)
 GROUP = -1001

@@ -17,7 +17,8 @@ from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import slowly
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, Refused, TelegramServer
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_wire import Refused
 
 ANA = Person(7)
 GROUP = -1001
@@ -285,16 +286,3 @@ async def test_a_stop_while_nobody_answers_ends_at_once() -> None:
             await idle(server)
             bot.stop.set()
             await asyncio.wait_for(bot.task, 5)
-
-
-async def test_the_menu_is_offered_in_each_language_and_only_when_it_changed() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server:
-        for _ in range(2):
-            async with running(server, clock):
-                await flow(server, clock, lambda: server.polled)
-            server.polled = False
-        assert len(server.done("setmycommands")) == 3
-        assert set(server.commands) == {"", "en", "es"}
-        assert server.commands["en"][0] == {"command": "help", "description": "show this help"}
-        assert "ajuda" in server.commands[""][0]["description"]

@@ -9,11 +9,13 @@ import pytest
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
-from tests.e2e.telegram_kit import flow
+from core.commands import COMMANDS
+from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import ScriptedDoor
-from tests.fakes.telegram_people import BOT
+from tests.fakes.telegram_people import BOT, Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_wire import Refused
 
 
 @pytest.mark.parametrize("code", [None, "once"])
@@ -36,3 +38,35 @@ async def test_the_start_says_who_the_bot_is_how_to_own_it_and_what_groups_hide(
     assert any("https://t.me/elefante_bot?start=once" in line for line in said) is (code is not None)
     assert any("/setprivacy" in line for line in said) is privacy
     assert not any(TOKEN in line for line in said)
+
+
+async def test_the_menu_is_offered_in_each_language_and_place_and_only_when_it_changed() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        for _ in range(2):
+            server.polled = False
+            async with running(server, clock):
+                await flow(server, clock, lambda: server.polled)
+        assert len(server.done("setmycommands")) == 6
+        assert set(server.commands) == {
+            (scope, tag) for scope in ("default", "all_group_chats") for tag in ("", "en", "es")
+        }
+        assert server.commands["default", "en"][0] == {"command": "help", "description": "show this help"}
+        assert "ajuda" in server.commands["default", ""][0]["description"]
+        for (scope, _), menu in server.commands.items():
+            shown = {offer["command"] for offer in menu}
+            assert shown == {name for name, known in COMMANDS.items() if scope == "default" or not known.in_private}
+
+
+async def test_a_menu_that_cannot_be_set_is_no_reason_not_to_answer() -> None:
+    clock = FakeClock()
+
+    def fault(method: str, _: object) -> None:
+        if method == "setmycommands":
+            raise Refused(400, "Bad Request: BOT_COMMAND_INVALID")
+
+    async with TelegramServer(clock) as server:
+        server.faults.append(fault)
+        async with running(server, clock):
+            server.says(Person(7), "oi")
+            await flow(server, clock, lambda: server.chats[7].screen() == ["Você disse: oi"])

@@ -20,7 +20,8 @@ from core.errors import ConfigError
 from tests.e2e.telegram_kit import Bot, flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, Refused, TelegramServer
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_wire import Refused
 
 ANA = Person(7)
 OPENSSL = (

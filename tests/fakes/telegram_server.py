@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import accumulate
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,41 +17,19 @@ from aiohttp import web
 
 from core.ports import Clock
 from tests.fakes.telegram_limits import Limits
-from tests.fakes.telegram_people import BOT, BOT_ID, Chat, Json, People, Post, units
+from tests.fakes.telegram_people import BOT, BOT_ID, Chat, Json, People, Post
+from tests.fakes.telegram_wire import Call, Refused, checked, menu
 
 TOKEN = "123456:test-token"
-_JSON = {"allowed_updates", "commands", "entities", "link_preview_options", "message_thread_id", "reply_parameters"}
-
-
-class Refused(Exception):
-    """The server says no."""
-
-    def __init__(self, code: int, description: str, **parameters: Any) -> None:
-        super().__init__(description)
-        self.code = code
-        self.body = {"ok": False, "error_code": code, "description": description}
-        if parameters:
-            self.body["parameters"] = parameters
-
-
-@dataclass(frozen=True)
-class Call:
-    """One request: when (on the test's clock), what, and how it ended."""
-
-    at_s: float
-    method: str
-    params: Json
-    code: int
-    message_id: int | None = None
-    refusal: str = ""
-
-    @property
-    def chat_id(self) -> int:
-        return int(self.params.get("chat_id", 0))
-
-    @property
-    def text(self) -> str:
-        return str(self.params.get("text", ""))
+_JSON = {
+    "allowed_updates",
+    "commands",
+    "entities",
+    "link_preview_options",
+    "message_thread_id",
+    "reply_parameters",
+    "scope",
+}
 
 
 class TelegramServer(People):
@@ -65,7 +41,7 @@ class TelegramServer(People):
         self.patience_s = patience_s  # real seconds: how long a test waits for what should happen at once
         self.limits = limits
         self.calls: list[Call] = []
-        self.commands: dict[str, list[Json]] = {}
+        self.commands: dict[tuple[str, str], list[Json]] = {}  # by scope and language
         self.drafts: dict[int, tuple[float, str]] = {}
         self.token = TOKEN
         self.webhook: Json | None = None
@@ -183,10 +159,10 @@ class TelegramServer(People):
         return True
 
     def _do_getmycommands(self, params: Json) -> list[Json]:
-        return self.commands.get(str(params.get("language_code", "")), [])
+        return self.commands.get(menu(params), [])
 
     def _do_setmycommands(self, params: Json) -> bool:
-        self.commands[str(params.get("language_code", ""))] = params["commands"]
+        self.commands[menu(params)] = params["commands"]
         return True
 
     async def _do_getupdates(self, params: Json) -> list[Json]:
@@ -223,7 +199,7 @@ class TelegramServer(People):
 
     def _do_sendmessage(self, params: Json) -> Json:
         chat = self._writable(params)
-        text, entities = _checked(params)
+        text, entities = checked(params)
         message = self.message(chat, BOT, text, thread=params.get("message_thread_id"))
         reply = params.get("reply_parameters", {})
         if reply and reply["message_id"] not in chat.posts and not reply.get("allow_sending_without_reply"):
@@ -237,7 +213,7 @@ class TelegramServer(People):
 
     def _do_editmessagetext(self, params: Json) -> Json:
         chat = self._writable(params)
-        text, entities = _checked(params)
+        text, entities = checked(params)
         post = chat.posts.get(int(params["message_id"]))
         if post is None:
             raise Refused(400, "Bad Request: message to edit not found")
@@ -254,7 +230,7 @@ class TelegramServer(People):
         chat = self._writable(params)
         if chat.type != "private":
             raise Refused(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
-        text, _ = _checked(params | {"text": params.get("text") or "…"})
+        text, _ = checked(params | {"text": params.get("text") or "…"})
         self.drafts[chat.id] = (self.clock.monotonic() + 30.0, text)
         return True
 
@@ -279,19 +255,3 @@ class TelegramServer(People):
             retry_after = -int(-wait_s // 1)
             raise Refused(429, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
         return chat
-
-
-def _checked(params: Json) -> tuple[str, list[Json]]:
-    """The text and entities that a message ends up with, as the real server makes them of what it is sent."""
-    text, entities = str(params.get("text", "")), params.get("entities", [])
-    if "parse_mode" in params:
-        raise Refused(400, "Bad Request: unsupported parse_mode")
-    if not text.strip():
-        raise Refused(400, "Bad Request: message text is empty")
-    if units(text) > 4096:
-        raise Refused(400, "Bad Request: message is too long")
-    ends = {0, *accumulate(units(char) for char in text)}  # an entity may not begin or end inside a surrogate pair
-    for entity in entities:
-        if entity["length"] <= 0 or not {entity["offset"], entity["offset"] + entity["length"]} <= ends:
-            raise Refused(400, "Bad Request: ENTITY_BOUNDS_INVALID")
-    return text.strip(), entities[:100]

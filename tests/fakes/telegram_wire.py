@@ -1,0 +1,60 @@
+"""What goes over the wire of the Bot API: a request as it is kept, a refusal, a text as it is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from tests.fakes.telegram_people import Json, units
+
+
+class Refused(Exception):
+    """The server says no."""
+
+    def __init__(self, code: int, description: str, **parameters: Any) -> None:
+        super().__init__(description)
+        self.code = code
+        self.body = {"ok": False, "error_code": code, "description": description}
+        if parameters:
+            self.body["parameters"] = parameters
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request: when (on the test's clock), what, and how it ended."""
+
+    at_s: float
+    method: str
+    params: Json
+    code: int
+    message_id: int | None = None
+    refusal: str = ""
+
+    @property
+    def chat_id(self) -> int:
+        return int(self.params.get("chat_id", 0))
+
+    @property
+    def text(self) -> str:
+        return str(self.params.get("text", ""))
+
+
+def menu(params: Json) -> tuple[str, str]:
+    return params.get("scope", {}).get("type", "default"), params.get("language_code", "")
+
+
+def checked(params: Json) -> tuple[str, list[Json]]:
+    """The text and entities that a message ends up with, as the real server makes them of what it is sent."""
+    text, entities = str(params.get("text", "")), params.get("entities", [])
+    if "parse_mode" in params:
+        raise Refused(400, "Bad Request: unsupported parse_mode")
+    if not text.strip():
+        raise Refused(400, "Bad Request: message text is empty")
+    if units(text) > 4096:
+        raise Refused(400, "Bad Request: message is too long")
+    ends = {0, *accumulate(units(char) for char in text)}  # an entity may not begin or end inside a surrogate pair
+    for entity in entities:
+        if entity["length"] <= 0 or not {entity["offset"], entity["offset"] + entity["length"]} <= ends:
+            raise Refused(400, "Bad Request: ENTITY_BOUNDS_INVALID")
+    return text.strip(), entities[:100]
