@@ -53,8 +53,7 @@ class Kind(StrEnum):
     DELETE_WHAT = "delete-what"
     DELETE_ONE = "delete-one"
     DELETE_MANY = "delete-many"
-    UPDATE_ONE = "update-one"
-    UPDATE_MANY = "update-many"
+    UPDATE_WHICH = "update-which"
     NEW_VALUE = "new-value"
     NOT_FOUND = "not-found"
 
@@ -74,8 +73,7 @@ LEADS: dict[Kind, Localized] = {
     Kind.DELETE_WHAT: say.DELETE_WHAT,
     Kind.DELETE_ONE: say.DELETE_ONE,
     Kind.DELETE_MANY: say.DELETE_MANY,
-    Kind.UPDATE_ONE: say.UPDATE_ONE,
-    Kind.UPDATE_MANY: say.UPDATE_MANY,
+    Kind.UPDATE_WHICH: say.UPDATE_WHICH,
     Kind.NEW_VALUE: say.NEW_VALUE,
     Kind.NOT_FOUND: say.NOT_FOUND,
 }

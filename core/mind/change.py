@@ -62,6 +62,9 @@ _OWNED = re.compile(
     r"^(?P<s>.+?) (?:(?:just )?(?:got|has|have)|tem|esta com|ganhou|comprou|tiene) (?:a |an |um |uma |un |una )?"
     r"(?:new|nov[oa]|nuev[oa]) (?P<n>.+)$"
 )
+_SEVERAL = re.compile(r"[,;]\s|\s(?:e|and|y)\s")
+"""A memory with one of these may hold more than one fact: what is not the changed one must not get lost."""
+
 _NO_MORE = re.compile(
     r"^(?:eu |i |yo )?(?:(?:ja )?nao .{1,60}?mais|.{0,12}no longer|.{0,60}any ?more|ya no|we moved|we've moved)\b"
 )
@@ -158,7 +161,8 @@ def _changed(cues: Cues, text: str) -> Change | None:
             about, value = text[match.start("s") : match.end("s")].strip(" ,"), text[match.start("v") : match.end("v")]
             if cues.has("fact", value):  # "it was my birthday, now I am 43": the new fact stands alone
                 return change(cues, value)
-            return Change(about, value, f"{about} {_verb_for(text)} {value}")
+            moved = "moved" in flat(text[match.end("s") : match.start("v")])
+            return Change(about, value, text if moved else f"{about} {_verb_for(text)} {value}")
     return None
 
 
@@ -206,13 +210,19 @@ def _verb_for(text: str) -> str:
     return "es" if re.search(r"\b(?:ahora|mi|la clave|cambie|el)\b", told) else "é"
 
 
+def bound(items: list[MemoryItem], named: frozenset[str]) -> list[MemoryItem]:
+    """Return those of the memories that have a binding of just these words, if any has: my address, not my sister's."""
+    exact = [item for item in items if any(stems(phrase) == named for phrase in item.bindings)]
+    return exact or items
+
+
 def fits(aim: frozenset[str], items: Sequence[MemoryItem]) -> tuple[list[MemoryItem], bool]:
     """Return the memories that share most with what is named, and whether that is one and has all that is named."""
     scored = [(len(aim & stems(" ".join((item.content, *item.bindings)))), item) for item in items]
     best = max((score for score, _ in scored), default=0)
     if not best:
         return [], False
-    kept = [item for score, item in scored if score == best]
+    kept = bound([item for score, item in scored if score == best], aim)
     return kept, len(kept) == 1 and best == len(aim)
 
 
@@ -226,8 +236,10 @@ def renewed(old: str, wish: Change) -> tuple[str, bool]:
     placed = _placed(parts.value if parts.subject else old, wish.value)
     if placed:
         return parts.head + placed if parts.subject else placed, True
+    if _SEVERAL.search(flat(old)):
+        return wish.statement or _without_verb(wish.value), False
     if parts.subject:
-        return parts.head + _without_verb(wish.value), True
+        return parts.head + _without_verb(wish.value), len(stems(parts.subject) - wish.aim) <= 1 or not wish.aim
     same_start = _start(old) == _start(wish.statement)
     swapped = _swapped_tail(old, wish)
     return swapped or wish.statement, bool(swapped) or (same_start and len(stems(old)) <= 4)  # noqa: PLR2004 - one fact

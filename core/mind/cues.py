@@ -160,6 +160,8 @@ class Cues:
             return Intent.SAVE
         if self.patterns["moment"].search(text) and concepts(text):
             return Intent.UNSURE
+        if self.patterns["speaker"].match(text):
+            return None
         if not value and 0 < len(said) <= _MAX_BARE_WORDS and concepts(text):
             return Intent.ASK
         return Intent.UNSURE if len(said) <= 1 else None

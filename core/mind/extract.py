@@ -30,7 +30,9 @@ _AFTER_CUE = re.compile(
     r"(?:(?:de |do fato de )?(?:que|q)\b|that\b|de\b(?= (?:o|a|os|as|um|uma|meu|minha)\b))?[\s:,–—-]*"
 )
 _DETACHED = re.compile(
-    r"(?:isso|isto|disso|disto|it|this|that|esto|eso|tudo|all|essa informacao|esta informacao)?[\s.!?]*"
+    r"(?:isso|isto|disso|disto|it|this|that|esto|eso|tudo|all|essa informacao|esta informacao|"
+    r"something|some(?: )?thing|stuff|algo|"
+    r"(?:uma|alguma|una|mais uma) (?:coisa|informacao|nota|cosa)|a note|one more thing)?[\s.!?]*"
 )
 _FILLER = re.compile(r" (?:ai|aqui)(?=\s*[:=])")
 _ANCHOR = (

@@ -142,8 +142,8 @@ def _choose_update(scene: Scene, told: Change) -> Move:
         return Move(FINISH, f"{say.NOTHING_CHANGES[scene.locale]} {line(candidates[0], scene.locale)}")
     if clear and kept:
         return _act(scene, UPDATE)
-    option = f"{line(candidates[0], scene.locale)} → {quoted(text)}"
-    return Move(QUESTION, f"{say.UPDATE_ONE[scene.locale]}\n{numbered([option])}")
+    options = (f"{line(candidates[0], scene.locale)} → {quoted(text)}", say.NEITHER_SAVE_NEW[scene.locale])
+    return Move(QUESTION, f"{say.UPDATE_WHICH[scene.locale]}\n{numbered(options)}")
 
 
 def _ask_value(scene: Scene, item: MemoryItem) -> Move:
@@ -154,7 +154,7 @@ def _which_to_update(scene: Scene, items: Sequence[MemoryItem], told: Change) ->
     options = [line(item, scene.locale) for item in items[:MAX_OPTIONS]]
     if told.value:
         options.append(say.NEITHER_SAVE_NEW[scene.locale])
-    return Move(QUESTION, f"{say.UPDATE_MANY[scene.locale]}\n{numbered(options)}")
+    return Move(QUESTION, f"{say.UPDATE_WHICH[scene.locale]}\n{numbered(options)}")
 
 
 def _nothing_to_update(scene: Scene, told: Change) -> Move:

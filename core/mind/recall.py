@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.mind import sentences as say
+from core.mind.change import bound
 from core.mind.cues import Cues
 from core.mind.scene import line
 from core.mind.words import is_kind, stems
@@ -33,7 +34,7 @@ def best(phrase: str, found: Sequence[MemoryItem], *, asking: bool = True) -> tu
     scores = [sum(weights[name] for name in names) for names in held]
     top = max(scores, default=0)
     kept = [item for item, score in zip(found, scores, strict=True) if score == top]
-    return kept, top / max(sum(weights.values()), 1)
+    return bound(kept, named), top / max(sum(weights.values()), 1)
 
 
 def answered(items: Sequence[MemoryItem], locale: Locale) -> str:

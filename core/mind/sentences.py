@@ -53,12 +53,7 @@ DELETE_MANY: Localized = {
     EN: "Which should I delete? Answer with the numbers, “all” or “none”.",
     ES: "¿Cuáles borro? Responde con los números, “todas” o “ninguna”.",
 }
-UPDATE_ONE: Localized = {
-    PT: "É isto que devo mudar? (sim ou não)",
-    EN: "Is this what I should change? (yes or no)",
-    ES: "¿Es esto lo que debo cambiar? (sí o no)",
-}
-UPDATE_MANY: Localized = {
+UPDATE_WHICH: Localized = {
     PT: "O que devo mudar? Responda com o número.",
     EN: "Which should I change? Answer with the number.",
     ES: "¿Cuál cambio? Responde con el número.",

@@ -28,6 +28,7 @@ _SMALL = frozenset(
 )
 _OPEN = frozenset({Intent.UNSURE, Intent.CHAT, Intent.ACK})
 _IT_IS = re.compile(r"^(?:é|eh|it'?s|is|es|la|ele é|ela é)\s+|^[:=\s]+")
+_NO_VALUE = re.compile(r"(?:nao|no|n|wait|espera|you|your|you're|voce|vc|i'm|i|eu|we|tu|eres|que|what)\b")
 _SAVE_IT = re.compile(r"^(?:pode )?(?:guard|salv|sav|anot|lembr|stor|keep|remember|regist)")
 _LOOK_IT_UP = re.compile(r"^(?:pode )?(?:procur|busc|search|look|find|ach|pesquis|consult)")
 _MAX_CHOICE_WORDS = 5
@@ -109,9 +110,9 @@ def _delete(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
 
 def _update(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
     before = tuple(sentences(scene.before))
-    if asked.kind is Kind.UPDATE_ONE:
-        return Wish(Intent.UPDATE, before, asked.options, agreed=True) if means_yes(scene.message) else None
     chosen = picked(scene.message, asked.options, by_words=_names_an_option(scene, cues))
+    if means_yes(scene.message) and len(asked.options) <= 2:  # noqa: PLR2004 - this one, or a new one
+        chosen = (0,)
     if len(chosen) != 1:
         return None
     option = asked.options[chosen[0]]
@@ -133,12 +134,13 @@ def _new_value(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
 
 
 def _missing(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
-    told = cues.intent(scene.message)
-    if _SAVE_IT.match(flat(scene.message)) and len(words(scene.message)) <= _MAX_CHOICE_WORDS:
+    """Save the value that we said we did not have; anything but a value is a message of its own."""
+    told, reply = cues.intent(scene.message), flat(scene.message)
+    if _SAVE_IT.match(reply) and len(words(reply)) <= _MAX_CHOICE_WORDS:
         return None if "?" in scene.before or cues.has("ask", scene.before) else Wish(Intent.SAVE, (scene.before,))
-    if not is_value(scene.message) or (told is not None and told not in {Intent.UNSURE, Intent.CHAT, Intent.SAVE}):
-        return None
-    if told is Intent.SAVE and not _IT_IS.match(flat(scene.message)):
+    stated = told is Intent.SAVE and not _IT_IS.match(reply)
+    otherwise = told not in {None, Intent.UNSURE, Intent.CHAT, Intent.SAVE}
+    if stated or otherwise or _NO_VALUE.match(reply) or not is_value(scene.message):
         return None
     return Wish(Intent.SAVE, (f"{asked.subject}: {_value(scene.message)}",))
 
@@ -155,8 +157,7 @@ _COMPLETIONS: dict[Kind, Callable[[Asked, Scene, Cues], Wish | None]] = {
     Kind.DELETE_WHAT: _what(Intent.DELETE),
     Kind.DELETE_ONE: _delete,
     Kind.DELETE_MANY: _delete,
-    Kind.UPDATE_ONE: _update,
-    Kind.UPDATE_MANY: _update,
+    Kind.UPDATE_WHICH: _update,
     Kind.NEW_VALUE: _new_value,
     Kind.NOT_FOUND: _missing,
 }

@@ -95,6 +95,35 @@ async def test_an_update_of_what_is_not_known_saves_it_and_says_so(chat: TinyCyc
     assert "memória nova" in ending
 
 
+@pytest.mark.spec("T11")
+async def test_a_memory_of_several_facts_is_never_rewritten_unasked(chat: TinyCycle) -> None:
+    chat.locale = Locale.EN
+    old = "my sister Beth lives in Ohio, her number is 555-0199"
+    chat.know(old, "sister Beth")
+    question = await chat.say("Beth moved to Texas")
+    assert chat.actions[-1] == "Question"
+    assert chat.contents == [old]
+    assert "2. None: save it as a new memory" in question
+    await chat.say("2")
+    assert chat.contents == [old, "Beth moved to Texas"]
+
+
+async def test_my_address_is_not_my_sisters(chat: TinyCycle) -> None:
+    chat.locale = Locale.EN
+    await chat.say("my sister Beth lives in Ohio")
+    await chat.say("i live at 22 Acacia Avenue")
+    answer = await chat.say("what's my address?")
+    assert "Acacia" in answer
+    assert "Ohio" not in answer
+
+
+@pytest.mark.parametrize("reply", ["you're awesome", "no wait, it's in july", "você é burro", "eu não disse isso"])
+async def test_a_remark_is_not_taken_for_the_missing_value(chat: TinyCycle, reply: str) -> None:
+    await chat.say("qual é a minha senha do netflix?")
+    await chat.say(reply)
+    assert not any("netflix" in content for content in chat.contents)
+
+
 async def test_an_update_that_would_lose_more_than_the_old_value_is_confirmed_first(chat: TinyCycle) -> None:
     old = "trabalho na padaria do Tonho com a Célia e o Beto desde 2019"
     chat.know(old, "trabalho")
