@@ -32,6 +32,11 @@ class DiscordSettings(BaseSettings):
         description="Ids of channels, categories or servers where the bot answers, separated by commas. Direct "
         "messages always work. Empty: wherever it was invited to.",
     )
+    discord_admin_guild: int = Field(
+        default=0,
+        ge=0,
+        description="Id of the server that alone shows the staff's commands. 0: every server does, to who manages it.",
+    )
     discord_auto_thread: bool = Field(
         default=False, description="Answer a mention in a thread of its own, opened on the message: true or false."
     )
@@ -87,6 +92,7 @@ class DiscordSettings(BaseSettings):
             api_base_url=self.discord_api_base_url,
             gateway_url=self.discord_gateway_url,
             rooms=self.discord_rooms,
+            admin_guild=self.discord_admin_guild,
             auto_thread=self.discord_auto_thread,
             stop_button=self.discord_stop_button,
             edit_interval_s=self.discord_edit_interval_s,

@@ -11,15 +11,17 @@ class DiscordConfig:
     """All of it.
 
     `rooms` are ids of channels, categories or servers where the bot answers (empty: wherever it was invited to);
-    `state_path` a file for what has to outlive the process; `gateway_url` replaces the gateway that the API names;
-    `max_age_s` is when a message is too old to answer; `drain_s` bounds a graceful stop. `edit_interval_s` keeps an
-    answer just under the 5 edits in 5 s of a channel that people report (the true figure comes with each response).
+    `admin_guild` is the server that alone shows the staff's commands (0: all do, to who manages them); `state_path` a
+    file for what has to outlive the process; `gateway_url` replaces the gateway that the API names; `max_age_s` is when
+    a message is too old to answer; `drain_s` bounds a graceful stop. `edit_interval_s` keeps an answer just under the 5
+    edits in 5 s of a channel that people report (the true figure comes with each response).
     """
 
     token: str = field(repr=False)
     api_base_url: str = "https://discord.com/api/v10"
     gateway_url: str = ""
     rooms: frozenset[int] = frozenset()
+    admin_guild: int = 0
     auto_thread: bool = False
     stop_button: bool = True
     edit_interval_s: float = 1.4

@@ -16,7 +16,7 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.identity import Identity, identity_of
 from adapters.discord.pacer import Pacer
 from adapters.discord.reception import Reception
-from adapters.discord.slash import CommandTranslator, add_commands, tell_if_new
+from adapters.discord.slash import CommandTranslator, Menus
 from core.errors import ConfigError, SurfaceBusy, SurfaceError
 from core.ports import Clock
 
@@ -118,16 +118,15 @@ class Gateway:
         client.add_dynamic_items(stop_item(self._reception.press_stop))
         tree: app_commands.CommandTree[GatewayClient] = app_commands.CommandTree(client)
         await tree.set_translator(CommandTranslator())
-        add_commands(tree, self._reception.say)
         self._api.use(client)
-        await self._offer(tree)
+        await self._offer(Menus(tree, self._reception.say, admin_guild=self._config.admin_guild))
         return client
 
-    async def _offer(self, tree: app_commands.CommandTree[GatewayClient]) -> None:
+    async def _offer(self, menus: Menus) -> None:
         """Tell Discord of the commands, if they are not as it knows them."""
         known = self._bookmarks.commands
         try:
-            fingerprint = await self._api.insist("PUT /applications", lambda: tell_if_new(tree, known))
+            fingerprint = await self._api.insist("PUT /applications", lambda: menus.tell_if_new(known))
         except SurfaceError as error:
             _LOG.warning("commands not told", extra={"error": type(error).__name__})
             return

@@ -14,7 +14,7 @@ import discord
 from discord import app_commands
 
 from adapters.discord.texts import ARGUMENT, ASK, IN_PRIVATE, MESSAGE, NAMES
-from core.commands import COMMANDS
+from core.commands import COMMANDS, STAFF_COMMANDS, Command
 from core.types import Locale, Localized
 
 Say = Callable[["discord.Interaction[Any]", str, bool], Awaitable[None]]
@@ -41,29 +41,46 @@ class CommandTranslator(app_commands.Translator):
         return None if ours is None else told.get(ours)
 
 
-def add_commands(tree: app_commands.CommandTree[Any], say: Say) -> None:
-    """Put every command into the tree."""
-    tree.add_command(_ask(say))
-    for command in COMMANDS.values():
-        build = _with_argument if command.usage else _plain
-        tree.add_command(build(command.name, command.about, say))
+class Menus:
+    """The commands of one client, and where they are shown.
 
-
-async def tell_if_new(tree: app_commands.CommandTree[Any], known: str) -> str:
-    """Send the commands to Discord unless it knows them by that fingerprint; return the fingerprint.
-
-    Telling it at each start is what locks bots out: 200 new commands a day.
+    Those of the staff are shown in the `admin_guild` alone, or, if there is none (0), to who manages a server. That is
+    no more than tidiness: who may run them is the core's to say, each time.
     """
-    translator = tree.translator
-    payload = [
-        await command.get_translated_payload(tree, translator) if translator else command.to_dict(tree)
-        for command in tree.get_commands()
-    ]
-    said = json.dumps([tree.client.application_id, payload], sort_keys=True)
-    fingerprint = hashlib.sha256(said.encode()).hexdigest()
-    if fingerprint != known:
-        await tree.sync()
-    return fingerprint
+
+    def __init__(self, tree: app_commands.CommandTree[Any], say: Say, *, admin_guild: int) -> None:
+        self._tree = tree
+        self._homes = [None, *([discord.Object(admin_guild)] if admin_guild else [])]
+        tree.add_command(_ask(say))
+        for command in COMMANDS.values():
+            tree.add_command(_built(command, say))
+        for command in STAFF_COMMANDS.values():
+            built = _built(command, say)
+            built.default_permissions = discord.Permissions(manage_guild=True)
+            tree.add_command(built, guild=self._homes[-1])
+
+    async def tell_if_new(self, known: str) -> str:
+        """Send the commands to Discord unless it knows them by that fingerprint; return the fingerprint.
+
+        Telling it at each start is what locks bots out: 200 new commands a day.
+        """
+        offered = [[str(home and home.id), *await self._payload(home)] for home in self._homes]
+        said = json.dumps([self._tree.client.application_id, offered], sort_keys=True)
+        fingerprint = hashlib.sha256(said.encode()).hexdigest()
+        if fingerprint != known:
+            for home in self._homes:
+                await self._tree.sync(guild=home)
+        return fingerprint
+
+    async def _payload(self, home: discord.Object | None) -> list[Any]:
+        translator = CommandTranslator()
+        commands = self._tree.get_commands(guild=home)
+        return [await command.get_translated_payload(self._tree, translator) for command in commands]
+
+
+def _built(command: Command, say: Say) -> app_commands.Command[Any, Any, None]:
+    build = _with_argument if command.usage else _plain
+    return build(command.name, command.about, say)
 
 
 def _ask(say: Say) -> app_commands.Command[Any, Any, None]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
-from core.commands import COMMANDS
+from core.commands import COMMANDS, STAFF_COMMANDS
 from core.delivery.view import View
 from core.types import ChatKey, Incoming, Locale, Shown
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import EPHEMERAL
+from tests.fakes.discord_world import APP_ID, EPHEMERAL, GUILD_ID
 from tests.fakes.door import slowly
 
 LONG = "palavra " * 60
@@ -23,7 +26,7 @@ async def test_every_command_of_the_core_is_offered_with_names_and_descriptions_
     async with DiscordServer(clock) as server, running(server, clock):
         [offered] = server.commands
         by_name = {command["name"]: command for command in offered}
-        assert set(by_name) == {"ask", *COMMANDS}
+        assert set(by_name) == {"ask", *COMMANDS, *STAFF_COMMANDS}
         for name, command in COMMANDS.items():
             told = by_name[name]
             assert told["description"] == command.about[Locale.EN]
@@ -124,21 +127,35 @@ async def test_a_command_where_the_bot_does_not_answer_says_so_to_that_person_al
             assert not bot.door.received
 
 
-async def test_commands_are_told_to_discord_when_they_changed_and_not_at_each_start(tmp_path: object) -> None:
+async def test_commands_are_told_to_discord_when_they_changed_and_not_at_each_start(tmp_path: Path) -> None:
     clock = FakeClock()
-    from pathlib import Path
-
-    config = DiscordConfig(TOKEN, state_path=Path(str(tmp_path)) / "discord.json")
+    path = tmp_path / "discord.json"
+    config = DiscordConfig(TOKEN, state_path=path)
     async with DiscordServer(clock) as server:
         for _ in range(3):
             async with running(server, clock, config=config):
                 pass
         assert len(server.commands) == 1
-        assert config.state_path is not None
-        config.state_path.write_text('{"commands": "another", "rooms": []}')
+        path.write_text('{"commands": "another", "rooms": []}')
         async with running(server, clock, config=config):
             pass
         assert len(server.commands) == 2
+
+
+@pytest.mark.parametrize("home", [0, GUILD_ID])
+async def test_commands_of_the_staff_are_shown_to_who_manages_a_server_or_in_the_admin_server_alone(
+    monkeypatch: pytest.MonkeyPatch, home: int
+) -> None:
+    about = dict.fromkeys(Locale, "o estado do bot")
+    monkeypatch.setitem(STAFF_COMMANDS, "probe", replace(COMMANDS["help"], name="probe", about=about, for_staff=True))
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, config=DiscordConfig(TOKEN, admin_guild=home)):
+        told = {call.path: {one["name"]: one for one in call.body} for call in server.done("PUT", "/commands")}
+        everywhere = told[f"/applications/{APP_ID}/commands"]
+        shown = told[f"/applications/{APP_ID}/guilds/{home}/commands"] if home else everywhere
+        assert shown["probe"]["default_member_permissions"] == 1 << 5  # to manage the server
+        assert ("probe" in everywhere) == (not home)
+        assert everywhere["help"]["default_member_permissions"] is None
 
 
 async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() -> None:
