@@ -119,6 +119,11 @@ class Tokenizer(Protocol):
         """What it counts by, for people."""
         ...
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether a count may take so long that it belongs outside the event loop."""
+        ...
+
     def count(self, text: str) -> int:
         """Return the tokens of one message of that text, what a provider adds to each message included."""
         ...

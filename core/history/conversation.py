@@ -1,14 +1,35 @@
 """One person's conversation in one place: what was said is kept, and what a model is shown is chosen from it.
 
-Knows which messages later calls read. Does not know where they are kept, or how a prompt is written.
+Knows which messages later calls read, and what they cost. Does not know where they are kept, how a prompt is written,
+or what a summary says.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
-from core.ports import Clock, HistoryStore
-from core.types import ConversationKey, Message, Modal, Role, Thread, ThreadStatus
+from core.history import policy
+from core.history.budget import Budget, fit, parts
+from core.history.policy import HistoryLimits, Policy
+from core.history.summary import Summaries
+from core.history.tokens import ByCharacters, count
+from core.history.window import newest
+from core.ports import Clock, HistoryStore, Tokenizer
+from core.types import (
+    ConversationKey,
+    Message,
+    Modal,
+    Role,
+    Thread,
+    ThreadStatus,
+    Transition,
+    TurnState,
+    UserKey,
+)
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,30 +38,111 @@ class Context:
 
     summary: str
     messages: tuple[Message, ...]
+    budget: Budget = field(default=Budget(0), compare=False)
 
 
 class Conversations:
-    """Opens conversations. `window` is how many messages a model is shown at most."""
+    """Opens conversations, and tells which there are.
 
-    def __init__(self, store: HistoryStore, clock: Clock, window: int = 40) -> None:
-        self._store = store
-        self._clock = clock
-        self._window = window
+    `system` is the system prompt that every context has to leave room for. `ratio` tells how many tokens the model
+    counts for one of the tokenizer's. Without `summaries` nothing is summarised.
+    """
+
+    def __init__(
+        self,
+        store: HistoryStore,
+        clock: Clock,
+        limits: HistoryLimits | None = None,
+        *,
+        tokenizer: Tokenizer | None = None,
+        summaries: Summaries | None = None,
+        system: str = "",
+        ratio: Callable[[], float] = lambda: 1.0,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.limits = limits or HistoryLimits()
+        self.tokenizer = tokenizer or ByCharacters()
+        self.summaries = summaries
+        self.ratio = ratio
+        self._system = system
+        self._system_tokens: int | None = None
+        self._policies = self.limits.policies()
 
     async def open(self, conversation: ConversationKey) -> Conversation:
         """Return the conversation that goes on in that place, begun now if there is none."""
-        thread = await self._store.open_thread(conversation, self._clock.now())
-        return Conversation(thread, self._store, self._clock, self._window)
+        thread = await self.store.open_thread(conversation, self.clock.now())
+        messages, tokens = await self.store.totals(thread.id)
+        _log.info("memory loaded", extra={"thread": thread.id, "messages": messages, "tokens": tokens})
+        return Conversation(thread, self)
+
+    async def threads(self, user: UserKey) -> Sequence[Thread]:
+        """Return the person's threads, the one used last first."""
+        return await self.store.threads(user)
+
+    async def switch(self, user: UserKey, thread_id: str) -> Thread | None:
+        """Go on with an earlier thread of the person's; the one that was active in its place is archived."""
+        if await self._owned(user, thread_id) is None:
+            return None
+        return await self.store.switch(thread_id, self.clock.now())
+
+    async def rename(self, user: UserKey, thread_id: str, title: str) -> Thread | None:
+        """Name a thread of the person's."""
+        thread = await self._owned(user, thread_id)
+        return None if thread is None else await self._describe(replace(thread, title=title))
+
+    async def set_policy(self, user: UserKey, thread_id: str, name: str) -> Thread | None:
+        """Choose how the context of a thread of the person's is made; "" is what is set for all.
+
+        Raises:
+            ValueError: there is no such policy.
+        """
+        if name and name not in self._policies:
+            raise ValueError(f"there is no such policy; there are: {', '.join(policy.NAMES)}")
+        thread = await self._owned(user, thread_id)
+        return None if thread is None else await self._describe(replace(thread, policy=name))
+
+    async def archive(self, user: UserKey, thread_id: str) -> Thread | None:
+        """Put a thread of the person's away; the next message in its place begins another."""
+        if await self._owned(user, thread_id) is None:
+            return None
+        await self.store.mark(thread_id, ThreadStatus.ARCHIVED, self.clock.now())
+        return await self.store.thread(thread_id)
+
+    def policy_of(self, thread: Thread) -> Policy:
+        """Return the policy of the thread, or the one that is set for all."""
+        usual = policy.LAST_MESSAGES if self.summaries is None else policy.SUMMARY
+        for name in (thread.policy, self.limits.policy):
+            if name in self._policies:
+                return self._policies[name]
+        return self._policies[usual]
+
+    async def count(self, text: str) -> int:
+        """Return what a message of that text costs."""
+        return await count(self.tokenizer, text)
+
+    async def system_tokens(self) -> int:
+        """Return what the system prompt costs."""
+        if self._system_tokens is None:
+            self._system_tokens = await self.count(self._system) if self._system else 0
+        return self._system_tokens
+
+    async def _owned(self, user: UserKey, thread_id: str) -> Thread | None:
+        thread = await self.store.thread(thread_id)
+        return thread if thread is not None and thread.conversation.user == user else None
+
+    async def _describe(self, thread: Thread) -> Thread:
+        await self.store.describe(thread)
+        return thread
 
 
 class Conversation:
     """A thread being talked in. Made by `Conversations.open`."""
 
-    def __init__(self, thread: Thread, store: HistoryStore, clock: Clock, window: int) -> None:
+    def __init__(self, thread: Thread, conversations: Conversations) -> None:
         self._thread = thread
-        self._store = store
-        self._clock = clock
-        self._window = window
+        self._all = conversations
+        self._store = conversations.store
 
     @property
     def thread(self) -> Thread:
@@ -48,34 +150,54 @@ class Conversation:
         return self._thread
 
     async def add(self, message: Message) -> Message:
-        """Store a message and return it with its id and its time, now unless it has one.
+        """Store a message and return it with its id, its cost and its time, now unless it has one.
+
+        Once the bot has answered, the summary is brought up to date in the background, if it is time.
 
         Raises:
             ValueError: a status line is no part of a conversation.
         """
         if message.modal is Modal.TEXT_FOR_REPLACE:
             raise ValueError("a message that will be replaced is not stored")
-        return await self._store.append(self._thread.id, replace(message, at=message.at or self._clock.now()))
+        tokens = message.tokens or await self._all.count(message.text)
+        at = message.at or self._all.clock.now()
+        stored = await self._store.append(self._thread.id, replace(message, at=at, tokens=tokens))
+        summaries = self._all.summaries
+        if summaries is not None and stored.role is Role.ASSISTANT and self._all.policy_of(self._thread).summarises:
+            summaries.schedule(self._thread.id)
+        return stored
 
     async def context(self, turn: str) -> Context:
-        """Return what a model is shown in that turn.
+        """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
 
-        Of earlier turns all that the person and the bot said and what was remembered, final answers included: a bot
-        that forgets its own answers cannot be talked to. Of this turn only what is marked to be read by later calls.
+        Raises:
+            InputTooLong: the person's last message does not fit into the model; it says how many characters would.
         """
-        recent = await self._store.tail(self._thread.id, self._window)
-        return Context("", tuple(message for message in recent if _is_shown(message, turn)))
+        chosen = self._all.policy_of(self._thread)
+        summary = await self._store.summary(self._thread.id) if chosen.summarises else None
+        bound = chosen.bound(summary)
+        limits = self._all.limits
+        room = Budget(
+            max_tokens=int(limits.max_context_tokens / self._all.ratio()),
+            system=await self._all.system_tokens(),
+            summary=summary.tokens if summary else 0,
+            answer=limits.answer_tokens,
+        )
+        left = min(room.remaining, bound.max_tokens or room.remaining)
+        messages = fit(await newest(self._store, self._thread.id, bound, turn=turn, max_tokens=left), left)
+        window, memories = parts(messages)
+        return Context(
+            summary.text if summary else "", messages, budget=replace(room, window=window, memories=memories)
+        )
 
     async def shown_memories(self) -> frozenset[str]:
         """Return the ids of all memories that this conversation has shown."""
         return await self._store.shown_memories(self._thread.id)
 
+    async def enter(self, turn: str, state: TurnState, error: str = "") -> None:
+        """Store that a turn entered a state; `error` names the failure."""
+        await self._store.enter(self._thread.id, Transition(turn, state, self._all.clock.now(), error))
+
     async def reset(self) -> None:
         """End this thread; the next `Conversations.open` begins another. Nothing that was said is removed."""
-        await self._store.mark(self._thread.id, ThreadStatus.RESET, self._clock.now())
-
-
-def _is_shown(message: Message, turn: str) -> bool:
-    if message.turn == turn:
-        return message.in_history
-    return message.role is not Role.SYSTEM or message.modal is Modal.MEMORY
+        await self._store.mark(self._thread.id, ThreadStatus.RESET, self._all.clock.now())

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core.history.conversation import Context, Conversations
+from core.history.policy import HistoryLimits
 from core.storage.in_memory_history import InMemoryHistory
 from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus, UserKey
 from tests.fakes.clock import START, FakeClock
@@ -67,10 +68,10 @@ async def test_a_turn_reads_its_own_marked_messages_and_all_that_was_said_before
 
 
 async def test_only_the_newest_messages_are_shown(history: InMemoryHistory, clock: FakeClock) -> None:
-    conversation = await Conversations(history, clock, window=2).open(KEY)
+    conversation = await Conversations(history, clock, HistoryLimits(policy="last-messages", max_messages=2)).open(KEY)
     for number in range(4):
-        await conversation.add(said(Role.USER, str(number), "t1"))
-    assert [message.content for message in (await conversation.context("t1")).messages] == ["2", "3"]
+        await conversation.add(said(Role.USER, str(number), f"t{number}"))
+    assert [message.content for message in (await conversation.context("t3")).messages] == ["2", "3"]
 
 
 @pytest.mark.spec("T11", "T12")

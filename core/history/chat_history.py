@@ -1,0 +1,62 @@
+"""A chat's history within a token budget, in RAM, to be used alone: document 3's five verbs.
+
+Knows one system prompt and the messages after it. Does not know a store, a thread or a turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.errors import InputTooLong
+from core.history.budget import fit
+from core.ports import Tokenizer
+from core.types import Message, Role
+
+
+class ChatHistory:
+    """Takes messages, gives the newest that fit. Each message is counted once, when it is added."""
+
+    def __init__(self, max_context_tokens: int, tokenizer: Tokenizer) -> None:
+        self._max_tokens = max_context_tokens
+        self._tokenizer = tokenizer
+        self._system: Message | None = None
+        self._messages: list[Message] = []
+
+    def add_message(self, message: Message) -> None:
+        """Add a message; a system message is the system prompt, wherever it comes."""
+        if message.role is Role.SYSTEM:
+            self.add_system_prompt(message.text)
+        else:
+            self._messages.append(self._counted(message))
+
+    def add_system_prompt(self, prompt: str) -> None:
+        """Set the one system prompt: the same text changes nothing, another one replaces it, "" removes it."""
+        if self._system is None or self._system.text != prompt:
+            self._system = self._counted(Message(Role.SYSTEM, prompt)) if prompt else None
+
+    def get_trimmed_history(self) -> tuple[Message, ...]:
+        """Return the system prompt, then the newest messages that fit beside it, the person's last one always.
+
+        Raises:
+            InputTooLong: the system prompt and the person's last message do not fit together.
+        """
+        if self._system is None:
+            return fit(self._messages, self._max_tokens)
+        if self._system.tokens > self._max_tokens:
+            raise InputTooLong(0)
+        return (self._system, *fit(self._messages, self._max_tokens - self._system.tokens))
+
+    def get_remaining_budget(self) -> int:
+        """Return how many tokens could be added before anything had to go.
+
+        Raises:
+            InputTooLong: as `get_trimmed_history`.
+        """
+        return self._max_tokens - sum(message.tokens for message in self.get_trimmed_history())
+
+    def clear_history(self) -> None:
+        """Forget every message but the system prompt."""
+        self._messages.clear()
+
+    def _counted(self, message: Message) -> Message:
+        return replace(message, tokens=message.tokens or self._tokenizer.count(message.text))

@@ -1,0 +1,104 @@
+"""What of a thread a model is shown: three policies behind one contract.
+
+Knows bounds. Does not know where messages are kept, how they are read, or what a summary says. A policy never touches
+the history: it only says how far back one looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.types import Summary
+
+LAST_MESSAGES = "last-messages"
+LAST_TOKENS = "last-tokens"
+SUMMARY = "summary"
+NAMES = (SUMMARY, LAST_MESSAGES, LAST_TOKENS)
+"""What a policy is called in settings and in a thread, the default first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How far back a model looks: to the message after that sequence, over so many messages and tokens at most."""
+
+    after: int = 0
+    max_messages: int | None = None
+    max_tokens: int | None = None
+
+
+class Policy(Protocol):
+    """Decides how far back a model looks, and whether what lies further back is told by a summary."""
+
+    @property
+    def summarises(self) -> bool:
+        """Whether the summary is shown, and made."""
+        ...
+
+    def bound(self, summary: Summary | None) -> Bound:
+        """Return the bound of a thread whose newest summary this is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LastMessages(Policy):
+    """The newest `count` messages."""
+
+    count: int
+    summarises: bool = False
+
+    def bound(self, summary: Summary | None) -> Bound:  # noqa: ARG002 - this policy shows none
+        """Return the newest messages."""
+        return Bound(max_messages=self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class LastTokens(Policy):
+    """The newest messages that cost `tokens` together; no message is cut."""
+
+    tokens: int
+    summarises: bool = False
+
+    def bound(self, summary: Summary | None) -> Bound:  # noqa: ARG002 - this policy shows none
+        """Return the newest tokens."""
+        return Bound(max_tokens=self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class RollingSummary(Policy):
+    """A summary of what is further back, and every message that it does not cover (J1 to J5)."""
+
+    summarises: bool = True
+
+    def bound(self, summary: Summary | None) -> Bound:
+        """Return what the summary does not cover."""
+        return Bound(after=summary.through if summary else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLimits:
+    """The settings of conversation memory, with the values of the documents.
+
+    `policy` "" means the summary where there is something to summarise with, else the last messages.
+    `max_context_tokens` is what a model takes, answer included.
+    """
+
+    policy: str = ""
+    max_messages: int = 40
+    max_tokens: int = 8_000
+    max_context_tokens: int = 32_000
+    answer_tokens: int = 1_024
+    window_messages: int = 4  # RECENT_WINDOW_SIZE
+    window_cycles: int = 2
+    threshold_tokens: int = 3_500  # TOKEN_THRESHOLD
+    max_summary_tokens: int = 800
+    batch_tokens: int = 6_000
+
+    def policies(self) -> Mapping[str, Policy]:
+        """Return the policies by name, with these numbers."""
+        return {
+            SUMMARY: RollingSummary(),
+            LAST_MESSAGES: LastMessages(self.max_messages),
+            LAST_TOKENS: LastTokens(self.max_tokens),
+        }

