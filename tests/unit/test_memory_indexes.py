@@ -123,6 +123,21 @@ async def test_any_doubt_drops_the_index(store: SlowStore, failure: BaseExceptio
         assert len(shelf.index) == 2
 
 
+async def test_an_array_that_is_not_ours_to_shrink_is_left_as_it_is(
+    store: SlowStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.eye(DIMS, dtype=np.float32)
+
+    async def view(*_: object) -> tuple[Sequence[int], Vectors]:
+        return [1, 2], rows[:2]
+
+    monkeypatch.setattr(store, "phrase_vectors", view)
+    async with Indexes(store, ExactIndex).reading(ANA, LENS) as shelf:
+        assert shelf.index is not None
+        assert len(shelf.index) == 2
+    assert rows.shape == (DIMS, DIMS)
+
+
 async def test_another_space_is_another_index(store: SlowStore) -> None:
     await _fill(store, ANA, 2)
     indexes = Indexes(store, ExactIndex)
