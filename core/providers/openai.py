@@ -129,8 +129,6 @@ def failures(name: str) -> Iterator[None]:
         if error.code is not None and error.code.isdecimal():  # an error inside a stream
             raise by_status(name, int(error.code), error.type, error.message, {}) from None
         raise ProviderDown(f"{name} could not be reached ({type(error).__name__})") from None
-    except openai.OpenAIError as error:
-        raise ProviderDown(f"{name} could not be asked ({type(error).__name__})") from None
     except ValueError:
         raise BadReply(f"{name} sent what is not its protocol") from None
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 import pytest
 
-from core.actions.memory_search import Queries
 from core.dialogue import Delta, Finish, Prompt, Stop, Usage
 from core.errors import (
     BadReply,
@@ -25,7 +25,7 @@ from core.ports import ChatModel
 from core.providers.options import ModelOptions
 from core.types import JSONValue
 from tests.fakes import openai_server
-from tests.fakes.http_server import Answer, Break
+from tests.fakes.http_server import HEAD, Answer, Break
 from tests.fakes.wires import KEY, WORDS, Wire, prompt, wire
 
 SCHEMA: dict[str, JSONValue] = {
@@ -34,6 +34,13 @@ SCHEMA: dict[str, JSONValue] = {
     "required": ["action"],
     "additionalProperties": False,
 }
+
+
+@dataclass(frozen=True)
+class Queries:
+    """A typed answer."""
+
+    items: list[str]
 
 
 @pytest.fixture(params=["anthropic", "openai"])
@@ -237,6 +244,26 @@ async def test_an_error_inside_the_stream_counts_as_if_it_came_before(
         assert isinstance((await failing(model))[1], StreamCut)
 
 
+async def test_an_error_inside_the_stream_without_a_status_is_down() -> None:
+    async with wire("openai") as lab, lab.model() as model:
+        lab.server.answers = [Answer(frames=[b'data: {"error": {"message": "SECRET", "code": "server_error"}}\n\n'])]
+        assert type((await failing(model))[1]) is ProviderDown
+
+
+async def test_an_answer_whose_usage_is_left_out_is_borne() -> None:
+    async with wire("anthropic") as lab, lab.model() as model:
+        end = b'event: message_delta\ndata: {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}\n\n'
+        lab.server.answers = [Answer(frames=[*lab.api.texts(["oi"]), end])]
+        assert (await complete(model, prompt())).usage == Usage()
+
+
+async def test_blank_words_are_not_sent_as_such(lab: Wire) -> None:
+    lab.server.answers = [lab.api.says("oi")]
+    async with lab.model() as model:
+        await complete(model, prompt("oi", earlier=("oi", " \n")))
+    assert '" \\n"' not in json.dumps(lab.server.bodies[0])
+
+
 async def test_a_page_of_something_else_is_no_answer(lab: Wire) -> None:
     lab.server.answers = [Answer(body=b"<html>welcome to the proxy</html>", headers={"content-type": "text/html"})]
     async with lab.model() as model:
@@ -259,8 +286,9 @@ async def test_pings_do_not_keep_a_silent_model_waiting_for_ever(lab: Wire) -> N
     assert isinstance(error, StreamCut)
 
 
-async def test_a_server_that_takes_the_request_and_says_nothing_is_down(lab: Wire) -> None:
-    lab.server.answers = [Answer(frames=[b""], gates={0: asyncio.Event()})]
+@pytest.mark.parametrize("held", [HEAD, 0])
+async def test_a_server_that_takes_the_request_and_says_nothing_is_down(lab: Wire, held: int) -> None:
+    lab.server.answers = [Answer(frames=[b""], gates={held: asyncio.Event()})]
     async with lab.model(timeout_s=0.1) as model:
         assert isinstance((await failing(model))[1], ProviderDown)
 

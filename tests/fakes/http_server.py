@@ -22,6 +22,9 @@ class Break(StrEnum):
     SILENCE = "nothing more comes, the connection stays"
 
 
+HEAD = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One request: path, headers (lower case) and the JSON body."""
@@ -36,7 +39,8 @@ class Asked:
 class Answer:
     """What the server does with one request.
 
-    `body` is sent as it is; `frames` are sent as chunks of an event stream, each after `gate` (if any) was waited for.
+    `body` is sent as it is; `frames` as chunks of an event stream, each after its gate (if any) was waited for; gate
+    HEAD holds back everything.
     """
 
     status: int = 200
@@ -104,6 +108,8 @@ class LoopbackServer:
 
     async def _answer(self, answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Write it; False when the connection is over."""
+        if HEAD in answer.gates:
+            await answer.gates[HEAD].wait()
         streamed = answer.frames is not None
         kind = "text/event-stream" if streamed else "application/json"
         headers = {"content-type": kind, **answer.headers}
