@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from core.errors import ProviderError
 from core.memory.background import LANGUAGES
 from core.memory.lens import Lens
@@ -58,8 +60,12 @@ class Embedding:
     async def _embed(self, texts: Sequence[str]) -> Vectors:
         """Embed the texts, and in the same call the background sentences of a space that was not seen before."""
         space = self._embedder.space
-        known = self._lens is not None and self._lens.space == space
+        if self._lens is None or self._lens.space != space:
+            self._lens = Lens.shipped(space)
+        known = self._lens is not None
         asked = [text[:MAX_CHARS] for text in texts]
+        if known and not asked:
+            return np.empty((0, self._embedder.dims), np.float32)
         vectors = await self._embedder.embed(asked if known else [*asked, *_BACKGROUND])
         if not known:
             samples, start = [], len(asked)

