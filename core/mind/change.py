@@ -62,6 +62,7 @@ _OWNED = re.compile(
     r"^(?P<s>.+?) (?:(?:just )?(?:got|has|have)|tem|esta com|ganhou|comprou|tiene) (?:a |an |um |uma |un |una )?"
     r"(?:new|nov[oa]|nuev[oa]) (?P<n>.+)$"
 )
+_ONLY_VALUE = re.compile(r"^(?:(?:nao|no),? )?(?:it's|it is|its|é|eh|es|sao|son)\s+")
 _SEVERAL = re.compile(r"[,;]\s|\s(?:e|and|y)\s")
 """A memory with one of these may hold more than one fact: what is not the changed one must not get lost."""
 
@@ -120,6 +121,13 @@ def change(cues: Cues, sentence: str) -> Change:
     if listed:
         return listed
     return _moved(text) or _renamed(bare) or _changed(cues, text) or _stated(bare)
+
+
+def correction(cues: Cues, sentence: str) -> str:
+    """Return the value of "actually it's X", which names nothing; "" if the sentence is no such correction."""
+    text = _bare(cues.opened(sentence[:_MAX_CHARS]).strip(" .!?"))
+    match = _ONLY_VALUE.match(flat(text))
+    return text[match.end() :] if match else ""
 
 
 def _listed(cues: Cues, text: str) -> Change | None:

@@ -32,7 +32,8 @@ _AFTER_CUE = re.compile(
 _DETACHED = re.compile(
     r"(?:isso|isto|disso|disto|it|this|that|esto|eso|tudo|all|essa informacao|esta informacao|"
     r"something|some(?: )?thing|stuff|algo|"
-    r"(?:uma|alguma|una|mais uma) (?:coisa|informacao|nota|cosa)|a note|one more thing)?[\s.!?]*"
+    r"(?:uma|alguma|una|mais uma) (?:coisa|informacao|nota|cosa)|a note|one more thing)?"
+    r"[\s.!?]*"
 )
 _FILLER = re.compile(r" (?:ai|aqui)(?=\s*[:=])")
 _ANCHOR = (

@@ -158,9 +158,9 @@ def _which_to_update(scene: Scene, items: Sequence[MemoryItem], told: Change) ->
 
 
 def _nothing_to_update(scene: Scene, told: Change) -> Move:
-    if told.value and told.statement and scene.offers(SAVE):
+    if told.subject and told.value and told.statement and scene.offers(SAVE):
         return Move(SAVE)
-    about = subject(told.subject) or told.subject
+    about = subject(told.subject) or told.subject or told.value
     return Move(FINISH, say.NOTHING_TO_UPDATE[scene.locale].format(subject=about))
 
 
@@ -235,7 +235,11 @@ def targets(scene: Scene, wish: Wish) -> list[MemoryItem]:
     """Return the memories that were agreed on, found again by their quotation."""
     known = {item.id: item for item in (*scene.shown, *scene.found)}.values()
     lines = {item.id: tuple(line(item, locale) for locale in Locale) for item in known}
-    return [item for item in known if any(option.startswith(lines[item.id]) for option in wish.targets)]
+    return [
+        item
+        for item in known
+        if any(option.startswith(lines[item.id]) or option == quoted(item.content) for option in wish.targets)
+    ]
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
         match wish.intent:
             case Intent.LIST:
                 found += _LIST_QUERIES[scene.locale].split("|")
-            case Intent.DELETE if wish.agreed:
+            case Intent.DELETE | Intent.UPDATE if wish.agreed:
                 found += [option.rsplit(" (", 1)[0].strip("“”` ") for option in wish.targets]
             case Intent.DELETE if moves.everything(cues, wish) and not words(recall.target(cues, wish.text))[3:]:
                 found += _LIST_QUERIES[scene.locale].split("|")

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from core.errors import ProviderError
 from core.mind import sentences as say
 from core.mind.answer import Asked, Kind, is_value, means_no, means_yes, picked, recognised
-from core.mind.change import change
+from core.mind.change import change, correction
 from core.mind.cues import Cues, Intent
 from core.mind.extract import content, sentences
 from core.mind.likeness import Likeness
-from core.mind.scene import Scene
+from core.mind.scene import Scene, quoted, quotes
 from core.mind.words import flat, words
 
 CERTAIN = 0.25
@@ -139,7 +139,7 @@ def _missing(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
     if _SAVE_IT.match(reply) and len(words(reply)) <= _MAX_CHOICE_WORDS:
         return None if "?" in scene.before or cues.has("ask", scene.before) else Wish(Intent.SAVE, (scene.before,))
     stated = told is Intent.SAVE and not _IT_IS.match(reply)
-    otherwise = told not in {None, Intent.UNSURE, Intent.CHAT, Intent.SAVE}
+    otherwise = told not in {None, Intent.UNSURE, Intent.CHAT, Intent.SAVE} and not _IT_IS.match(reply)
     if stated or otherwise or _NO_VALUE.match(reply) or not is_value(scene.message):
         return None
     return Wish(Intent.SAVE, (f"{asked.subject}: {_value(scene.message)}",))
@@ -205,9 +205,21 @@ async def _guess(text: str, likeness: Likeness) -> Intent:
 
 
 def _completed(scene: Scene, cues: Cues, wish: Wish) -> Wish:
-    """Let "save that" and "delete it" point at what was said just before."""
+    """Let "save that" and "actually it's X" point at what was said just before."""
+    if wish.intent is Intent.UPDATE:
+        return _corrected(scene, cues, wish)
     if wish.intent is not Intent.SAVE or any(content(cues, piece) for piece in wish.said) or not scene.before:
         return wish
     told = cues.intent(scene.before)
     open_ended = told is None or told in {Intent.CHAT, Intent.UNSURE, Intent.SAVE}
     return Wish(Intent.SAVE, tuple(sentences(scene.before))) if open_ended else wish
+
+
+def _corrected(scene: Scene, cues: Cues, wish: Wish) -> Wish:
+    """Let a correction that names nothing be of the one memory that we just quoted; of none, it is anybody's guess."""
+    value, told = correction(cues, wish.text), set(quotes(scene.told))
+    if not value:
+        return wish
+    if len(told) != 1:
+        return Wish(Intent.UNSURE, wish.said)
+    return Wish(Intent.UPDATE, wish.said, (quoted(told.pop()),), agreed=True, value=value)

@@ -96,6 +96,31 @@ async def test_an_update_of_what_is_not_known_saves_it_and_says_so(chat: TinyCyc
 
 
 @pytest.mark.spec("T11")
+@pytest.mark.parametrize("correction", ["na verdade é 777", "não, é 777", "ops, é 777"])
+async def test_a_correction_that_names_nothing_is_of_what_was_quoted_last(chat: TinyCycle, correction: str) -> None:
+    chat.know("a senha do banco é 1", "senha do banco")
+    chat.know("o gato é preto", "gato")
+    await chat.say("qual a senha do banco?")
+    await chat.say(correction)
+    assert chat.actions == ["MemoryUpdate", "Finish"]
+    assert chat.contents == ["a senha do banco é 777", "o gato é preto"]
+
+
+async def test_a_correction_of_what_was_just_saved_finds_it_first(chat: TinyCycle) -> None:
+    await chat.say("a senha do banco é 1")
+    await chat.say("na verdade é 2")
+    assert chat.actions == ["MemorySearch", "MemoryUpdate", "Finish"]
+    assert chat.contents == ["a senha do banco é 2"]
+
+
+async def test_a_correction_of_nothing_changes_nothing(chat: TinyCycle) -> None:
+    chat.know("a senha do banco é 1", "senha do banco")
+    await chat.say("oi")
+    await chat.say("na verdade é 2")
+    assert chat.contents == ["a senha do banco é 1"]
+
+
+@pytest.mark.spec("T11")
 async def test_a_memory_of_several_facts_is_never_rewritten_unasked(chat: TinyCycle) -> None:
     chat.locale = Locale.EN
     old = "my sister Beth lives in Ohio, her number is 555-0199"
