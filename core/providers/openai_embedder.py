@@ -53,6 +53,11 @@ class OpenAIEmbedder(Embedder):
             self._ladders.append([Rung("dimensions", {"dimensions": asked_dims}, ("dimensions",))])
 
     @property
+    def name(self) -> str:
+        """`provider:model`, for the ledger."""
+        return self._name
+
+    @property
     def space(self) -> str:
         """`model@dims`: the same model gives the same vectors wherever it runs."""
         return f"{self._model}@{self._dims}"
@@ -68,22 +73,27 @@ class OpenAIEmbedder(Embedder):
         Raises:
             ProviderError: the endpoint did not answer, or not with one vector of `dims` a text.
         """
+        return (await self.embed_counted(texts))[0]
+
+    async def embed_counted(self, texts: Sequence[str]) -> tuple[Vectors, int]:
+        """Return what `embed` does, and how many tokens were read for it; 0 from servers that do not count."""
         cleaned = [clean(text, MAX_CHARS) or "." for text in texts]  # an empty text is refused
         parts = [await self._batch(batch) for batch in _batches(cleaned)]
-        return np.concatenate(parts) if parts else np.empty((0, self._dims), np.float32)
+        return _joined(parts) if parts else (np.empty((0, self._dims), np.float32), 0)
 
     async def close(self) -> None:
         """Close the connections. Closing twice is fine."""
         await self._endpoint.aclose()
 
-    async def _batch(self, texts: Sequence[str]) -> Vectors:
+    async def _batch(self, texts: Sequence[str]) -> tuple[Vectors, int]:
         """Embed; what is too long is halved: the batch first, then the text, so that equal texts stay equal."""
         try:
-            return self._vectors(await self._ask(texts), len(texts))
+            answer = await self._ask(texts)
+            return self._vectors(answer, len(texts)), _tokens(answer)
         except ContextTooLong:
             if len(texts) > 1:
                 middle = len(texts) // 2
-                return np.concatenate([await self._batch(texts[:middle]), await self._batch(texts[middle:])])
+                return _joined([await self._batch(texts[:middle]), await self._batch(texts[middle:])])
             if len(texts[0]) <= _SHORTEST_CUT:
                 raise
             return await self._batch([texts[0][: len(texts[0]) // 2]])
@@ -120,6 +130,17 @@ class OpenAIEmbedder(Embedder):
             raise BadReply(f"{self._name} answered with a vector that has no direction")
         unit: Vectors = vectors / norms
         return unit
+
+
+def _joined(parts: Sequence[tuple[Vectors, int]]) -> tuple[Vectors, int]:
+    return np.concatenate([vectors for vectors, _ in parts]), sum(tokens for _, tokens in parts)
+
+
+def _tokens(answer: object) -> int:
+    match answer:
+        case {"usage": {"prompt_tokens": int(tokens)}}:
+            return tokens
+    return 0
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bot.metering import AttributedDoor, Meter
+from bot.metering import AttributedDoor, Meter, MeteredEmbedder
 from bot.prices import load_prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
 from core.errors import ProviderBusy, StorageError, StreamCut
@@ -18,9 +18,11 @@ from core.ports import ChatModel, Door, Surface
 from core.storage.ledger import Call
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START, FakeClock
+from tests.fakes.http_server import Answer, LoopbackServer
 from tests.fakes.model import ScriptedModel
+from tests.fakes.openai_server import embedding, fails
 from tests.fakes.surface import RecordingSurface
-from tests.fakes.wires import prompt
+from tests.fakes.wires import openai_embedder, prompt
 
 HAIKU = "anthropic:claude-haiku-5-5"
 USAGE = Usage(1000, 100, 500, 40)
@@ -161,3 +163,22 @@ async def test_a_call_is_the_persons_whose_message_is_answered() -> None:
     await complete(book.metered(ScriptedModel({})), prompt())
     users = [call.user.user if call.user else None for call in book.calls]
     assert users == [*people, *people, None]
+
+
+async def test_an_embedders_calls_are_written_with_what_they_read() -> None:
+    book = Book()
+    server = LoopbackServer([embedding(8), fails(429), Answer(body=b'{"data": [{"embedding": [1,0,0,0,0,0,0,0]}]}')])
+    meter = Meter(book.record, load_prices(), FakeClock(auto=True))
+    async with openai_embedder(server) as leaf:
+        embedder = MeteredEmbedder(leaf, meter)
+        assert (embedder.space, embedder.dims) == (leaf.space, 8)
+        assert (await embedder.embed(["a", "b"])).shape == (2, 8)
+        with pytest.raises(ProviderBusy):
+            await embedder.embed(["a"])
+        await embedder.embed(["a"])
+        await embedder.close()
+    assert [(call.mode, call.model, call.outcome, call.usage) for call in book.calls] == [
+        ("embedding", "openai:text-embedding-3-small", "end", Usage(2)),
+        ("embedding", "openai:text-embedding-3-small", "ProviderBusy", None),
+        ("embedding", "openai:text-embedding-3-small", "end", None),
+    ]

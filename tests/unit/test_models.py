@@ -13,9 +13,10 @@ from bot.model_settings import ModelSettings
 from bot.models import build_models
 from core.llm import Models, complete
 from core.ports import ChatModel
+from core.storage.ledger import Call
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.clock import FakeClock
-from tests.fakes.http_server import LoopbackServer
+from tests.fakes.http_server import Answer, Asked, LoopbackServer
 from tests.fakes.wires import prompt
 
 
@@ -141,3 +142,30 @@ sys.exit(f"imported for nothing: {{found}}" if found else 0)
 """
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+async def test_every_call_of_every_model_that_was_asked_is_told(clock: FakeClock) -> None:
+    calls: list[Call] = []
+
+    async def record(call: Call) -> None:
+        calls.append(call)
+
+    def down_then_well(asked: Asked) -> Answer:
+        if asked.path.endswith("/embeddings"):
+            return openai_server.embedding(8)(asked)
+        return openai_server.fails(401) if asked.body["model"] == "a" else openai_server.says("oi")
+
+    server = LoopbackServer([down_then_well])
+    async with server.running(), AsyncExitStack() as stack:
+        settings = ModelSettings(
+            ollama_base_url=server.url, model="ollama:a,ollama:b", model_embedding="ollama:e", model_embedding_dims=8
+        )
+        models = await build_models(settings, clock, stack, record)
+        await complete(models.chat, prompt())
+        await models.embedder.embed(["oi"])
+        await models.embedder.embed(["oi"])  # from the cache: no call
+    assert [(call.mode, call.model, call.outcome, call.cost_usd) for call in calls] == [
+        ("chat", "ollama:a", "KeyRejected", 0.0),
+        ("chat", "ollama:b", "end", 0.0),
+        ("embedding", "ollama:e", "end", 0.0),
+    ]
