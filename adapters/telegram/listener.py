@@ -52,11 +52,14 @@ def stop_of(update: Update, at: datetime) -> Incoming | None:
     stopped = update.api_kwargs.get("stopped_message_generation")
     if not isinstance(stopped, dict):
         return None
-    chat_id = str(stopped["chat"]["id"])  # a private chat has the id of its person
+    chat = stopped.get("chat")
+    if not isinstance(chat, dict) or "id" not in chat:
+        return None
+    person = str(chat["id"])  # drafts are for private chats, and such a chat has the id of its person
     return Incoming(
-        chat=ChatKey(PLATFORM, chat_id, str(stopped.get("message_thread_id") or "")),
-        user=UserKey(PLATFORM, chat_id),
-        user_name=one_line(str(stopped["chat"].get("first_name", "")), _MAX_NAME_CHARS),
+        chat=ChatKey(PLATFORM, person, str(stopped.get("message_thread_id") or "")),
+        user=UserKey(PLATFORM, person),
+        user_name=one_line(str(chat.get("first_name", "")), _MAX_NAME_CHARS),
         message_id=f"stop.{update.update_id}",
         text="/stop",
         at=at,

@@ -1,0 +1,124 @@
+"""What seldom happens and must not matter: refusals of all kinds, strange updates, a long life."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.delivery.view import View
+from core.types import Incoming, Shown
+from tests.e2e.telegram_kit import flow, idle, running
+from tests.fakes.clock import FakeClock
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_wire import Refused
+
+ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
+VOICE = {"file_id": "f", "file_unique_id": "u", "duration": 3}
+BLOCKED = "403: Forbidden: bot was blocked by the user"
+
+
+async def test_a_flood_wait_of_the_poll_itself_is_obeyed() -> None:
+    clock = FakeClock()
+    waits = iter([Refused(429, "Too Many Requests: retry after 35", retry_after=35)])
+
+    def fault(method: str, _: object) -> None:
+        if method == "getupdates" and (refusal := next(waits, None)):
+            raise refusal
+
+    async with TelegramServer(clock) as server:
+        server.faults.append(fault)
+        async with running(server, clock) as bot:
+            server.says(ANA, "oi")
+            await flow(server, clock, lambda: bot.door.answered == 1)
+            assert 35.0 <= clock.monotonic() < 37.0
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [Refused(400, "Bad Request: SOMETHING_NEW"), Refused(409, "Conflict: whatever")],
+    ids=lambda refusal: str(refusal.code),
+)
+async def test_a_refusal_nobody_knows_ends_that_answer_and_not_the_next(refusal: Refused) -> None:
+    clock = FakeClock()
+
+    def fault(method: str, params: dict[str, object]) -> None:
+        if method == "sendmessage" and params["chat_id"] == "7":
+            raise refusal
+
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.faults.append(fault)
+        server.says(ANA, "oi")
+        server.says(BIA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        assert server.chats[8].screen() == ["Você disse: oi"]
+    assert [type(failure).__name__ for failure in bot.door.failures] == ["SurfaceGone"]
+
+
+async def test_a_courtesy_to_somebody_who_blocked_the_bot_harms_nobody() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.chat(7).refusal = BLOCKED
+        server.says(ANA, None, voice=VOICE)
+        server.says(BIA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+
+
+async def test_a_courtesy_waits_out_a_flood_without_holding_up_the_intake() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.chat(7)
+        server.flood(7, 100)
+        server.says(ANA, None, voice=VOICE)
+        server.says(BIA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert clock.monotonic() < 5.0
+        await flow(server, clock, server.chats[7].screen)
+        assert clock.monotonic() == pytest.approx(100.0, abs=1.0)
+
+
+async def test_a_chat_blocked_between_two_lines_of_courtesy_harms_nobody() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.chat(7)
+        server.flood(7, 10)
+        server.says(ANA, None, voice=VOICE)
+        await flow(server, clock, lambda: any(call.code == 429 for call in server.calls))
+        server.chats[7].refusal = BLOCKED
+        await flow(server, clock, lambda: any(call.code == 403 for call in server.calls))
+        server.says(BIA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+
+
+@pytest.mark.parametrize("stopped", [{}, {"chat": {}}, {"chat": 7}, "x"])
+async def test_a_kind_of_update_nobody_knows_is_left_out(stopped: object) -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.push({"stopped_message_generation": stopped})
+        server.push({"poll_answer": {"poll_id": "1", "option_ids": [], "option_persistent_ids": []}})
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+    assert [incoming.text for incoming in bot.door.received] == ["oi"]
+
+
+async def test_an_edit_of_a_message_long_forgotten_is_taken_as_news() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        first = server.says(ANA, "a senha é 12", chat_id=-1001)
+        for number in range(1100):
+            server.says(BIA, f"conversa {number}", chat_id=-1001)
+        await flow(server, clock, lambda: len(bot.door.received) == 1101)
+        server.edits(first, "a senha é 12")
+        await flow(server, clock, lambda: len(bot.door.received) == 1102)
+
+
+async def test_a_message_that_is_all_marks_is_shown_rather_than_refused() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown("```\n```"))
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        await idle(server)
+        assert len(server.chats[7].screen()) == 1
+    assert not bot.door.failures
