@@ -15,8 +15,9 @@ _WORDS = re.compile(r"[a-z']+")
 _PT = """
 nao voce voces eu meu minha meus minhas sou estou qual quais quem quando onde quanto quanta porque pra para com um uma
 umas uns dos das nos nas ele ela eles elas isso isto aquilo lembre lembra lembrar guarde salve anote apague esqueca
-esquece obrigado obrigada oi ola bom dia boa tarde noite tchau senha chama chamo sim foi o os em na da
-sao tem tenho quero mudou agora ja mais tambem muito esta estao fica moro trabalho aniversario que e
+esquece obrigado obrigada oi ola bom dia boa tarde noite tchau senha chama chamo sim foi o os em na da sao tem tenho
+quero mudou agora ja mais tambem muito esta estao fica moro trabalho aniversario que e do no ao aos pelo pela num numa
+vc vcs eh ta tb pq mae pai amanha hoje ontem preciso anota me se
 """
 _EN = """
 the is are was were my your his her its our their i you he she we they what which who when where how much many why do
@@ -25,10 +26,10 @@ in on at for with from have has had it this that these those birthday password i
 will am be been tell know about there
 """
 _ES = """
-yo tu usted ustedes mi mis soy estoy cual cuales quien cuando donde cuanto cuanta por el la los las una unos unas del al
-ella ellos ellas esto eso aquello recuerda recuerde guarde borra borre olvida olvide gracias hola buenos buenas
-dias tardes noches adios contrasena llama llamo si fue son tiene tengo quiero cambio ahora ya mas tambien muy esta estan
-vivo trabajo cumpleanos es y con en que
+yo tu usted ustedes mi mis soy estoy cual cuales quien cuando donde cuanto cuanta por el la los las una unos unas del
+al ella ellos ellas esto eso aquello recuerda recuerde guarde borra borre olvida olvide gracias hola buenos buenas
+dias tardes noches adios contrasena llama llamo si fue son tiene tengo quiero cambio ahora ya mas tambien muy esta
+estan vivo trabajo cumpleanos es y con en que me se hoy ayer manana pero porque anota
 """
 _LISTS = {Locale.PT: _PT.split(), Locale.EN: _EN.split(), Locale.ES: _ES.split()}
 _COUNTS = Counter(word for words in _LISTS.values() for word in words)
