@@ -79,10 +79,16 @@ async def _end(task: asyncio.Task[None], door: Door) -> None:
         await door.close()
 
 
-async def flow(server: DiscordServer, clock: FakeClock, condition: Callable[[], object], limit_s: float = 7200) -> None:
+async def flow(
+    server: DiscordServer,
+    clock: FakeClock,
+    condition: Callable[[], object],
+    limit_s: float = 7200,
+    patience_s: float = 30,
+) -> None:
     """Let everything run and time go by, from one sleeper to the next, until the condition holds."""
     until_s = clock.monotonic() + limit_s
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(patience_s):
         while not condition():
             await idle(server)
             if condition():

@@ -26,7 +26,6 @@ from tests.fakes.discord_world import APP_ID, BOT, OWNER_ID, Json, Note, Person,
 from tests.fakes.discord_writing import Writing
 
 TOKEN = "dGVzdA.test-token.x"
-_PATIENCE_S = 10.0  # real seconds: how long a test waits for what should happen at once
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,10 @@ class Write:
 class DiscordServer(World):
     """An async context; `api_url` is what DISCORD_API_BASE_URL would be."""
 
-    def __init__(self, clock: Clock, limits: Limits | None = None) -> None:
+    def __init__(self, clock: Clock, limits: Limits | None = None, *, patience_s: float = 10.0) -> None:
+        """`patience_s` is how long, in real seconds, `until` waits for what should happen at once."""
         super().__init__(clock)
+        self._patience_s = patience_s
         self.limits = limits
         self.gateway = Gateway(self, TOKEN)
         self.interactions = Interactions(self)
@@ -110,7 +111,7 @@ class DiscordServer(World):
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Return when the condition holds; it is looked at whenever anything happened here."""
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(self._patience_s):
             while not condition():
                 self.gateway.changed.clear()
                 await self.gateway.changed.wait()
