@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from prompt_toolkit.utils import get_cwidth
 
@@ -31,13 +32,8 @@ class Row:
     columns: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """A code point with its style and columns (0 for a combining mark)."""
-
-    char: str
-    style: Style
-    columns: int
+_Cell: TypeAlias = tuple[str, Style, int]
+"""A code point with its style and its columns (0 for a combining mark)."""
 
 
 def cut(text: str, columns: int) -> str:
@@ -53,25 +49,40 @@ def cut(text: str, columns: int) -> str:
     return "".join(kept).rstrip() + "…"
 
 
-def layout(text: str, columns: int, *, style: Style = Style.PLAIN, colour: bool = True) -> list[Row]:
-    """Return the rows of a Markdown text, none wider than `columns` (>= 2): bold and code are drawn, the rest is shown.
+class Page:
+    """Lays out one Markdown text while it grows; lines that stay as they are cost nothing again.
 
-    Without `colour` there is no styling and every mark stays.
+    No row is wider than `columns` (>= 2). Bold and code are drawn, everything else is shown as it is; without `colour`
+    nothing is drawn and every mark stays.
     """
-    rows: list[Row] = []
-    in_code = False
-    for line in printable(text).split("\n"):
+
+    def __init__(self, columns: int, *, style: Style = Style.PLAIN, colour: bool = True) -> None:
+        self.columns = columns
+        self._style = style
+        self._colour = colour
+        self._known: dict[tuple[str, bool], list[Row]] = {}
+
+    def rows(self, text: str) -> list[Row]:
+        """Return the rows of the text, at least one."""
+        rows: list[Row] = []
+        in_code = False
+        for line in printable(text).split("\n"):
+            if (line, in_code) not in self._known:
+                self._known[line, in_code] = self._line(line, in_code=in_code)
+            rows += self._known[line, in_code]
+            in_code ^= _FENCE.match(line) is not None
+        return rows
+
+    def _line(self, line: str, *, in_code: bool) -> list[Row]:
         fence = _FENCE.match(line) is not None
-        if not colour:
+        if not self._colour:
             spans = [(Style.PLAIN, line)]
-        elif style is not Style.PLAIN or fence or in_code:
-            spans = [(Style.DIM if fence else Style.CODE if in_code else style, line)]
+        elif self._style is not Style.PLAIN or fence or in_code:
+            spans = [(Style.DIM if fence else Style.CODE if in_code else self._style, line)]
         else:
             spans = _spans(line)
-        in_code ^= fence
-        cells = [_Cell(char, look, get_cwidth(char)) for look, piece in spans for char in piece]
-        rows += [_row(wrapped) for wrapped in _wrap(cells, columns)]
-    return rows
+        cells = [(char, look, get_cwidth(char)) for look, piece in spans for char in piece]
+        return [_row(wrapped) for wrapped in _wrap(cells, self.columns)]
 
 
 def _spans(line: str) -> list[tuple[Style, str]]:
@@ -89,27 +100,29 @@ def _wrap(cells: list[_Cell], columns: int) -> list[list[_Cell]]:
     row: list[_Cell] = []
     used = word_at = 0  # `word_at`: where in the row the last word begins, 0 if it is the first
     for cell in cells:
-        while row and used + cell.columns > columns:
-            kept, row = (row[:word_at], row[word_at:]) if word_at else (row, [])
+        char, _, wide = cell
+        while row and used + wide > columns:
+            kept, row = (row[:word_at], row[word_at:]) if word_at and char != " " else (row, [])
             rows.append(kept)
-            used, word_at = sum(each.columns for each in row), 0
-            if cell.char == " " and not row:
+            used, word_at = sum(each[2] for each in row), 0
+            if char == " ":
                 break
         else:
             row.append(cell)
-            used += cell.columns
-            if cell.char == " " and any(each.char != " " for each in row):
+            used += wide
+            if char == " " and any(each[0] != " " for each in row):
                 word_at = len(row)
-    return [*rows, row]
+    return [*rows, row] if row or not rows else rows
 
 
 def _row(cells: list[_Cell]) -> Row:
-    while cells and cells[-1].char == " ":
-        cells = cells[:-1]
+    end = len(cells)
+    while end and cells[end - 1][0] == " ":
+        end -= 1
     text, look = "", Style.PLAIN
-    for cell in cells:
-        if cell.style is not look:
-            text += ("\x1b[0m" if look else "") + (f"\x1b[{cell.style.value}m" if cell.style else "")
-            look = cell.style
-        text += cell.char
-    return Row(text + ("\x1b[0m" if look else ""), sum(cell.columns for cell in cells))
+    for char, style, _ in cells[:end]:
+        if style is not look:
+            text += ("\x1b[0m" if look else "") + (f"\x1b[{style.value}m" if style else "")
+            look = style
+        text += char
+    return Row(text + ("\x1b[0m" if look else ""), sum(wide for _, _, wide in cells[:end]))

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from itertools import takewhile
 
-from adapters.console.layout import Row, Style, cut, layout
+from adapters.console.layout import Page, Row, Style, cut
 from adapters.console.output import Output
 from adapters.console.text import memory_line
 from core.ports import Surface
@@ -38,6 +38,7 @@ class ConsoleSurface(Surface):
         self._drawn: list[
             Row
         ] = []  # the last message, as it is on the screen; empty if the cursor is on a line of its own
+        self._page: Page | None = None  # of the last message, while its text grows
         self._above: Above | None = None
 
     def measure(self, text: str) -> int:
@@ -47,6 +48,7 @@ class ConsoleSurface(Surface):
     async def post(self, shown: Shown) -> str:
         """Write a message below the last one."""
         self._posts += 1
+        self._page = None
         handle = str(self._posts)
         if self._above is not None:
             await self._print_above(shown)
@@ -76,7 +78,7 @@ class ConsoleSurface(Surface):
     def say(self, text: str) -> None:
         """Write a line of the terminal's own."""
         self.settle()
-        self._draw(layout(text, self._columns, style=Style.DIM, colour=self._colour))
+        self._draw(Page(self._columns, style=Style.DIM, colour=self._colour).rows(text))
         self.settle()
 
     def settle(self) -> None:
@@ -102,14 +104,13 @@ class ConsoleSurface(Surface):
         return self._output.size.columns - 1
 
     def _rows(self, shown: Shown) -> list[Row]:
-        match shown.modal:
-            case Modal.MEMORY if shown.memories:
-                lines = [cut(memory_line(item), self._columns) for item in shown.memories]
-                return layout("\n".join(lines), self._columns, style=Style.DIM, colour=self._colour)
-            case Modal.TEXT:
-                return layout(shown.text, self._columns, colour=self._colour)
-            case _:
-                return layout(shown.text, self._columns, style=Style.DIM, colour=self._colour)
+        columns = self._columns
+        if shown.modal is not Modal.TEXT:
+            lines = "\n".join(cut(memory_line(item), columns) for item in shown.memories)
+            return Page(columns, style=Style.DIM, colour=self._colour).rows(lines or shown.text)
+        if self._page is None or self._page.columns != columns:
+            self._page = Page(columns, colour=self._colour)
+        return self._page.rows(shown.text)
 
     def _draw(self, rows: list[Row]) -> None:
         """Make the last message those rows, touching no row that stays as it is."""

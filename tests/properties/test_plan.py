@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.delivery.plan import Edit, Pace, Post, StreamPlan
-from core.types import Modal, Shown, SurfaceLimits
+from core.types import MemoryItem, MemoryKind, Modal, Shown, SurfaceLimits
 
 LIMITS = SurfaceLimits(max_chars=60, edit_interval_s=1.5)
 words = st.text("abc .\n", max_size=50)
@@ -211,16 +212,76 @@ def test_a_status_that_was_overtaken_before_it_was_written_is_never_seen() -> No
     assert plan.next(0.0) == Post(0, Shown("achei", Modal.MEMORY))
 
 
+def _drained(plan: StreamPlan) -> list[tuple[float, Shown]]:
+    """Write all there is, each at its moment."""
+    written, now_s = [], 0.0
+    while (due_s := plan.due_s) < math.inf:
+        now_s = max(now_s, due_s)
+        if (operation := plan.next(now_s)) is not None:
+            plan.wrote(operation, now_s)
+            written.append((now_s, operation.shown))
+    return written
+
+
 def test_a_message_cut_in_several_is_shown_by_its_text_for_a_surface_that_draws_memories() -> None:
+    at = datetime(2026, 3, 14, tzinfo=UTC)
+    item = MemoryItem("m1", MemoryKind.TEXT, "palavra " * 10, ("x",), at, at)
     plan = StreamPlan(LIMITS, len, Pace())
-    plan.show(Shown("palavra " * 10, Modal.MEMORY))
-    written = []
-    for second in range(0, 10, 2):
-        if (operation := plan.next(float(second))) is not None:
-            plan.wrote(operation, float(second))
-            written.append(operation.shown)
+    plan.show(Shown("palavra " * 10, Modal.MEMORY, (item,)))
+    written = [shown for _, shown in _drained(plan)]
     assert [shown.modal for shown in written] == [Modal.MEMORY, Modal.MEMORY]
     assert not any(shown.memories for shown in written)
+
+
+def test_the_further_messages_of_a_long_text_are_paced_too() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.show(Shown("palavra " * 20))
+    assert [at_s for at_s, _ in _drained(plan)] == [0.0, 1.5, 3.0]
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.feed("palavra " * 20)
+    plan.finish()
+    assert [at_s for at_s, _ in _drained(plan)] == [0.0, 1.5, 3.0]
+
+
+@pytest.mark.spec("T5")
+def test_the_first_words_replace_a_status_at_once_however_new_it_is() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.status("pensando")
+    status = plan.next(0.0)
+    assert status is not None
+    plan.wrote(status, 0.0)
+    plan.feed("Oi")
+    reply = plan.next(0.1)
+    assert reply == Edit(0, Shown("Oi", final=False))
+    plan.wrote(reply, 0.1)
+    plan.feed(" e bom dia")
+    assert plan.next(1.5) is None, "but the next words wait"
+
+
+@pytest.mark.spec("T5")
+def test_what_overtakes_a_status_while_it_is_being_written_follows_at_once() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.status("pensando")
+    status = plan.next(0.0)
+    assert status is not None
+    plan.show(Shown("achei"))
+    plan.wrote(status, 0.2)
+    assert plan.next(0.2) == Edit(0, Shown("achei"))
+
+
+def test_every_answer_begins_at_the_unstretched_pace() -> None:
+    plan = StreamPlan(LIMITS, len, Pace(stretch_edits=1))
+    for text in ("um", "dois"):
+        plan.feed(text)
+        first = plan.next(0.0)
+        assert first is not None
+        plan.wrote(first, 0.0)
+        plan.feed(" e mais")
+        assert plan.due_s == 2 * LIMITS.edit_interval_s
+        plan.finish()
+        final = plan.next(1.5)
+        assert final is not None
+        plan.wrote(final, 0.0)
 
 
 def test_a_status_shown_as_a_message_is_a_status_and_one_too_long_is_cut() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.delivery.fence import Fence, open_fence
 from core.delivery.split import Splitter, split
 
 
@@ -94,3 +95,30 @@ def test_a_measure_that_misleads_is_checked_again() -> None:
 
     parts = split("aaaa bbbb *ccccc dddddd*eeeeeeee ffff", 24, balanced)
     assert [part.text for part in parts] == ["aaaa bbbb", "*ccccc dddddd*eeeeeeee", "ffff"]
+
+
+def test_a_measure_that_jumps_costs_no_more_than_one_that_grows_evenly() -> None:
+    measured = 0
+
+    def jumping(text: str) -> int:
+        nonlocal measured
+        measured += 1
+        return len(text) if len(text) < 3000 else 10**9
+
+    split("a" * 5000, 4096, jumping)
+    assert measured < 60
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "fence"),
+    [
+        ("```py\nx", 7, Fence("```", "py", 0)),
+        ("```py\nx", 3, None),
+        ("```py\nx\n```\n", 12, None),
+        ("```\n```py\nx", 10, Fence("```", "", 0)),
+        ("a\n~~~~ js title\n~~~\n", 20, Fence("~~~~", "js", 2)),
+        ("    ```\nx", 9, None),
+    ],
+)
+def test_which_block_is_open_at_a_place(text: str, end: int, fence: Fence | None) -> None:
+    assert open_fence(text, 0, end, None) == fence

@@ -37,9 +37,12 @@ class SlowSurface(RecordingSurface):
     """Takes a second of the clock's time for each write."""
 
     async def post(self, shown: Shown) -> str:
-        handle = await RecordingSurface.post(self, shown)
         await self.clock.sleep(1.0)
-        return handle
+        return await RecordingSurface.post(self, shown)
+
+    async def edit(self, handle: str, shown: Shown) -> None:
+        await self.clock.sleep(1.0)
+        await RecordingSurface.edit(self, handle, shown)
 
 
 class HungSurface(RecordingSurface):
@@ -101,14 +104,56 @@ async def test_statuses_follow_each_other_in_one_message_no_faster_than_the_surf
     await view.close()
 
 
+@pytest.mark.spec("T5")
+async def test_a_message_does_not_wait_for_the_pace_of_the_statuses_before_it(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock)
+    await view.status("Buscando por memórias...")
+    await view.status("…, formatando")
+    await view.show(Shown("🧠 senha", Modal.MEMORY))
+    assert surface.screen == [Shown("🧠 senha", Modal.MEMORY)]
+    assert clock.monotonic() == 0.0
+    await view.close()
+
+
+async def test_a_call_returns_when_its_message_is_written_also_while_the_writer_is_busy(clock: FakeClock) -> None:
+    surface = SlowSurface(clock)
+    view = View(surface, clock)
+    for text in ("um", "dois"):
+        showing = asyncio.create_task(view.status(text))
+        await clock.advance(1.0)
+        assert showing.done()
+    await clock.advance(1.0)  # the pace is over, and the second status on its way
+    assert surface.statuses == ["um"]
+    showing = asyncio.create_task(view.show(Shown("fim")))
+    await clock.advance(0.6)
+    assert surface.statuses == ["um", "dois"]
+    assert not showing.done()
+    await clock.advance(1.0)
+    assert showing.done()
+    assert surface.screen == [Shown("fim")]
+    await view.close()
+
+
+async def test_the_end_of_an_answer_does_not_wait_for_a_stretched_pace(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock, pace=Pace(stretch_edits=1))
+    reading = asyncio.create_task(view.stream(said(*"abcdefghijklm", clock=clock, gap_s=1.0)))
+    await clock.advance(20.0)
+    assert await reading == "abcdefghijklm"
+    assert [seen.at_s for seen in surface.log] == [0.0, 3.0, 9.0, 13.0]
+    await view.close()
+
+
 async def test_the_pace_of_the_surface_never_holds_back_the_model(clock: FakeClock) -> None:
     surface = SlowSurface(clock, SurfaceLimits(4096, 5.0))
     view = View(surface, clock)
     reading = asyncio.create_task(view.stream(said(*"abcdefghij", clock=clock, gap_s=0.1)))
     await clock.advance(1.0)
+    assert surface.texts == ["a"]
+    await clock.advance(0.2)
     assert reading.done()
     assert await reading == "abcdefghij"
-    assert surface.texts == ["a"]
     await finish(clock, view)
     assert surface.texts == ["abcdefghij"]
     assert len(surface.log) == 2
@@ -219,6 +264,17 @@ async def test_what_came_before_a_model_failed_is_completed_on_the_screen_first(
     await view.close()
 
 
+async def test_chunks_may_come_from_anything_that_can_be_read_one_by_one(clock: FakeClock) -> None:
+    class Chunks(AsyncIterator[str]):
+        async def __anext__(self) -> str:
+            raise StreamCut("cut")
+
+    view = View(RecordingSurface(clock), clock)
+    with pytest.raises(StreamCut):
+        await view.stream(Chunks())
+    await view.close()
+
+
 async def test_a_model_that_fails_before_its_first_word_leaves_the_status_to_the_apology(clock: FakeClock) -> None:
     surface = RecordingSurface(clock)
     view = View(surface, clock)
@@ -255,6 +311,21 @@ async def test_cancelling_completes_what_is_there_and_goes_on_as_a_cancellation(
         await reading
     assert surface.screen == [Shown("abcde")]
     await view.close()
+
+
+async def test_a_cancelled_close_still_writes_what_it_can_within_the_grace(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock)
+    view = View(surface, clock, grace_s=5.0)
+    reading = asyncio.create_task(view.stream(said("um ", "dois", clock=clock, gap_s=0.1)))
+    await clock.advance(0.3)
+    await reading
+    closing = asyncio.create_task(view.close())
+    await clock.advance(0.1)
+    closing.cancel()
+    await clock.advance(5.0)
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert surface.screen == [Shown("um dois")]
 
 
 async def test_a_cancelled_close_is_bounded_even_when_the_surface_hangs(clock: FakeClock) -> None:
