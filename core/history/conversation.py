@@ -73,7 +73,7 @@ class Conversations:
         """Return the conversation that goes on in that place, begun now if there is none."""
         thread = await self.store.open_thread(conversation, self.clock.now())
         messages, tokens = await self.store.totals(thread.id)
-        _log.info("memory loaded", extra={"thread": thread.id, "messages": messages, "tokens": tokens})
+        _log.info("memory loaded", extra={"thread_id": thread.id, "messages": messages, "tokens": tokens})
         return Conversation(thread, self)
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:

@@ -98,7 +98,7 @@ class Summarizer:
         batch = self._affordable(await self._store.since(thread_id, after, min(_BATCH_MESSAGES, through - after)))
         if not batch:
             return None
-        _log.info("summary begun", extra={"thread": thread_id, "messages": len(batch)})
+        _log.info("summary begun", extra={"thread_id": thread_id, "messages": len(batch)})
         text = await self._summarise(old.text if old else "", batch)
         tokens = await count(self._tokenizer, text)
         return Summary(text, batch[-1].sequence, after, tokens, self._clock.now(), self._model.name)
@@ -192,7 +192,7 @@ class Summaries:
             try:
                 await self._summarizer.fold(thread_id)
             except BotError as error:
-                _log.warning("summary failed", extra={"thread": thread_id, "error": type(error).__name__})
+                _log.warning("summary failed", extra={"thread_id": thread_id, "error": type(error).__name__})
                 if delay_s is not None:
                     await self._clock.sleep(delay_s)
             else:
