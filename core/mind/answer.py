@@ -25,7 +25,9 @@ _YES = re.compile(
 _NO = re.compile(
     r"(?:n|nao+|no+|nope|nah|nunca|never|negativo|nada|nenhum[ao]?|ningun[ao]?|none|neither|cancel\w*|deixa\w*|deja\w*|para|"
     r"stop|"
-    r"keep it|don'?t|never ?mind|espera|wait)(?:[\s,.!]+[\w' ]{0,40})?[\s.!]*"
+    r"keep it|don'?t|never ?mind|espera|wait)"
+    r"(?:[,.!][\w' ]{0,40}|\s+(?:quero|precis\w+|obrigad[oa]|sei|apag\w+|delet\w+|thanks|thank you|gracias|agora|isso|"
+    r"disso|d?el[ae]s|d?essas|destas|pra la|para la|it|that|mind|importa|por enquanto|hay|ningun[ao]))*[\s.!]*"
 )
 _ALL = re.compile(
     r"(?:(?:apag\w+|delet\w+|borr\w+|sim|yes|si|as|os|los|las|the)[\s,]+)*"
@@ -43,6 +45,10 @@ _ORDINALS = (
 _NUMBER_WORDS = r"(?:o|a|os|as|the|el|la|numero|number|num|n|opcao|option|opcion|e|and|y|one|só|so|only)"
 _MAX_CHOICE_WORDS = 6
 _MAX_VALUE_WORDS = 12
+_MAX_CHARS = 60
+"""A yes, a no or a choice is short."""
+
+_MAX_PLAIN_VALUE_WORDS = 5
 
 
 class Kind(StrEnum):
@@ -92,12 +98,12 @@ def recognised(text: str) -> Asked | None:
 
 def means_yes(message: str) -> bool:
     """Return whether the reply agrees."""
-    return _YES.fullmatch(flat(message).strip()) is not None
+    return len(message) <= _MAX_CHARS and _YES.fullmatch(flat(message).strip()) is not None
 
 
 def means_no(message: str) -> bool:
     """Return whether the reply declines."""
-    return _NO.fullmatch(flat(message).strip()) is not None
+    return len(message) <= _MAX_CHARS and _NO.fullmatch(flat(message).strip()) is not None
 
 
 def picked(message: str, options: tuple[str, ...], *, by_words: bool) -> tuple[int, ...]:
@@ -106,6 +112,8 @@ def picked(message: str, options: tuple[str, ...], *, by_words: bool) -> tuple[i
     Anything that asks is no reply: "what is the gate code?" must never pick the gate code from a list to delete.
     """
     told = flat(message).strip(" .!)(")
+    if len(told) > _MAX_CHARS:
+        return ()
     if _ALL.fullmatch(told):
         return tuple(range(len(options)))
     said = re.findall(r"[\w']+", told)
@@ -133,5 +141,6 @@ def _by_words(message: str, options: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def is_value(message: str) -> bool:
-    """Return whether the reply may be the value we asked for: short, and no question."""
-    return 0 < len(words(message)) <= _MAX_VALUE_WORDS and "?" not in message
+    """Return whether the reply may be the value we asked for: no question, and short, or with a number in it."""
+    most = _MAX_VALUE_WORDS if any(letter.isdigit() for letter in message) else _MAX_PLAIN_VALUE_WORDS
+    return 0 < len(words(message)) <= most and "?" not in message

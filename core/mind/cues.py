@@ -18,6 +18,7 @@ _MACROS = {
     "QUE": "(?:que|q|qe)",
     "COPULA": "(?:é|eh|e|sao|is|are|es|son)",
 }
+_DOUBLED = re.compile(r"(\w)\1+")
 _MAX_BARE_WORDS = 6
 _MAX_SMALL_CHARS = 60
 _MAX_OPENINGS = 8
@@ -125,7 +126,8 @@ class Cues:
         opened = self.opened(sentence)
         for text in (sentence, opened):
             bare = flat(text[:_MAX_SMALL_CHARS]).strip(" .!?,;:¡¿()")
-            small = (intent for intent in _WHOLE if self.patterns[intent.value].fullmatch(bare))
+            forms = (bare, _DOUBLED.sub(r"\1", bare))  # "bom diaaa", "obrigadooo"
+            small = (intent for form in forms for intent in _WHOLE if self.patterns[intent.value].fullmatch(form))
             if len(text) <= _MAX_SMALL_CHARS and (intent := next(small, None)):
                 return intent
         return self._wish(opened.lstrip("¿¡ "))

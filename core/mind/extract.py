@@ -134,7 +134,7 @@ def bindings(said: str) -> tuple[str, ...]:
     first = next((word for word in words(said) if not silent(word)), "")
     lead = named(first, detect(said) or Locale.PT)
     found = [about] if parts.subject or lead == first else [lead, about]
-    rest = parts.value if parts.subject else ""
+    rest = " ".join(word for word in words(parts.value) if word.isalpha()) if parts.subject else ""
     if len(words(about)) == 1 and rest and not concepts(about):
         found.append(subject(f"{about} {rest}", max_words=5))
     if concepts(about):

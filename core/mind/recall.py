@@ -34,6 +34,8 @@ def best(phrase: str, found: Sequence[MemoryItem], *, asking: bool = True) -> tu
     scores = [sum(weights[name] for name in names) for names in held]
     top = max(scores, default=0)
     kept = [item for item, score in zip(found, scores, strict=True) if score == top]
+    if top:  # of equals, what was told last comes first
+        kept.sort(key=lambda item: item.updated_at, reverse=True)
     return bound(kept, named), top / max(sum(weights.values()), 1)
 
 

@@ -170,11 +170,11 @@ NOTHING_CHANGES: Localized = {
     ES: "Eso no cambia nada de lo que tengo guardado:",
 }
 NO_MODEL: Localized = {
-    PT: "Para isso eu precisaria de um modelo de linguagem, e não tenho um. Dá para ligar um no `.env`: uma chave, "
+    PT: "Isso eu não sei fazer: não tenho um modelo de linguagem. Dá para ligar um no `.env`: uma chave, "
     "o Ollama ou qualquer endereço compatível com OpenAI, e `MODEL=`.",
-    EN: "I would need a language model for that, and I have none. One can be connected in `.env`: a key, Ollama or any "
+    EN: "I cannot do that: I have no language model. One can be connected in `.env`: a key, Ollama or any "
     "OpenAI-compatible address, and `MODEL=`.",
-    ES: "Para eso necesitaría un modelo de lenguaje, y no tengo. Se puede conectar uno en `.env`: una clave, Ollama o "
+    ES: "Eso no lo sé hacer: no tengo un modelo de lenguaje. Se puede conectar uno en `.env`: una clave, Ollama o "
     "cualquier dirección compatible con OpenAI, y `MODEL=`.",
 }
 NOT_IN_MEMORY: Localized = {

@@ -142,7 +142,9 @@ async def test_my_address_is_not_my_sisters(chat: TinyCycle) -> None:
     assert "Ohio" not in answer
 
 
-@pytest.mark.parametrize("reply", ["you're awesome", "no wait, it's in july", "você é burro", "eu não disse isso"])
+@pytest.mark.parametrize(
+    "reply", ["you're awesome", "no wait, it's in july", "você é burro", "o carro está lá na oficina do Beto"]
+)
 async def test_a_remark_is_not_taken_for_the_missing_value(chat: TinyCycle, reply: str) -> None:
     await chat.say("qual é a minha senha do netflix?")
     await chat.say(reply)
@@ -325,7 +327,7 @@ async def test_knowing_nothing_is_said_with_an_example(chat: TinyCycle) -> None:
 async def test_what_needs_a_model_is_declined_honestly(chat: TinyCycle, message: str) -> None:
     answer = await chat.say(message)
     assert chat.actions[-1] == "Finish"
-    assert "modelo de linguagem, e não tenho um" in answer
+    assert "não tenho um modelo de linguagem" in answer
     assert "`.env`" in answer
 
 
