@@ -23,13 +23,13 @@ _EN = """
 the is are was were my your his her its our their i you he she we they what which who when where how much many why do
 does did don't not please remember forget save delete remove update change thanks thank hello hi hey bye yes and of to
 in on at for with from have has had it this that these those birthday password i'm it's what's can could would should
-will am be been tell know about there
+will am be been tell know about there no
 """
 _ES = """
 yo tu usted ustedes mi mis soy estoy cual cuales quien cuando donde cuanto cuanta por el la los las una unos unas del
 al ella ellos ellas esto eso aquello recuerda recuerde guarde borra borre olvida olvide gracias hola buenos buenas
 dias tardes noches adios contrasena llama llamo si fue son tiene tengo quiero cambio ahora ya mas tambien muy esta
-estan vivo trabajo cumpleanos es y con en que me se hoy ayer manana pero porque anota
+estan vivo trabajo cumpleanos es y con en que me se hoy ayer manana pero porque anota no
 """
 _LISTS = {Locale.PT: _PT.split(), Locale.EN: _EN.split(), Locale.ES: _ES.split()}
 _COUNTS = Counter(word for words in _LISTS.values() for word in words)

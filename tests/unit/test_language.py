@@ -23,6 +23,7 @@ PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
         ("me llamo Lucía", ES),
         ("recuerda que mi hija nació el 3 de mayo", ES),
         ("ok", None),
+        ("no", None),
         ("123456", None),
         ("", None),
         ("ABC1D23 !!!", None),
