@@ -1,0 +1,47 @@
+"""Learning from what models report: a model that tells a Calibration what each of its prompts really cost.
+
+Knows our count of a prompt and the provider's. Does not know what is done with the ratio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from core.dialogue import Finish, Prompt, StreamEvent
+from core.history.tokens import ByCharacters, Calibration
+from core.ports import ChatModel
+
+
+class ReportingModel(ChatModel):
+    """A model as it is, overheard."""
+
+    def __init__(self, model: ChatModel, calibration: Calibration) -> None:
+        self._model = model
+        self._calibration = calibration
+
+    @property
+    def name(self) -> str:
+        """`provider:model`."""
+        return self._model.name
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Ask, and learn from the Finish."""
+        async with self._model.stream(prompt) as events:
+            yield self._overheard(prompt, events)
+
+    async def _overheard(self, prompt: Prompt, events: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
+        async for event in events:
+            if isinstance(event, Finish):
+                reported = event.usage.input_tokens
+                self._calibration.observe(self._model.name, counted=counted(prompt), reported=reported)
+            yield event
+
+
+def counted(prompt: Prompt) -> int:
+    """Return our count of a prompt: messages of the history as they were counted once, the rest by characters."""
+    history = prompt.brief.history
+    rest = sum(len(turn.text) for turn in prompt.turns) - sum(len(message.text) for message in history)
+    by_characters = ByCharacters().count("x" * max(rest, 0)) + ByCharacters().count(prompt.system)
+    return by_characters + sum(message.tokens for message in history)

