@@ -1,7 +1,8 @@
 """One turn on one surface. Knows who writes and who waits. Does not know what is due when: that is the plan's.
 
-A single task writes, so that neither the pace nor a flood wait ever holds back what is being thought. Each verb returns
-when what may be written by now is written; the rest follows by itself, and `close` waits for it.
+A single task writes, so that neither the pace nor a flood wait nor a slow network holds back what is being thought.
+Each verb returns when what may be written by now is written, or after `patience_s`; the rest follows by itself, and
+`close` waits for it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
 
 from core.delivery.plan import Edit, Pace, Post, StreamPlan
 from core.errors import SurfaceBusy
@@ -27,12 +29,20 @@ class View:
     """
 
     def __init__(
-        self, surface: Surface, clock: Clock, *, pace: Pace | None = None, grace_s: float = 5.0, ended: str = "…"
+        self,
+        surface: Surface,
+        clock: Clock,
+        *,
+        pace: Pace | None = None,
+        patience_s: float = 1.0,
+        grace_s: float = 5.0,
+        ended: str = "…",
     ) -> None:
         """`grace_s` bounds what is written after a failure or a cancellation; `ended` replaces a status left over."""
         self._surface = surface
         self._clock = clock
         self._plan = StreamPlan(surface.limits, surface.measure, pace or Pace())
+        self._patience_s = patience_s
         self._grace_s = grace_s
         self._ended = ended
         self._handles: dict[int, str] = {}
@@ -108,20 +118,29 @@ class View:
             self._wake.set()
 
     async def _settle(self) -> None:
-        """Return when nothing can be written right now."""
+        """Return when nothing can be written right now, or when the surface took too long."""
         self._start()
         if self._writer is not None:
-            await self._resting.wait()
+            await asyncio.sleep(0)  # a surface that does not wait for anything has written by then
+            if not self._resting.is_set():
+                rested = asyncio.create_task(self._resting.wait())
+                try:
+                    await self._until_done(rested, self._patience_s)
+                finally:
+                    rested.cancel()
         self._raise_once()
 
     async def _drain(self, limit_s: float = math.inf) -> None:
         """Return when everything is written, or after that time."""
         self._start()
-        if self._writer is None or self._writer.done():
-            return
+        if self._writer is not None and not self._writer.done():
+            await self._until_done(self._writer, limit_s)
+
+    async def _until_done(self, task: asyncio.Future[Any], limit_s: float) -> None:
+        """Return when the task is done, or after that time; the task goes on."""
         timer = asyncio.create_task(self._clock.sleep(limit_s)) if limit_s < math.inf else None
         try:
-            await asyncio.wait({self._writer, timer} if timer else {self._writer}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, timer} if timer else {task}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if timer is not None:
                 timer.cancel()

@@ -118,7 +118,7 @@ async def test_a_message_does_not_wait_for_the_pace_of_the_statuses_before_it(cl
 
 async def test_a_call_returns_when_its_message_is_written_also_while_the_writer_is_busy(clock: FakeClock) -> None:
     surface = SlowSurface(clock)
-    view = View(surface, clock)
+    view = View(surface, clock, patience_s=10.0)
     for text in ("um", "dois"):
         showing = asyncio.create_task(view.status(text))
         await clock.advance(1.0)
@@ -133,6 +133,22 @@ async def test_a_call_returns_when_its_message_is_written_also_while_the_writer_
     assert showing.done()
     assert surface.screen == [Shown("fim")]
     await view.close()
+
+
+async def test_a_surface_that_hangs_does_not_hold_back_the_turn(clock: FakeClock) -> None:
+    view = View(HungSurface(clock), clock, patience_s=1.0)
+    await view.status("pensando")
+    showing = asyncio.create_task(view.show(Shown("um")))
+    await clock.advance(0.9)
+    assert not showing.done()
+    await clock.advance(0.1)
+    assert showing.done()
+    reading = asyncio.create_task(view.stream(said("dois")))
+    await clock.advance(1.0)
+    assert await reading == "dois"
+    closing = asyncio.create_task(view.close(within_s=1.0))
+    await clock.advance(1.0)
+    await closing
 
 
 async def test_the_end_of_an_answer_does_not_wait_for_a_stretched_pace(clock: FakeClock) -> None:
