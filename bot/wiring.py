@@ -73,9 +73,12 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
         memories = Memories(store, models.embedder, indexes, clock)
         conversations = Conversations(SqliteHistory(database), clock)
-        access = Access(SqlitePeople(database), SqliteDecisions(database), clock, trusted={"console"})
+        decisions = SqliteDecisions(database)
+        access = Access(SqlitePeople(database), decisions, clock, trusted={"console"})
+        desk = Desk(access, decisions, memories, models, registry, clock, started_s=clock.monotonic())
+        await desk.open()
         parts = ChatBotParts(
-            desk=Desk(access),
+            desk=desk,
             inbox=SqliteInbox(database),
             conversations=conversations,
             memories=memories,

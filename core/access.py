@@ -97,6 +97,10 @@ class Access:
             return Verdict.TELL_PAUSED
         return Verdict.ANSWER
 
+    async def people(self) -> Sequence[Person]:
+        """Return everybody who has a standing, the oldest first."""
+        return await self._people.all()
+
     async def strangers(self, limit: int) -> Sequence[Stranger]:
         """Return who asked to be let in within the last 30 days, the newest first."""
         await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)

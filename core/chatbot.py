@@ -83,6 +83,7 @@ class ChatBot(Door):
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
         """Take one message: durable first, then answered in its chat's lane. `/stop` overtakes a running answer."""
         incoming = replace(incoming, text=clean(incoming.text, self._parts.limits.max_message_chars + 1))
+        self._parts.desk.platforms.add(incoming.chat.platform)
         verdict = await self._parts.desk.access.judge(incoming)
         if verdict is not Verdict.ANSWER:
             await self._turn_away(verdict, incoming, surface)
@@ -100,6 +101,7 @@ class ChatBot(Door):
 
     async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
         """Queue what was accepted on that platform before a crash and never answered, oldest first."""
+        self._parts.desk.platforms.add(platform)
         for incoming in await self._parts.inbox.owed(platform):
             verdict = await self._parts.desk.access.recheck(incoming)
             if verdict is Verdict.ANSWER:

@@ -131,7 +131,10 @@ class Decisions(Protocol):
         ...
 
     async def apply(self, decision: Decision) -> Applied:
-        """Change the value and record that, if the value is `before`, and no platform loses its last owner."""
+        """Change the value and record that, if the value is `before`, and no platform loses its last owner.
+
+        Who is made a stranger again is one who has not written yet.
+        """
         ...
 
     async def newest(self, limit: int) -> Sequence[Decision]:

@@ -19,6 +19,7 @@ class Registry:
         self._off: set[str] = set()
         for name in off:
             self.disable(name)
+        self._off_at_first = frozenset(self._off)
 
     @property
     def fallback(self) -> Action:
@@ -53,6 +54,17 @@ class Registry:
             ConfigError: there is no such action.
         """
         self._off.discard(self._find(name).name)
+
+    def restore(self, name: str) -> None:
+        """Offer the action again, or no more, as the settings said at the start.
+
+        Raises:
+            ConfigError: there is no such action.
+        """
+        if self._find(name).name in self._off_at_first:
+            self.disable(name)
+        else:
+            self.enable(name)
 
     def _find(self, name: str) -> Action:
         for action in self._actions.values():

@@ -5,6 +5,7 @@ Knows which commands there are, who may run each, and where. Does not know how a
 
 from __future__ import annotations
 
+from core.commands.admin import ADMIN
 from core.commands.command import Command, Request
 from core.commands.desk import Desk
 from core.commands.memories import MEMORIES
@@ -73,7 +74,7 @@ COMMANDS: dict[str, Command] = {
 }
 """What everybody may run: what menus offer to everybody."""
 
-STAFF_COMMANDS: dict[str, Command] = {}
+STAFF_COMMANDS: dict[str, Command] = {ADMIN.name: ADMIN}
 """What only owners and admins may run."""
 
 _ALL = COMMANDS | STAFF_COMMANDS

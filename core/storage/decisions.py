@@ -98,7 +98,8 @@ async def _keeps_an_owner(transaction: Transaction, decision: Decision) -> bool:
 async def _set_standing(transaction: Transaction, decision: Decision) -> None:
     platform, _, user = decision.name.partition(":")
     if not decision.after:
-        await transaction.run("DELETE FROM people WHERE platform = ? AND user = ?", (platform, user))
+        for table in ("people", "strangers"):
+            await transaction.run(f"DELETE FROM {table} WHERE platform = ? AND user = ?", (platform, user))
         return
     await transaction.run(
         """

@@ -49,6 +49,8 @@ async def test_the_new_provider_answers() -> None:
 
 async def test_the_new_platform_talks_to_the_bot() -> None:
     run = example("platform")["run"]
-    house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: prompt.brief.message.upper()})
+    house = House(
+        {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: prompt.brief.message.upper()}, trusted=("list",)
+    )
     async with house.chatbot() as bot:
         assert await run(bot, ["one", "two"]) == ["ONE", "TWO"]

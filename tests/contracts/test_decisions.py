@@ -96,6 +96,7 @@ async def test_a_standing_is_the_persons(kept: Kept) -> None:
     assert dict(await kept.decisions.values(Matter.STANDING)) == {"telegram:2:b": "blocked"}
     await kept.decisions.apply(standing(BIA, "blocked", ""))
     assert await kept.people.find(BIA) is None
+    assert list(await kept.people.strangers(9)) == []
 
 
 async def test_a_person_who_never_wrote_has_no_name_yet(kept: Kept) -> None:

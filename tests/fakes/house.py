@@ -79,10 +79,13 @@ class House:
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted)
 
+    def desk(self, access: Access) -> Desk:
+        return Desk(access, self.decisions, self.memories, self.models, self.registry, self.clock, started_s=0.0)
+
     def chatbot(self, access: Access | None = None) -> ChatBot:
         return ChatBot(
             ChatBotParts(
-                desk=Desk(access or self.access()),
+                desk=self.desk(access or self.access()),
                 inbox=self.inbox,
                 conversations=self.conversations,
                 memories=self.memories,

@@ -1,0 +1,298 @@
+"""/admin, as an owner, an admin and everybody else meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.commands.admin import VERBS
+from core.commands.decide import TOLD, may
+from core.dialogue import Task
+from core.people import ALLOWED, OFF, ON, Applied, Decision, Matter, Person, Standing
+from core.types import UserKey
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.house import ANA, BIA, House
+
+CARO = UserKey("test", "caro")
+UNKNOWN = "I do not know the command /admin. See /help."
+ONLY_OWNERS = "Only an owner can change that. Nothing was done."
+
+
+class Office:
+    """A closed bot that Ana owns, Bia administers, and Caro asks."""
+
+    def __init__(self, house: House | None = None) -> None:
+        self.house = house or House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}, trusted=())
+        self._numbers = count()
+
+    async def give(self, user: UserKey, standing: Standing) -> None:
+        await self.house.people.put(Person(user, standing, user.user, self.house.clock.now()))
+
+    async def open(self) -> Office:
+        await self.give(ANA, Standing.OWNER)
+        await self.give(BIA, Standing.ADMIN)
+        return self
+
+    async def say(self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True) -> str:
+        house, surface = self.house, self.house.surface()
+        incoming = house.incoming(text, user=user, message_id=f"{id(self)}-{next(self._numbers)}", chat=chat)
+        async with house.chatbot() as bot:
+            await (await bot.receive(replace(incoming, private=private), surface))
+        return "\n".join(surface.texts)
+
+    async def standing(self, user: UserKey) -> Standing | None:
+        person = await self.house.people.find(user)
+        return None if person is None else person.standing
+
+
+@pytest.fixture
+async def office() -> Office:
+    return await Office().open()
+
+
+@pytest.mark.parametrize("text", ["/admin", "/admin status", "/admin allow test:bia", "/ADMIN users"])
+async def test_to_whom_it_is_not_for_there_is_no_such_command(office: Office, text: str) -> None:
+    await office.give(CARO, Standing.MEMBER)
+    assert await office.say(text, CARO) == UNKNOWN
+    assert await office.say("/wonder", CARO) == UNKNOWN.replace("admin", "wonder")
+    assert "/admin" not in await office.say("/help", CARO)
+
+
+async def test_help_is_by_role(office: Office) -> None:
+    assert "/admin … — run the bot" in await office.say("/help")
+    assert "/admin … — run the bot" in await office.say("/help", BIA)
+
+
+async def test_the_verbs_that_a_person_may_use_are_listed(office: Office) -> None:
+    for asked in ("/admin", "/admin wonder"):
+        told = await office.say(asked)
+        assert [line.split()[1] for line in told.splitlines()] == list(VERBS)
+        told = await office.say(asked, BIA)
+        assert [line.split()[1] for line in told.splitlines()] == [
+            name for name, verb in VERBS.items() if not verb.for_owners
+        ]
+
+
+@pytest.mark.parametrize("verb", [name for name, verb in VERBS.items() if verb.for_owners])
+async def test_to_an_admin_there_is_no_verb_that_is_for_owners(office: Office, verb: str) -> None:
+    assert await office.say(f"/admin {verb} caro admin", BIA) == await office.say("/admin wonder", BIA)
+    assert list(await office.house.decisions.newest(9)) == []
+
+
+async def test_who_was_let_in_is_answered_from_then_on_and_who_was_denied_no_more(office: Office) -> None:
+    assert "private" in await office.say("hi", CARO)
+    assert await office.say("/admin allow test:caro") == (
+        "Done. `test:caro`: stranger → member\nTo take it back: /admin undo"
+    )
+    assert await office.say("hi", CARO) == "Hello"
+    assert await office.say("/admin allow caro", BIA) == "That is so already. `test:caro`: member"
+    assert "member → stranger" in await office.say("/admin deny caro", BIA)
+    assert "private" in await office.say("hi", CARO)
+    assert "stranger → blocked" in await office.say("/admin block caro", BIA)
+    assert await office.say("hi", CARO) == ""
+
+
+async def test_who_is_more_than_a_member_stays_so_when_let_in(office: Office) -> None:
+    assert await office.say("/admin allow bia") == "That is so already. `test:bia`: admin"
+    assert await office.say("/admin allow ana", BIA) == "That is so already. `test:ana`: owner"
+
+
+@pytest.mark.parametrize("text", ["deny ana", "block ana", "role ana member", "role ana admin"])
+async def test_the_last_owner_stays(office: Office, text: str) -> None:
+    told = await office.say(f"/admin {text}")
+    assert told == "No: the bot would be left without an owner on that platform. Nothing was done."
+    assert await office.standing(ANA) is Standing.OWNER
+
+
+async def test_one_of_two_owners_may_go(office: Office) -> None:
+    await office.give(CARO, Standing.OWNER)
+    assert "owner → member" in await office.say("/admin role ana member", CARO)
+    assert await office.say("/admin users") == UNKNOWN
+
+
+@pytest.mark.parametrize("text", ["deny ana", "block ana", "deny bia", "block bia"])
+async def test_an_admin_has_no_say_about_owners_and_admins(office: Office, text: str) -> None:
+    assert await office.say(f"/admin {text}", BIA) == ONLY_OWNERS
+    assert await office.standing(ANA) is Standing.OWNER
+    assert await office.standing(BIA) is Standing.ADMIN
+
+
+async def test_owners_give_roles(office: Office) -> None:
+    await office.say("/admin role caro admin")
+    assert await office.standing(CARO) is Standing.ADMIN
+    assert await office.say("/admin role caro owner") == "There is no role “owner”. There are: admin, member."
+    assert "admin → member" in await office.say("/admin role caro member")
+
+
+@pytest.mark.parametrize("text", ["allow", "allow a b", "block", "role caro", "deny test:", f"allow {'x' * 65}"])
+async def test_what_names_nobody_changes_nothing(office: Office, text: str) -> None:
+    assert (await office.say(f"/admin {text}")).startswith("Say who, as PLATFORM:ID")
+    assert list(await office.house.decisions.newest(9)) == []
+
+
+async def test_a_platform_that_there_is_not_is_told(office: Office) -> None:
+    told = await office.say("/admin allow telgram:7")
+    assert told == "There is no platform “telgram” here. There are: test."
+
+
+async def test_a_room_is_let_in_from_inside_and_gives_nobody_a_private_answer(office: Office) -> None:
+    assert await office.say("hi", CARO, chat="room", private=False) == ""
+    assert await office.say("/admin allow here", CARO, chat="room", private=False) == ""
+    assert "`test:room`: not let in → let in" in await office.say("/admin allow here", BIA, chat="room", private=False)
+    assert await office.say("hi", CARO, chat="room", private=False) == "Hello"
+    assert await office.say("/admin deny here", CARO, chat="room", private=False) == UNKNOWN
+    assert "private" in await office.say("hi", CARO)
+    assert "`test:room`" in await office.say("/admin users")
+    await office.say("/admin deny here", BIA, chat="room", private=False)
+    assert await office.say("hi", CARO, chat="room", private=False) == ""
+
+
+async def test_in_a_room_nothing_is_shown_that_is_not_about_it(office: Office) -> None:
+    for text in ("/admin", "/admin users", "/admin allow caro", "/admin pause"):
+        told = await office.say(text, chat="room", private=False)
+        assert told == "Here only: /admin allow here, /admin deny here. Everything else in private."
+    assert list(await office.house.decisions.newest(9)) == []
+
+
+@pytest.mark.spec("T6")
+async def test_an_action_is_turned_off_and_on_at_once_and_stays_so_after_a_restart(office: Office) -> None:
+    house = office.house
+    assert "`MemorySave`: as the settings say → off" in await office.say("/admin actions disable memorysave", BIA)
+    assert "⛔ off: MemorySave" in await office.say("/admin actions list", BIA)
+    await office.say("remember that the code is 7")
+    assert "MemorySave" not in house.model.asked(Task.DECIDE)[-1].brief.choices
+    again = House(trusted=(), people=house.people)
+    again.decisions = house.decisions
+    await again.desk(again.access()).open()
+    assert "MemorySave" in [action.name for action in again.registry.disabled]
+    assert "off → on" in await office.say("/admin actions enable MemorySave", BIA)
+    assert "on → off" in await office.say("/admin undo", BIA)
+    assert "MemorySave" in [action.name for action in house.registry.disabled]
+
+
+async def test_undone_an_action_is_as_the_settings_say() -> None:
+    office = await Office(House(trusted=(), off=("MemorySave",))).open()
+    await office.say("/admin actions enable MemorySave")
+    assert [action.name for action in office.house.registry.disabled] == []
+    assert "on → as the settings say" in await office.say("/admin undo")
+    assert [action.name for action in office.house.registry.disabled] == ["MemorySave"]
+
+
+async def test_an_action_that_there_is_not_and_one_that_must_be_are_told(office: Office) -> None:
+    assert (await office.say("/admin actions disable Wonder")).startswith("There is no action “Wonder”. There are: Me")
+    told = await office.say("/admin actions disable finish")
+    assert told == "Finish ends every answer and cannot be turned off."
+
+
+async def test_what_was_decided_on_an_action_of_another_version_does_no_harm() -> None:
+    house = House()
+    await house.decisions.apply(Decision(START, ANA, Matter.ACTION, "Gone", "", OFF))
+    await house.desk(house.access()).open()
+    assert not house.registry.disabled
+
+
+async def test_a_paused_bot_is_resumed_by_an_owner(office: Office) -> None:
+    assert "the bot: answering → paused" in await office.say("/admin pause")
+    assert (await office.say("hi", BIA)).startswith("The bot is paused")
+    assert "State: paused" in await office.say("/admin status")
+    assert "the bot: paused → answering" in await office.say("/admin resume")
+    assert await office.say("hi", BIA) == "Hello"
+
+
+async def test_the_state_is_told(office: Office) -> None:
+    assert isinstance(office.house.clock, FakeClock)
+    await office.house.clock.advance(26 * 3600 + 61)
+    told = await office.say("/admin status")
+    assert told.splitlines() == [
+        "State: answering",
+        "Up for: 1 d 2 h 1 min",
+        "Platforms: test",
+        "Models: scripted:1",
+        "Embeddings: hash@64",
+        "Other messages being answered: 0",
+        "Memories: 0 (people who have some: 0)",
+    ]
+
+
+async def test_the_owner_sees_who_is_who_and_who_asked(office: Office) -> None:
+    stranger = replace(office.house.incoming("hi", user=CARO), user_name="[x](http://evil) `y`\n/admin")
+    async with office.house.chatbot() as bot:
+        await (await bot.receive(stranger, office.house.surface()))
+    assert (await office.say("/admin users", BIA)).splitlines() == [
+        "Whom I answer:",
+        "owner · `test:ana` · `ana`",
+        "admin · `test:bia` · `bia`",
+        "",
+        "Wrote without my knowing them (the newest first, times in UTC; /admin allow ID lets one in):",
+        "2026-03-14 15:09 · `test:caro` · `[x](http://evil) y /admin`",
+    ]
+
+
+async def test_what_a_stranger_is_told_names_nobody(office: Office) -> None:
+    told = await office.say("hi", CARO)
+    assert not any(word in told.casefold() for word in ("ana", "bia", "test:"))
+
+
+async def test_every_change_is_on_record_and_taken_back_the_newest_first(office: Office) -> None:
+    await office.say("/admin allow caro", BIA)
+    await office.say("/admin actions disable question")
+    assert await office.say("/admin undo", BIA) == (
+        "Done. `Question`: off → as the settings say\nTo take it back: /admin undo"
+    )
+    assert "`test:caro`: member → stranger" in await office.say("/admin undo", BIA)
+    assert await office.say("/admin undo", BIA) == "There is nothing to undo."
+    assert (await office.say("/admin changes", BIA)).splitlines() == [
+        "Last changes (the newest first, times in UTC):",
+        "2026-03-14 15:09 · `test:bia` · `test:caro`: member → stranger (undone)",
+        "2026-03-14 15:09 · `test:bia` · `Question`: off → as the settings say (undone)",
+        "2026-03-14 15:09 · `test:ana` · `Question`: as the settings say → off",
+        "2026-03-14 15:09 · `test:bia` · `test:caro`: stranger → member",
+    ]
+    assert await office.standing(CARO) is None
+
+
+async def test_an_admin_takes_nothing_back_that_only_an_owner_may_decide(office: Office) -> None:
+    await office.say("/admin role caro admin")
+    assert await office.say("/admin undo", BIA) == ONLY_OWNERS
+    assert await office.standing(CARO) is Standing.ADMIN
+
+
+async def test_what_changed_otherwise_meanwhile_is_not_taken_back(office: Office) -> None:
+    await office.say("/admin allow caro")
+    await office.house.people.remove(CARO)
+    assert (await office.say("/admin undo")).startswith("That changed meanwhile")
+
+
+async def test_before_anything_was_changed_there_is_nothing_to_show(office: Office) -> None:
+    assert await office.say("/admin changes") == "Nothing was changed yet."
+
+
+STANDINGS: Sequence[str] = ["", *(each.value for each in Standing)]
+VALUES: dict[Matter, Sequence[str]] = {
+    Matter.STANDING: STANDINGS,
+    Matter.ROOM: ["", ALLOWED],
+    Matter.ACTION: ["", ON, OFF],
+    Matter.PAUSE: ["", ON],
+}
+
+
+@given(st.data())
+def test_whoever_may_decide_may_take_it_back_and_only_staff_decides(data: st.DataObject) -> None:
+    matter = data.draw(st.sampled_from(list(Matter)))
+    before, after = (data.draw(st.sampled_from(VALUES[matter])) for _ in range(2))
+    decision = Decision(START, ANA, matter, "x", before, after)
+    back = replace(decision, before=after, after=before)
+    for standing in (*Standing, None):
+        assert may(standing, decision) == may(standing, back)
+        if standing not in {Standing.OWNER, Standing.ADMIN}:
+            assert not may(standing, decision)
+    assert may(Standing.OWNER, decision)
+
+
+def test_everything_that_can_become_of_a_decision_is_told() -> None:
+    assert set(TOLD) == set(Applied)
