@@ -76,7 +76,7 @@ class Summarizer:
             if not await self._store.fold(thread_id, step):
                 break  # another one was quicker
             folded = True
-            facts = {"thread": thread_id, "through": step.through, "tokens": step.tokens}
+            facts = {"thread_id": thread_id, "through": step.through, "tokens": step.tokens}
             _log.info("summary done", extra=facts)
         return folded
 
