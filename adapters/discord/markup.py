@@ -12,7 +12,7 @@ from datetime import UTC
 import discord
 
 from core.types import MemoryItem, Modal, Shown
-from core.unicode import one_line
+from core.unicode import clean, one_line
 
 MAX_CHARS = 2000
 """Of one message's content. Source: discord.com/developers/docs/resources/message#create-message."""
@@ -51,8 +51,8 @@ def stays(shown: Shown) -> bool:
 def draw(shown: Shown, *, asker: str = "") -> Drawn:
     """Return how that is shown; what is still to change carries the asker's Stop button, if there is an asker."""
     if shown.modal is Modal.MEMORY:
-        return Drawn(embed=_memories(shown.memories) if shown.memories else shown.text[:_MAX_EMBED_CHARS])
-    return Drawn(content=shown.text.strip() or _NOTHING_VISIBLE, stop="" if stays(shown) else asker)
+        return Drawn(embed=_memories(shown.memories) if shown.memories else clean(shown.text)[:_MAX_EMBED_CHARS])
+    return Drawn(content=clean(shown.text) or _NOTHING_VISIBLE, stop="" if stays(shown) else asker)
 
 
 def _memories(items: Sequence[MemoryItem]) -> str:

@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import discord
 import pyte
 import pytest
 from telegram import Bot
@@ -20,6 +21,11 @@ from telegram import Bot
 from adapters.console.output import Output
 from adapters.console.pipe import PipeSurface
 from adapters.console.surface import ConsoleSurface
+from adapters.discord.api import DiscordApi
+from adapters.discord.client import point_rest_at
+from adapters.discord.pacer import Pacer as DiscordPacer
+from adapters.discord.surface import DiscordSurface
+from adapters.discord.surface import Place as DiscordPlace
 from adapters.telegram.api import Place, TelegramApi
 from adapters.telegram.config import Pace
 from adapters.telegram.draft import DraftSurface
@@ -32,6 +38,8 @@ from core.errors import SurfaceGone
 from core.ports import Surface
 from core.types import MemoryItem, MemoryKind, Modal, Shown
 from tests.fakes.clock import FakeClock
+from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
+from tests.fakes.discord_server import DiscordServer
 from tests.fakes.surface import RecordingSurface
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
@@ -133,7 +141,32 @@ async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
         yield Watched(surface, seen, leave)
 
 
+@asynccontextmanager
+async def discord_channel() -> AsyncIterator[Watched]:
+    clock = SystemClock()
+    pacer = DiscordPacer(clock)
+    no_pings = discord.AllowedMentions.none()
+    async with DiscordServer(clock) as server:
+        point_rest_at(server.api_url)
+        channel = server.room(10**17 + 100)
+        async with discord.Client(
+            intents=discord.Intents(guilds=True), http_trace=pacer.trace(), allowed_mentions=no_pings
+        ) as client:
+            await client.login(DISCORD_TOKEN)
+            api = DiscordApi(pacer, clock)
+            api.use(client)
+
+            def seen() -> str:
+                return "\n".join(channel.screen())
+
+            def leave() -> None:
+                channel.refusal = (403, 50001)
+
+            yield Watched(DiscordSurface(api, DiscordPlace(channel.id), asked="1", edit_interval_s=0.0), seen, leave)
+
+
 SURFACES: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {
+    "discord": discord_channel,
     "recording": recording,
     "terminal": terminal,
     "pipe": pipe,

@@ -107,8 +107,14 @@ async def idle(server: DiscordServer) -> None:
     while quiet < 40:
         await asyncio.sleep(0)
         now = (len(server.calls), server.gateway.heartbeats)
-        quiet = quiet + 1 if now == seen and not server.busy else 0
+        at_work = server.busy or _threads_at_work() or now != seen
+        quiet = 0 if at_work else quiet + 1
         seen = now
+
+
+def _threads_at_work() -> bool:
+    executor = asyncio.get_running_loop()._default_executor  # type: ignore[attr-defined]  # what to_thread uses
+    return executor is not None and executor._idle_semaphore._value < len(executor._threads)
 
 
 async def _breath(server: DiscordServer) -> None:

@@ -99,6 +99,7 @@ class Interactions:
         note = self._note(found, parts[4])
         if method == "DELETE":
             found.notes.remove(note)
+            found.channel.notes.pop(note.id, None)
             return {}, 204
         if method == "PATCH":
             self._change(note, body, "edit")

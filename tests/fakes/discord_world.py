@@ -97,7 +97,8 @@ class Channel:
 
     def screen(self) -> list[str]:
         """What the bot wrote there and everybody can read, top to bottom."""
-        return [note.text for note in self.notes.values() if note.by is BOT and not note.flags & EPHEMERAL]
+        ours = [note for note in self.notes.values() if note.by is BOT]
+        return [note.text for note in ours if not note.flags & (EPHEMERAL | LOADING)]
 
 
 class World:

@@ -1,0 +1,83 @@
+"""Discord with the whole core behind it: real cycle, real commands, real access, a model that answers by script."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.commands.memories import NO_MEMORIES
+from core.dialogue import Task
+from core.types import Locale, UserKey
+from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_world import EPHEMERAL
+from tests.fakes.house import House
+
+
+def house(clock: FakeClock) -> House:
+    return House(
+        {
+            Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "Finish"],
+            Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]}'],
+            Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
+            Task.REPORT: ["Guardei a senha do wi-fi.", "Encontrei a senha do wi-fi."],
+            Task.FINISH: ["Pronto.", "A senha do wi-fi é **abc123**."],
+        },
+        clock=clock,
+    )
+
+
+@pytest.mark.spec("T4", "T5", "T9", "T10")
+async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in_place() -> None:
+    clock = FakeClock()
+    built = house(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server, built.chatbot(access) as door, serving(server, clock, door):
+        await access.own(UserKey("discord", str(ANA.id)), "Ana")
+        screen = server.direct(ANA).screen
+        await server.says(ANA, "lembre que a senha do wi-fi é abc123")
+        await flow(server, clock, lambda: screen()[-1:] == ["Pronto."])
+        await server.says(ANA, "qual é a senha do wi-fi?")
+        await flow(server, clock, lambda: screen()[-1:] == ["A senha do wi-fi é **abc123**."])
+        assert screen() == [
+            "Guardei a senha do wi-fi.", "Pronto.", "🧠 **senha do wi-fi** ||abc123|| · 2026-03-14",
+            "Encontrei a senha do wi-fi.", "A senha do wi-fi é **abc123**.",
+        ]  # fmt: skip
+        seen = [write.text for write in server.writes]
+        assert "IA está pensando..." in seen
+        assert not any(note.buttons for note in server.direct(ANA).notes.values())
+
+
+async def test_a_stranger_in_a_room_is_ignored_and_a_command_of_theirs_is_declined_in_private() -> None:
+    clock = FakeClock()
+    built = house(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(UserKey("discord", str(ANA.id)), "Ana")
+            await server.says(BIA, f"{ME} what is Ana's password?", room=ROOM)
+            asked = await server.interactions.command(BIA, "ask", room=ROOM, message="and now?")
+            await flow(server, clock, lambda: asked.kind and not asked.thinking)
+            declined = await server.interactions.command(BIA, "memories", room=ROOM)
+            await flow(server, clock, lambda: declined.screen)
+            await idle(server)
+            assert server.room(ROOM).screen() == []
+            assert asked.screen == []
+            assert declined.notes[0].flags & EPHEMERAL
+            assert not built.model.prompts
+
+
+async def test_the_cores_commands_answer_in_the_persons_language_to_that_person_alone() -> None:
+    clock = FakeClock()
+    built = house(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(UserKey("discord", str(BIA.id)), "Bia")
+            used = await server.interactions.command(BIA, "memories", room=ROOM)
+            await flow(server, clock, lambda: used.screen)
+            assert used.screen == [NO_MEMORIES[Locale.EN]]
+            assert used.notes[0].flags & EPHEMERAL
+            assert server.room(ROOM).screen() == []
