@@ -93,7 +93,8 @@ async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock) ->
 async def _bot(config: TelegramConfig) -> AsyncIterator[Bot]:
     """Open the client, which does not speak to anybody yet."""
     os.environ.setdefault("PTB_TIMEDELTA", "true")  # else every flood wait comes with a deprecation warning
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs every address, and the token is a part of it
+    for talkative in ("httpx", "httpcore", "telegram"):  # they log addresses, which hold the token, and what people say
+        logging.getLogger(talkative).setLevel(logging.WARNING)
     request = HTTPXRequest(connect_timeout=5.0, read_timeout=20.0, write_timeout=20.0, pool_timeout=20.0)
     bot = Bot(config.token, base_url=f"{config.base_url.rstrip('/')}/bot", request=request)
     try:

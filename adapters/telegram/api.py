@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
@@ -87,7 +88,8 @@ class TelegramApi:
                 link_preview_options=_NO_PREVIEW,
             )
 
-        await self._formatted(place, rendered, priority, call)
+        with suppress(_Unchanged):  # an edit that arrived, though we did not hear of it
+            await self._formatted(place, rendered, priority, call)
 
     async def draft(self, place: Place, draft_id: int, rendered: Rendered, priority: Priority) -> None:
         """Show a preview in a private chat, with the server's stop button where it has one (Bot API 10.3)."""
@@ -171,8 +173,14 @@ class _Unreadable(SurfaceError):
     """The formatting, not the text, was refused."""
 
 
+class _Unchanged(SurfaceError):
+    """The message says that already."""
+
+
 def _refused(said: str) -> SurfaceError:
     """Return what a 400 means, from its description in lower case."""
+    if "message is not modified" in said:
+        return _Unchanged("not modified")
     if any(sign in said for sign in _LOST):
         return MessageLost("the message to edit is gone")
     if any(sign in said for sign in _GONE):

@@ -150,13 +150,27 @@ async def test_a_refused_format_is_sent_as_plain_text_and_a_dead_network_is_not(
 
 
 async def test_an_edit_that_arrived_but_whose_answer_got_lost_counts_as_done() -> None:
-    clock = FakeClock(auto=True)
-    async with TelegramServer(clock) as server, running(server, clock):
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
         lost = iter([True])
         server.swallow = lambda method, _: method == "editmessagetext" and next(lost, False)
         server.says(ANA, "oi")
-        await server.until(lambda: any("not modified" in str(call) or call.code == 400 for call in server.calls))
+        await flow(server, clock, lambda: bot.door.answered == 1)
         assert server.chats[7].screen() == ["Você disse: oi"]
+    assert "not modified" in "".join(call.refusal for call in server.calls)
+    assert not bot.door.failures
+
+
+async def test_an_equal_edit_is_not_even_sent() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.status("IA está **pensando**...")
+        await view.show(Shown("IA está __pensando__..."))  # other Markdown, the same message
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+    assert not [call for call in server.calls if call.method == "editmessagetext"]
 
 
 async def test_a_streaming_message_that_somebody_deletes_comes_back_once_and_whole() -> None:
