@@ -1,0 +1,143 @@
+"""The bot inside a program of one's own: document 2's requests, word for word."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from core.ask import ask
+from core.dialogue import Prompt, Task
+from core.errors import InputError, ProviderDown
+from core.history.conversation import Conversations
+from core.history.policy import HistoryLimits
+from core.history.summary import Summaries, Summarizer
+from core.history.tokens import ByCharacters
+from core.storage.history import SqliteHistory
+from core.storage.sqlite import open_database
+from core.types import ChatKey, ConversationKey, Message, Role, UserKey
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import House, Script
+
+REQUEST = {"chat_id": "chat_abc123", "user_id": "60d5ec49f1a2c8b1f8e4e1a1", "session_id": "session_001"}
+HELLO = "Oi, Edmar! Prazer em conhecer você. Como posso ajudar com suas finanças hoje? 😊"
+EUROPE = (
+    "O usuário Edmar está planejando uma viagem para Europa em julho/2026. Orçamento estimado: R$ 15.000. "
+    "Já economizou R$ 5.000 em conta poupança. Preferências: voos diretos, hotéis 4 estrelas."
+)
+
+
+def reply(prompt: Prompt) -> str:
+    """Answer as a model would that knows what it was shown, and nothing else."""
+    said = "\n".join(turn.text for turn in prompt.turns)
+    asked = prompt.brief.message
+    if asked == "Como é meu nome?":
+        name = re.search(r"me chamo (\w+)", said)
+        return f"Seu nome é {name[1]}! 😊 Posso te ajudar com algo?" if name else "Ainda não sei seu nome!"
+    if asked == "Quanto ainda preciso guardar?":
+        goal, saved = (
+            re.search(rf"{mark}: R\$ ([\d.]+)|{mark} R\$ ([\d.]+)", said) for mark in ("estimado", "economizou")
+        )
+        if goal and saved:
+            left = int((goal[1] or goal[2]).replace(".", "")) - int((saved[1] or saved[2]).replace(".", ""))
+            return f"Faltam R$ {left:,}".replace(",", ".") + " para sua viagem! 🎯"
+        return "Não sei."
+    return HELLO
+
+
+SCRIPT: Script = {Task.DECIDE: ["Finish"], Task.FINISH: reply, Task.SUMMARY: [EUROPE]}
+
+
+@pytest.mark.spec("J6", "J5", "J1")
+async def test_document_2s_name_is_known_in_the_next_request_and_after_a_restart(tmp_path: Path) -> None:
+    clock = FakeClock()
+    for message, response in (
+        ("Olá, me chamo Edmar", HELLO),
+        ("Como é meu nome?", "Seu nome é Edmar! 😊 Posso te ajudar com algo?"),
+        ("Como é meu nome?", "Seu nome é Edmar! 😊 Posso te ajudar com algo?"),
+    ):
+        database = await open_database(tmp_path / "elefante.db")  # each request in a process of its own
+        house = House(SCRIPT, clock=clock, history=SqliteHistory(database))
+        async with house.chatbot() as door:
+            answer = await ask(door, clock, message=message, platform="test", **REQUEST)
+        await database.close()
+        assert (answer.response, answer.session_id) == (response, "session_001")
+        assert re.fullmatch(r"2026-03-14T15:09:\d\d\.\d{3}Z", answer.timestamp)
+        assert answer.to_json() == {
+            "response": response,
+            "sessionId": "session_001",
+            "timestamp": answer.timestamp,
+        }
+
+
+@pytest.mark.spec("J1", "J2", "J3", "J4")
+async def test_document_2s_long_talk_is_summarised_and_the_summary_answers() -> None:
+    house = House(SCRIPT)
+    limits = HistoryLimits()
+    summarizer = Summarizer(house.history, house.model, ByCharacters(), house.clock, limits)
+    summaries = Summaries(summarizer, house.clock)
+    house.conversations = Conversations(house.history, house.clock, limits, summaries=summaries)
+    key = ConversationKey(ChatKey("test", REQUEST["chat_id"]), UserKey("test", REQUEST["user_id"]))
+    thread = (await house.conversations.open(key)).thread
+    window = ["Vou viajar em julho", "Ótimo! Quanto você planeja gastar?", "Uns 15 mil", "Legal! Já tem algo guardado?"]
+    for number, text in enumerate([*(f"mensagem {n}" for n in range(46)), *window]):
+        role = Role.ASSISTANT if number % 2 else Role.USER
+        await house.history.append(thread.id, Message(role, text, tokens=72))
+    assert await house.history.totals(thread.id) == (50, 3600)
+    await summarizer.fold(thread.id)
+    async with summaries, house.chatbot() as door:
+        message = "Quanto ainda preciso guardar?"
+        answer = await ask(door, house.clock, message=message, platform="test", **REQUEST)
+    assert answer.response == "Faltam R$ 10.000 para sua viagem! 🎯"
+    text = house.model.asked(Task.FINISH)[0].turns[0].text
+    assert text.startswith(f"[HISTÓRICO_RESUMIDO]\n{EUROPE}\n\n[JANELA_ATUAL]\n\n{window[0]}")
+    assert "mensagem" not in text
+    assert len(await house.history.since(thread.id, 0, 99)) == 52
+
+
+@pytest.mark.spec("J6")
+@pytest.mark.parametrize(
+    ("change", "missing"),
+    [({"message": " "}, "message"), ({"chat_id": ""}, "chat_id"), ({"user_id": "", "chat_id": ""}, "chat_id, user_id")],
+)
+async def test_a_missing_field_is_named(change: dict[str, str], missing: str) -> None:
+    house = House(SCRIPT)
+    async with house.chatbot() as door:
+        with pytest.raises(InputError, match=f"missing: {missing}"):
+            await ask(door, house.clock, **{"message": "oi", "chat_id": "c", "user_id": "u"} | change)
+
+
+@pytest.mark.spec("J6")
+async def test_without_a_session_the_answer_names_a_new_one() -> None:
+    house = House(SCRIPT)
+    async with house.chatbot() as door:
+        answers = [
+            await ask(door, house.clock, message="oi", chat_id="c", user_id="u", platform="test") for _ in range(2)
+        ]
+    assert len({answer.session_id for answer in answers} - {""}) == 2
+
+
+async def test_a_failure_is_answered_in_words() -> None:
+    house = House({Task.DECIDE: [ProviderDown("down")]})
+    async with house.chatbot() as door:
+        answer = await ask(door, house.clock, message="hello there", chat_id="c", user_id="u", platform="test")
+    assert "could not reach" in answer.response
+
+
+async def test_whom_the_bot_does_not_answer_gets_an_empty_answer() -> None:
+    house = House(SCRIPT)
+    async with house.chatbot() as door:
+        await ask(door, house.clock, message="oi", chat_id="c", user_id="u", platform="elsewhere")
+        answer = await ask(door, house.clock, message="oi", chat_id="c", user_id="u", platform="elsewhere")
+    assert answer.response == ""
+
+
+async def test_what_is_asked_for_at_once_is_answered_each_for_itself() -> None:
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"you said {prompt.brief.message}"})
+    async with house.chatbot() as door:
+        answers = [
+            await ask(door, house.clock, message=str(n), chat_id=f"c{n}", user_id="u", platform="test")
+            for n in range(3)
+        ]
+    assert [answer.response for answer in answers] == ["you said 0", "you said 1", "you said 2"]
