@@ -16,7 +16,7 @@ import numpy as np
 from core.ports import VectorIndex
 from core.types import Vectors
 
-BLOCK_ROWS: Final = 8192
+BLOCK_ROWS: Final = 4096
 
 
 @dataclass(slots=True)

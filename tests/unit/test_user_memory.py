@@ -227,8 +227,9 @@ async def test_words_alone_answer_while_the_embedder_is_down(
     [hit] = await _search(ana, "Qual é a senha do aliexpress?")
     assert (hit.item.content, hit.matched, hit.dense) == ("123456", "senha do aliexpress", 0)
     assert await _search(ana, "quantos planetas existem?") == []
-    assert "embedder" in caplog.text
-    assert "aliexpress" not in caplog.text
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("core.memory")]
+    assert ours
+    assert not [said for said in ours if "aliexpress" in said]
 
 
 async def test_a_query_with_a_vector_is_answered_while_the_lens_is_not_to_be_had(
