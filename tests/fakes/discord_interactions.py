@@ -70,6 +70,8 @@ class Interactions:
         channel = server.channels.get(room) or server.room(room) if room else server.direct(person)
         made = Interaction(server.snowflake(), "", channel, person, server.clock.monotonic(), pressed)
         made.token = f"token{made.id}"
+        given = " ".join(f"{one['name']}:{one['value']}" for one in payload["data"].get("options", []))
+        server.did(person, channel.id, f"/{payload['data']['name']} {given}".rstrip() if pressed is None else "[⏹️]")
         self.all[made.token] = made
         who: Json = {"user": person.json()}
         if channel.guild:

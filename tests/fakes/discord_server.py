@@ -22,7 +22,7 @@ from tests.fakes.discord_gateway import Gateway
 from tests.fakes.discord_interactions import Interactions
 from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_refusal import Refused
-from tests.fakes.discord_world import APP_ID, BOT, OWNER_ID, Json, Note, Person, World, member
+from tests.fakes.discord_world import APP_ID, BOT, EPHEMERAL, OWNER_ID, Json, Note, Person, World, member
 from tests.fakes.discord_writing import Writing
 
 TOKEN = "dGVzdA.test-token.x"
@@ -49,6 +49,9 @@ class Write:
     message: int
     text: str
     buttons: tuple[str, ...] = ()
+    by: str = "Elefante"
+    reply_to: int | None = None
+    hidden: bool = False
 
 
 class DiscordServer(World):
@@ -64,6 +67,7 @@ class DiscordServer(World):
         self.writing = Writing(self)
         self.calls: list[Call] = []
         self.writes: list[Write] = []
+        self.story: list[Write] = []  # the writes, and between them what people did and what was refused
         self.commands: list[list[Json]] = []
         self.sessions_left = 1000
         self.application_flags = 1 << 19
@@ -100,6 +104,7 @@ class DiscordServer(World):
         channel = self.channels.get(room) or self.room(room) if room else self.direct(person)
         note = Note(self.snowflake(age_s), channel.id, person, text, reply_to=reply_to, more=more)
         channel.notes[note.id] = note
+        self.wrote("say", note)
         given = self.note_json(note)
         session = self.gateway.session
         if session is not None and not session.intents & (1 << 15):
@@ -128,7 +133,17 @@ class DiscordServer(World):
     def wrote(self, verb: str, note: Note) -> None:
         """Note a change of the screen."""
         at_s = self.clock.monotonic()
-        self.writes.append(Write(at_s, verb, note.channel, note.id, note.text, tuple(note.buttons)))
+        hidden = bool(note.flags & EPHEMERAL)
+        write = Write(
+            at_s, verb, note.channel, note.id, note.text, tuple(note.buttons), note.by.name, note.reply_to, hidden
+        )
+        self.story.append(write)
+        if note.by is BOT:
+            self.writes.append(write)
+
+    def did(self, person: Person, channel: int, text: str) -> None:
+        """Note what a person did without writing a message."""
+        self.story.append(Write(self.clock.monotonic(), "do", channel, 0, text, by=person.name))
 
     # --- HTTP ---
 
@@ -144,6 +159,10 @@ class DiscordServer(World):
             answer, status, headers = refused.body, refused.status, headers | refused.headers
         finally:
             self.busy -= 1
+        if status == 429:
+            number = int(path.split("/")[2]) if path.startswith("/channels") else 0
+            refusal = f"[refused: retry after {answer['retry_after']:g} s]"
+            self.story.append(Write(self.clock.monotonic(), "refuse", number, 0, refusal))
         self.calls.append(Call(self.clock.monotonic(), request.method, path, body, status))
         self.gateway.changed.set()
         if self.swallow(request.method, path):

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from tests.transcripts.transcript import FOLDER, Scenario
 
-PLATFORMS = ("telegram",)
+PLATFORMS = ("discord", "telegram")
 """Each is a module of this package with a tuple `SCENARIOS`."""
 
 

@@ -1,0 +1,209 @@
+"""The Discord scenarios: real discord.py, a gateway and a REST on loopback, a clock that jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from adapters.discord.config import DiscordConfig
+from core.dialogue import Task
+from core.types import UserKey
+from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, Bot, flow, idle, running, serving
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_limits import Limits
+from tests.fakes.discord_server import TOKEN, DiscordServer, Write, too_many
+from tests.fakes.discord_world import DM, THREAD
+from tests.fakes.door import Script, echo, slowly
+from tests.fakes.house import House
+from tests.transcripts.transcript import Line, Scenario
+
+LONG = "\n\n".join(
+    f"Parágrafo {n} com **negrito** e emoji 😀🐘 "
+    + "palavra " * 60
+    + (f"\n```python\nfor x in range({n}):\n    print(x < 3)\n```" if n % 3 == 0 else "")
+    for n in range(20)
+)
+
+Plot = Callable[[DiscordServer, FakeClock, Bot], Awaitable[None]]
+
+
+def seen(server: DiscordServer) -> list[Line]:
+    """What people saw; what only one of them saw is marked, and what the bot alone saw stands in brackets."""
+    numbers: dict[int, int] = {}
+    for write in server.story:
+        if write.message:
+            numbers.setdefault(write.message, len(numbers) + 1)
+    return [
+        Line(
+            write.at_s,
+            _chat(server, write.channel),
+            write.by,
+            _mark(write, numbers),
+            write.text.replace(ME, "@Elefante"),
+        )
+        for write in server.story
+    ]
+
+
+def _mark(write: Write, numbers: dict[int, int]) -> str:
+    number = f"#{numbers[write.message]}" if write.message else ""
+    edited = " ✎" if write.verb == "edit" and not write.hidden else ""
+    reply = f" ↩{numbers[write.reply_to]}" if write.reply_to and write.verb != "edit" else ""
+    return number + edited + reply + (" 🔒" if write.hidden else "")
+
+
+def _chat(server: DiscordServer, channel_id: int) -> str:
+    channel = server.channels.get(channel_id)
+    if channel is None:
+        return ""
+    if channel.type == DM and channel.recipient is not None:
+        return channel.recipient.name
+    return "tópico" if channel.type == THREAD else "sala"
+
+
+def scripted(
+    plot: Plot, script: Callable[[FakeClock], Script], config: DiscordConfig | None = None
+) -> Callable[[], Awaitable[Sequence[Line]]]:
+    """Play a plot with a door that answers by script."""
+
+    async def play() -> Sequence[Line]:
+        clock = FakeClock()
+        async with DiscordServer(clock, Limits()) as server:
+            server.room(ROOM)
+            async with running(server, clock, script(clock), config) as bot:
+                await plot(server, clock, bot)
+                await idle(server)
+                return seen(server)
+
+    return play
+
+
+async def _memory() -> Sequence[Line]:
+    """Save in a room, ask in private: the real core, with a model that answers by script."""
+    clock = FakeClock()
+    house = House(
+        {
+            Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "Finish"],
+            Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]}'],
+            Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
+            Task.REPORT: ["Guardei a senha do wi-fi.", "Encontrei a senha do wi-fi."],
+            Task.FINISH: ["Pronto.", "A senha do wi-fi é **abc123**."],
+        },
+        clock=clock,
+    )
+    access = house.access()
+    async with DiscordServer(clock, Limits()) as server:
+        room = server.room(ROOM)
+        async with house.chatbot(access) as door, serving(server, clock, door):
+            await access.own(UserKey("discord", str(ANA.id)), "Ana")
+            await server.says(ANA, "lembre que a senha do wi-fi é abc123")
+            screen = server.direct(ANA).screen
+            await flow(server, clock, lambda: screen()[-1:] == ["Pronto."])
+            await clock.advance(5.0)
+            await server.says(ANA, "qual é a senha do wi-fi?")
+            await flow(server, clock, lambda: screen()[-1:] == ["A senha do wi-fi é **abc123**."])
+            await clock.advance(5.0)
+            listed = await server.interactions.command(ANA, "memories", room=room.id)
+            await flow(server, clock, lambda: listed.screen)
+            return seen(server)
+
+
+async def _room(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
+    await server.says(ANA, "bom dia a todos", room=ROOM)
+    await server.says(ANA, f"{ME} lembra da reunião?", room=ROOM)
+    await server.says(BIA, f"{ME} and of the cake?", room=ROOM)
+    await flow(server, clock, lambda: bot.door.answered == 2)
+
+
+async def _flood(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
+    await server.says(ANA, "conte até quatro")
+    await flow(server, clock, lambda: any(write.verb == "edit" for write in server.writes))
+    until_s = clock.monotonic() + 35
+    mine = str(server.direct(ANA).id)
+
+    def flood(method: str, path: str) -> None:
+        if method == "PATCH" and mine in path and clock.monotonic() < until_s:
+            raise too_many(until_s - clock.monotonic())
+
+    server.faults.append(flood)
+    await flow(server, clock, lambda: server.invalid)
+    await server.says(BIA, "e eu?")
+    await flow(server, clock, lambda: bot.door.answered == 2)
+
+
+async def _long(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
+    await server.says(ANA, "conte tudo, com exemplos")
+    await flow(server, clock, lambda: bot.door.answered)
+
+
+async def _stop(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
+    await server.says(ANA, f"{ME} conte tudo", room=ROOM)
+    await flow(server, clock, lambda: len(server.writes) >= 4)
+    note = server.room(ROOM).notes[server.writes[-1].message]
+    await server.interactions.press(BIA, note, note.buttons[0])
+    await flow(server, clock, lambda: server.story[-1].hidden)
+    await server.interactions.press(ANA, note, note.buttons[0])
+    await flow(server, clock, lambda: bot.door.answered)
+
+
+async def _thread(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
+    asked = await server.says(ANA, f"{ME} vamos planejar a viagem", room=ROOM)
+    await flow(server, clock, lambda: bot.door.answered)
+    await server.gateway.tell("THREAD_CREATE", server.channels[asked.id].json())
+    await server.says(ANA, "e o hotel?", room=asked.id)
+    await flow(server, clock, lambda: bot.door.answered == 2)
+
+
+async def _lost(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
+    await server.says(ANA, f"{ME} você está aí?", room=ROOM)
+    await flow(server, clock, lambda: bot.door.answered == 1)
+    await server.gateway.drop(resumable=False)
+    await server.says(ANA, f"{ME} e agora, que a conexão caiu?", room=ROOM)
+    await server.says(BIA, "não falei com ninguém", room=ROOM)
+    await flow(server, clock, lambda: bot.door.answered == 2)
+
+
+SCENARIOS = (
+    Scenario(
+        "memory",
+        "Saving and finding a memory, and a list of memories in a room",
+        "The whole core behind it, with a model that answers by script. Memories are an embed with spoilers; what a "
+        "command shows in a room only the person sees (🔒).",
+        _memory,
+    ),
+    Scenario(
+        "room",
+        "Two people in a room",
+        "Only what is said to the bot is answered, each answer as a reply to its question.",
+        scripted(_room, lambda _: echo),
+    ),
+    Scenario(
+        "flood",
+        "A rate limit during the last edits",
+        "Discord refuses every edit in Ana's channel for 35 s. Bia is answered meanwhile; Ana's text comes once.",
+        scripted(_flood, lambda clock: slowly(clock, "um dois três quatro", 1.5)),
+    ),
+    Scenario(
+        "long-answer",
+        "An answer of ten thousand characters, with code and emoji",
+        "Each message is edited at a pace that stretches, closed before 2,000 characters, and never touched again.",
+        scripted(_long, lambda clock: slowly(clock, LONG, 0.05)),
+    ),
+    Scenario(
+        "stop",
+        "The Stop button",
+        "It works for who asked, and for nobody else; with the answer it goes away.",
+        scripted(_stop, lambda clock: slowly(clock, "palavra " * 60, 0.5)),
+    ),
+    Scenario(
+        "thread",
+        "A mention that opens a thread",
+        "With DISCORD_AUTO_THREAD=true the answer stands in a thread, and the talk goes on there without mentions.",
+        scripted(_thread, lambda _: echo, DiscordConfig(TOKEN, auto_thread=True)),
+    ),
+    Scenario(
+        "lost-session",
+        "What was asked while the gateway was gone",
+        "The session cannot be resumed; open conversations are read back, and what was asked is answered once.",
+        scripted(_lost, lambda _: echo),
+    ),
+)
