@@ -100,7 +100,7 @@ async def _judge_search(mind: LimitedMind, brief: Brief, label: Label) -> Verdic
         return Verdict(label, decided=False, extracted=None, why=f"then {then}")
     if then == "MemoryUpdate":
         changes = json.loads(await mind.answer(replace(after, task=Task.UPDATE_DRAFTS)))["items"]
-        good = all(any(want in change["content"] for change in changes) for want in label["content_has"])
+        good = all(any(want in change["content"] for change in changes) for want in label.get("content_has", ()))
         return Verdict(label, decided=True, extracted=good, why="" if good else f"changes {changes}")
     extracted = sought if wanted else None
     return Verdict(label, decided=True, extracted=extracted, why="" if sought else f"queries {queries}")

