@@ -33,6 +33,7 @@ from core.storage.inbox import SqliteInbox
 from core.storage.ledger import SqliteLedger
 from core.storage.memories import SqliteMemories
 from core.storage.people import SqlitePeople
+from core.storage.preferences import SqlitePreferences
 from core.storage.sqlite import Database, open_copy, open_database
 
 MAX_LOADED_OWNERS = 256
@@ -75,7 +76,16 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         conversations = Conversations(SqliteHistory(database), clock)
         decisions = SqliteDecisions(database)
         access = Access(SqlitePeople(database), decisions, clock, trusted={"console"})
-        desk = Desk(access, decisions, memories, models, registry, clock, started_s=clock.monotonic())
+        desk = Desk(
+            access,
+            decisions,
+            SqlitePreferences(database),
+            memories,
+            models,
+            registry,
+            clock,
+            started_s=clock.monotonic(),
+        )
         await desk.open()
         parts = ChatBotParts(
             desk=desk,

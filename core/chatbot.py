@@ -161,6 +161,7 @@ class ChatBot(Door):
     async def _open(self, incoming: Incoming, view: View) -> Turn:
         parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation)
+        preferences = await parts.desk.preferences.of(incoming.user)
         return Turn(
             asked=Message(Role.USER, incoming.text, turn=uuid.uuid4().hex, source_id=incoming.message_id),
             locale=await self._locale(incoming, conversation),
@@ -169,6 +170,7 @@ class ChatBot(Door):
             models=parts.models,
             view=view,
             clock=parts.clock,
+            remembers=preferences.remembers,
         )
 
     async def _run(self, turn: Turn, incoming: Incoming) -> None:
@@ -205,14 +207,20 @@ class ChatBot(Door):
             raise InputTooLong(limits.max_message_chars)
 
     async def _locale(self, incoming: Incoming, conversation: Conversation | None) -> Locale:
-        if self._parts.language is not None:
-            return self._parts.language
+        if chosen := await self._chosen_language(incoming) or self._parts.language:
+            return chosen
         text = "" if incoming.text.startswith("/") else incoming.text
         told = detect(text) or from_tag(incoming.language)
         if told is not None or conversation is None:
             return told or Locale.PT
         context = await conversation.context("")
         return choose(text, "", (message.text for message in reversed(context.messages) if message.role is Role.USER))
+
+    async def _chosen_language(self, incoming: Incoming) -> Locale | None:
+        try:
+            return (await self._parts.desk.preferences.of(incoming.user)).language
+        except StorageError:  # what is to be told may be just that
+            return None
 
     async def _apologise(self, error: Exception, incoming: Incoming, view: View) -> None:
         """Tell the person what failed, in place of whatever was on the screen for the moment."""

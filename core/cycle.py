@@ -62,7 +62,8 @@ def offered(actions: Sequence[Action], steps: Sequence[Step]) -> tuple[Action, .
 
 async def _decide(turn: Turn, registry: Registry, *, max_steps: int) -> Action:
     await turn.status(THINKING[turn.locale])
-    choices = offered(registry.enabled, turn.steps)
+    wanted = [action for action in registry.enabled if turn.remembers or not action.remembers]
+    choices = offered(wanted, turn.steps)
     if len(turn.steps) >= max_steps - 1 or len(choices) == 1:
         return registry.fallback
     actions = "\n".join(f"- {action.name}: {action.when}" for action in choices)

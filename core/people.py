@@ -1,6 +1,6 @@
-"""Who people are to the bot, what owners decided, and the sockets where that is kept.
+"""Who people are to the bot, what they chose, what owners decided, and the sockets where that is kept.
 
-Knows standings and decisions. Does not know what a standing permits: that is `core/access.py`.
+Knows standings, choices and decisions. Does not know what a standing permits: that is `core/access.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
 from typing import Protocol
 
-from core.types import UserKey
+from core.types import Locale, UserKey
 
 
 class Standing(StrEnum):
@@ -79,6 +79,30 @@ class People(Protocol):
 
     async def drop_strangers(self, before: datetime) -> None:
         """Forget the strangers who were noted before then."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What a person chose: a language (None: that of what they write), and whether anything new is remembered."""
+
+    language: Locale | None = None
+    remembers: bool = True
+
+
+class PreferenceStore(Protocol):
+    """What each person chose."""
+
+    async def of(self, user: UserKey) -> Preferences:
+        """Return what they chose; the defaults, where they chose nothing."""
+        ...
+
+    async def put(self, user: UserKey, preferences: Preferences) -> None:
+        """Keep what they chose, in place of what they chose before."""
+        ...
+
+    async def forget(self, user: UserKey) -> None:
+        """Go back to the defaults, and keep nothing of them."""
         ...
 
 

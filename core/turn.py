@@ -24,12 +24,19 @@ from core.types import Locale, MemoryItem, Message, Modal, Role, Shown
 from core.unicode import one_line
 
 _MEMORY_PREVIEW_CHARS = 160
+MEMORY_OFF = """\
+The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
+that /memory on turns it on again."""
+
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Turn:
-    """Everything about answering one message. `asked` is the person's message as it was stored."""
+    """Everything about answering one message. `asked` is the person's message as it was stored.
+
+    `remembers` is False while the person wants nothing new to be remembered.
+    """
 
     asked: Message
     locale: Locale
@@ -39,6 +46,7 @@ class Turn:
     view: View
     clock: Clock
     steps: list[Step] = field(default_factory=list)
+    remembers: bool = True
 
     async def status(self, text: str) -> None:
         """Show a `textForReplace`: the next message takes its place (T5)."""
@@ -100,7 +108,7 @@ class Turn:
             steps=tuple(self.steps),
             choices=tuple(choices),
         )
-        return build(brief, context, instruction)
+        return build(brief, context, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
 
     async def known_ids(self, ids: Sequence[str]) -> tuple[list[MemoryItem], tuple[str, ...]]:
         """Return the memories that the ids may mean, and the ids refused.

@@ -13,10 +13,12 @@ class Action:
     """One thing that the bot can do in a turn.
 
     `name` is what the model answers to choose it; `when` tells the model when to; `run` does it and records
-    exactly one step on the turn; after an action that `ends_cycle` the turn is over.
+    exactly one step on the turn; after an action that `ends_cycle` the turn is over. One that `remembers` is not there
+    for a person who wants nothing new to be remembered.
     """
 
     name: str
     when: str
     run: Callable[[Turn], Awaitable[None]]
     ends_cycle: bool = False
+    remembers: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.actions.action import Action
@@ -9,7 +10,7 @@ from core.actions.drafts import MAX_DRAFTS, DraftAnswer, to_draft
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
 from core.turn import Turn
-from core.types import Locale, Localized
+from core.types import Locale, Localized, MemoryDraft, MemoryItem
 
 NAME = "MemorySave"
 
@@ -63,18 +64,32 @@ class Drafts:
 
 
 async def run(turn: Turn) -> None:
-    """Ask what to save, embed every phrase it will be found by, write it all in one transaction, say so."""
+    """Ask what to save, keep it, say so."""
     await turn.status(SAVING[turn.locale])
+    drafts = await asked_drafts(turn) if turn.remembers else []
+    if drafts:
+        await turn.report(Step(NAME, Outcome.DONE, items=tuple(await keep(turn, drafts))), REPORT, SAVED[turn.locale])
+    else:
+        detail = "nothing to save" if turn.remembers else "the person turned remembering off"
+        await turn.report(Step(NAME, Outcome.NOTHING, detail=detail), REPORT, NOT_SAVED[turn.locale])
+
+
+async def asked_drafts(turn: Turn) -> list[MemoryDraft]:
+    """Ask the reasoning model for the memories in the person's message.
+
+    Raises:
+        ProviderError: it did not answer as asked.
+    """
     answer = await complete_as(Drafts, turn.models.reasoning, await turn.prompt(Task.SAVE_DRAFTS, DRAFTS))
-    drafts = [draft for draft in map(to_draft, answer.items[:MAX_DRAFTS]) if draft is not None]
-    if not drafts:
-        await turn.report(Step(NAME, Outcome.NOTHING, detail="nothing to save"), REPORT, NOT_SAVED[turn.locale])
-        return
+    return [draft for draft in map(to_draft, answer.items[:MAX_DRAFTS]) if draft is not None]
+
+
+async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Sequence[MemoryItem]:
+    """Embed every phrase that the drafts will be found by, write it all in one transaction; return what holds them."""
     await turn.status(EMBEDDING[turn.locale])
     vectors = await turn.memory.embed([phrase for draft in drafts for phrase in turn.memory.phrases_of(draft)])
     await turn.status(WRITING[turn.locale])
-    items = await turn.memory.save(drafts, vectors, source_ids=[turn.asked.id])
-    await turn.report(Step(NAME, Outcome.DONE, items=tuple(items)), REPORT, SAVED[turn.locale])
+    return await turn.memory.save(drafts, vectors, source_ids=[turn.asked.id])
 
 
-MEMORY_SAVE = Action(NAME, WHEN, run)
+MEMORY_SAVE = Action(NAME, WHEN, run, remembers=True)

@@ -74,6 +74,10 @@ def changed(item: MemoryItem, change: Change) -> MemoryDraft:
 
 async def run(turn: Turn) -> None:
     """Ask what to change, refuse ids that do not count, write each change with its vectors, say so."""
+    if not turn.remembers:
+        step = Step(NAME, Outcome.NOTHING, detail="the person turned remembering off")
+        await turn.report(step, REPORT, NOT_UPDATED[turn.locale])
+        return
     await turn.status(UPDATING[turn.locale])
     answer = await complete_as(Changes, turn.models.reasoning, await turn.prompt(Task.UPDATE_DRAFTS, CHANGES))
     changes = {change.id: change for change in answer.items[:MAX_DRAFTS]}
@@ -98,4 +102,4 @@ def as_draft(item: MemoryItem) -> MemoryDraft:
     return MemoryDraft(item.kind, item.content, item.bindings)
 
 
-MEMORY_UPDATE = Action(NAME, WHEN, run)
+MEMORY_UPDATE = Action(NAME, WHEN, run, remembers=True)

@@ -6,6 +6,7 @@ Knows which commands there are, who may run each, and where. Does not know how a
 from __future__ import annotations
 
 from core.commands.admin import ADMIN
+from core.commands.choices import LANGUAGE, MEMORY
 from core.commands.command import Command, Request
 from core.commands.desk import Desk
 from core.commands.memories import MEMORIES
@@ -68,6 +69,8 @@ COMMANDS: dict[str, Command] = {
     for command in (
         Command("help", {PT: "mostra esta ajuda", EN: "show this help", ES: "muestra esta ayuda"}, help_),
         MEMORIES,
+        MEMORY,
+        LANGUAGE,
         RESET,
         STOP,
     )

@@ -10,7 +10,7 @@ from core.actions.registry import Registry
 from core.errors import ConfigError
 from core.llm import Models
 from core.memory.memories import Memories
-from core.people import OFF, ON, Decisions, Matter
+from core.people import OFF, ON, Decisions, Matter, PreferenceStore
 from core.ports import Clock
 
 
@@ -20,6 +20,7 @@ class Desk:
 
     access: Access
     decisions: Decisions
+    preferences: PreferenceStore
     memories: Memories
     models: Models
     registry: Registry

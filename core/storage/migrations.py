@@ -194,4 +194,15 @@ _DECISIONS: Migration = (
     """,
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES, _CALLS, _PEOPLE, _THREADS, _DECISIONS)
+_PREFERENCES: Migration = (
+    """
+    CREATE TABLE preferences (
+        platform TEXT NOT NULL, user TEXT NOT NULL,
+        language TEXT NOT NULL, -- '' where it is that of what they write
+        remembers INTEGER NOT NULL,
+        PRIMARY KEY (platform, user)
+    ) WITHOUT ROWID
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES, _CALLS, _PEOPLE, _THREADS, _DECISIONS, _PREFERENCES)

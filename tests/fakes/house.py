@@ -16,7 +16,7 @@ from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.people import Decisions, People
+from core.people import Decisions, People, PreferenceStore
 from core.ports import Clock, HistoryStore, Inbox, MemoryStore
 from core.storage.exact_index import ExactIndex
 from core.storage.in_memory_decisions import InMemoryDecisions
@@ -24,6 +24,7 @@ from core.storage.in_memory_history import InMemoryHistory
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.in_memory_people import InMemoryPeople
+from core.storage.in_memory_preferences import InMemoryPreferences
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Locale, Message, Role, SurfaceLimits, UserKey
 from tests.fakes.clock import FakeClock
@@ -59,8 +60,10 @@ class House:
     store: MemoryStore = field(default_factory=InMemoryMemories)
     limits: TurnLimits = field(default_factory=TurnLimits)
     people: People = field(default_factory=InMemoryPeople)
+    preferences: PreferenceStore = field(default_factory=InMemoryPreferences)
     trusted: tuple[str, ...] = ("test",)
     off: tuple[str, ...] = ()
+    language: Locale | None = None
     decisions: Decisions = field(init=False)
     model: ScriptedModel = field(init=False)
     models: Models = field(init=False)
@@ -80,7 +83,16 @@ class House:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted)
 
     def desk(self, access: Access) -> Desk:
-        return Desk(access, self.decisions, self.memories, self.models, self.registry, self.clock, started_s=0.0)
+        return Desk(
+            access,
+            self.decisions,
+            self.preferences,
+            self.memories,
+            self.models,
+            self.registry,
+            self.clock,
+            started_s=0.0,
+        )
 
     def chatbot(self, access: Access | None = None) -> ChatBot:
         return ChatBot(
@@ -93,6 +105,7 @@ class House:
                 registry=self.registry,
                 clock=self.clock,
                 limits=self.limits,
+                language=self.language,
             )
         )
 

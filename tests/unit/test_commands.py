@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from core.commands import COMMANDS
-from core.types import Locale, MemoryDraft, MemoryKind, Role
+from core.types import Locale, MemoryDraft, MemoryKind, Role, UserKey
 from tests.fakes.house import ANA, House
 
 
-async def ask(house: House, *texts: str) -> list[str]:
+async def ask(house: House, *texts: str, user: UserKey = ANA) -> list[str]:
     """Send messages and return what stayed on the screen."""
     surface = house.surface()
     async with house.chatbot() as bot:
         for number, text in enumerate(texts):
-            await (await bot.receive(house.incoming(text, message_id=f"{text}{number}"), surface))
+            await (await bot.receive(house.incoming(text, user=user, message_id=f"{user}{text}{number}"), surface))
     return surface.texts
 
 

@@ -1,0 +1,41 @@
+"""What people chose, in SQLite. Knows rows. Does not know what a choice changes."""
+
+from __future__ import annotations
+
+from core.people import Preferences, PreferenceStore
+from core.storage.sqlite import Database
+from core.types import Locale, UserKey
+
+
+class SqlitePreferences(PreferenceStore):
+    """One row a person who chose something."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of(self, user: UserKey) -> Preferences:
+        """Return what they chose; the defaults, where they chose nothing."""
+        rows = await self._database.rows(
+            "SELECT language, remembers FROM preferences WHERE platform = ? AND user = ?", (user.platform, user.user)
+        )
+        if not rows:
+            return Preferences()
+        [(language, remembers)] = rows
+        return Preferences(Locale(language) if language else None, bool(remembers))
+
+    async def put(self, user: UserKey, preferences: Preferences) -> None:
+        """Keep what they chose, in place of what they chose before."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(
+                """
+                INSERT INTO preferences (platform, user, language, remembers) VALUES (?, ?, ?, ?)
+                ON CONFLICT (platform, user) DO UPDATE SET language = excluded.language,
+                    remembers = excluded.remembers
+                """,
+                (user.platform, user.user, preferences.language or "", preferences.remembers),
+            )
+
+    async def forget(self, user: UserKey) -> None:
+        """Go back to the defaults, and keep nothing of them."""
+        async with self._database.transaction() as transaction:
+            await transaction.run("DELETE FROM preferences WHERE platform = ? AND user = ?", (user.platform, user.user))

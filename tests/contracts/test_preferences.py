@@ -1,0 +1,50 @@
+"""What every store of people's choices promises."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from core.people import Preferences, PreferenceStore
+from core.storage.in_memory_preferences import InMemoryPreferences
+from core.storage.preferences import SqlitePreferences
+from core.storage.sqlite import open_database
+from core.types import Locale, UserKey
+
+ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
+
+
+@pytest.fixture(params=["sqlite", "in-memory"])
+async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[PreferenceStore]:
+    if request.param == "in-memory":
+        yield InMemoryPreferences()
+        return
+    database = await open_database(tmp_path / "preferences.db")
+    yield SqlitePreferences(database)
+    await database.close()
+
+
+async def test_who_chose_nothing_is_remembered_and_answered_as_they_write(preferences: PreferenceStore) -> None:
+    assert await preferences.of(ANA) == Preferences(language=None, remembers=True)
+
+
+@pytest.mark.parametrize("language", [None, *Locale])
+@pytest.mark.parametrize("remembers", [True, False])
+async def test_what_was_chosen_last_is_kept_for_that_person_only(
+    preferences: PreferenceStore, language: Locale | None, remembers: bool
+) -> None:
+    await preferences.put(ANA, Preferences(Locale.ES, not remembers))
+    await preferences.put(ANA, Preferences(language, remembers))
+    assert await preferences.of(ANA) == Preferences(language, remembers)
+    assert await preferences.of(ABROAD) == Preferences()
+
+
+async def test_what_was_chosen_is_forgotten(preferences: PreferenceStore) -> None:
+    for user in (ANA, ABROAD):
+        await preferences.put(user, Preferences(Locale.ES))
+    await preferences.forget(ANA)
+    await preferences.forget(ANA)
+    assert await preferences.of(ANA) == Preferences()
+    assert await preferences.of(ABROAD) == Preferences(Locale.ES)
