@@ -32,17 +32,32 @@ class Circuit:
         self._clock = clock
         self._failures = 0
         self._until_s = 0.0
+        self._last: ProviderError | None = None
 
     @property
     def rest_s(self) -> float:
         """How long the model is still left alone, in seconds; 0.0 if it may be asked."""
         return max(self._until_s - self._clock.monotonic(), 0.0)
 
+    def resting(self, name: str) -> ProviderError | None:
+        """Return the failure for whoever asks meanwhile, of the kind that was last; None if the model may be asked."""
+        rest_s = self.rest_s
+        if not rest_s:
+            return None
+        message = f"{name} is left alone for another {rest_s:.0f} s"
+        match self._last:
+            case ProviderBusy():
+                return ProviderBusy(message, rest_s)
+            case KeyRejected():
+                return KeyRejected(message)
+        return ProviderDown(message)
+
     def failed(self, error: ProviderError) -> None:
         """Count a failure that would meet the next question as well."""
         if isinstance(error, Rejected):  # it was this question that the model did not take
             return
         self._failures += 1
+        self._last = error
         rest_s = 0.0
         if self._failures >= FAILURES_TO_REST:
             rest_s = FIRST_REST_S * 2.0 ** (self._failures - FAILURES_TO_REST)
@@ -96,8 +111,8 @@ class FallbackModel(ChatModel):
         for link in self._links:
             if failure is not None:
                 _log.warning("%s; asking %s", failure, link.model.name)
-            if rest_s := link.circuit.rest_s:
-                failure = ProviderBusy(f"{link.model.name} is left alone for another {rest_s:.0f} s", rest_s)
+            if resting := link.circuit.resting(link.model.name):
+                failure = resting
                 continue
             try:
                 async with AsyncExitStack() as attempt:

@@ -148,6 +148,24 @@ async def test_when_all_rest_the_wait_is_told_and_nobody_is_asked(clock: FakeClo
     assert len(only.prompts) == 1
 
 
+@pytest.mark.parametrize(
+    ("failure", "told"), [(DOWN, ProviderDown), (KeyRejected("key"), KeyRejected), (BadReply("x"), ProviderDown)]
+)
+async def test_who_asks_a_resting_model_is_told_what_is_wrong_with_it(
+    clock: FakeClock, failure: ProviderError, told: type[ProviderError]
+) -> None:
+    only = scripted("a:1", failure)
+    model = chain(clock, only)
+    for _ in range(4):
+        with pytest.raises(ProviderError):
+            await ask(model)
+    with pytest.raises(ProviderError) as caught:
+        await ask(model)
+    assert type(caught.value) is told
+    assert "left alone for another 10 s" in str(caught.value)
+    assert len(only.prompts) == 3
+
+
 async def test_a_question_that_a_model_cannot_take_does_not_make_it_rest(clock: FakeClock) -> None:
     answers: Sequence[Answer] = [Rejected("no", "why")] * 5
     first = scripted("a:1", *answers)
