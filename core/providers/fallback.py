@@ -19,6 +19,8 @@ FAILURES_TO_REST = 3
 FIRST_REST_S = 10.0
 LONGEST_REST_S = 300.0
 
+_DOUBLINGS = 16  # more than enough to reach the longest rest
+
 _log = logging.getLogger(__name__)
 
 
@@ -58,12 +60,12 @@ class Circuit:
             return
         self._failures += 1
         self._last = error
-        rest_s = 0.0
+        rest_s = error.retry_after_s if isinstance(error, ProviderBusy) else 0.0
         if self._failures >= FAILURES_TO_REST:
-            rest_s = FIRST_REST_S * 2.0 ** (self._failures - FAILURES_TO_REST)
-        if isinstance(error, ProviderBusy):
-            rest_s = max(rest_s, error.retry_after_s)
-        self._until_s = self._clock.monotonic() + min(rest_s, LONGEST_REST_S)
+            doublings = min(self._failures - FAILURES_TO_REST, _DOUBLINGS)
+            rest_s = max(rest_s, FIRST_REST_S * 2.0**doublings)
+        until_s = self._clock.monotonic() + min(rest_s, LONGEST_REST_S)
+        self._until_s = max(self._until_s, until_s)  # a call that was already under way does not shorten a rest
 
     def succeeded(self) -> None:
         """Forget what failed before."""

@@ -118,13 +118,20 @@ async def test_a_model_that_keeps_failing_rests_and_comes_back_by_itself(clock: 
 async def test_a_failed_return_doubles_the_rest_up_to_a_limit(clock: FakeClock) -> None:
     circuit = Circuit(clock)
     rests = []
-    for _ in range(12):
+    for _ in range(5000):  # two weeks of an outage
         circuit.failed(DOWN)
         rests.append(circuit.rest_s)
     assert rests[:6] == [0.0, 0.0, FIRST_REST_S, 2 * FIRST_REST_S, 4 * FIRST_REST_S, 8 * FIRST_REST_S]
     assert rests[-1] == LONGEST_REST_S
     circuit.succeeded()
     assert circuit.rest_s == 0.0
+
+
+async def test_a_call_that_was_under_way_does_not_shorten_a_rest(clock: FakeClock) -> None:
+    circuit = Circuit(clock)
+    circuit.failed(ProviderBusy("busy", 60.0))
+    circuit.failed(DOWN)
+    assert circuit.rest_s == 60.0
 
 
 async def test_a_wait_that_a_provider_names_is_kept(clock: FakeClock) -> None:
