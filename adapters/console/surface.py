@@ -35,6 +35,7 @@ class ConsoleSurface(Surface):
         self._output = output
         self._colour = colour
         self._posts = 0
+        self._last = ""  # the handle of the last message
         self._drawn: list[
             Row
         ] = []  # the last message, as it is on the screen; empty if the cursor is on a line of its own
@@ -48,12 +49,12 @@ class ConsoleSurface(Surface):
     async def post(self, shown: Shown) -> str:
         """Write a message below the last one."""
         self._posts += 1
-        self._page = None
         handle = str(self._posts)
         if self._above is not None:
             await self._print_above(shown)
         else:
             self.settle()
+            self._last, self._page = handle, None
             self._draw(self._rows(shown))
         return handle
 
@@ -62,8 +63,9 @@ class ConsoleSurface(Surface):
         if self._above is not None:
             await self._print_above(shown)
             return
-        if handle != str(self._posts):
+        if handle != self._last:
             self.settle()
+            self._last, self._page = handle, None
         self._draw(self._rows(shown))
 
     @contextmanager
@@ -122,9 +124,8 @@ class ConsoleSurface(Surface):
             self._output.write("".join(f"\n{row.text}" for row in rows[same:]))
         else:
             same = min(same, len(rows) - 1)  # the cursor ends behind the last row, so that one is always written
-            back = sum(
-                -(-max(row.columns, 1) // size.columns) for row in self._drawn[same:]
-            )  # rewrapped if now narrower
+            # A window made narrower has wrapped the rows again, each to as many as it now takes.
+            back = sum(-(-max(row.columns, 1) // size.columns) for row in self._drawn[same:])
             reachable = min(back, size.lines)
             keep = same + max(0, len(self._drawn) - same - reachable)  # rows that scrolled away are out of reach
             up = f"\x1b[{reachable - 1}A" if reachable > 1 else ""

@@ -219,6 +219,15 @@ async def test_an_edit_that_changes_nothing_is_success(watched: Watched) -> None
     assert watched.seen() == "igual"
 
 
+async def test_an_edit_of_an_earlier_message_is_seen_too_and_later_ones_stay(watched: Watched) -> None:
+    first = await watched.surface.post(Shown("um"))
+    second = await watched.surface.post(Shown("dois"))
+    await watched.surface.edit(first, Shown("primeiro"))
+    await watched.surface.edit(second, Shown("segundo"))
+    assert "primeiro" in watched.seen()
+    assert "segundo" in watched.seen()
+
+
 async def test_an_edit_that_makes_a_text_shorter_leaves_nothing_of_the_longer_one(watched: Watched) -> None:
     handle = await watched.surface.post(Shown("uma\nduas\ntrês linhas", final=False))
     await watched.surface.edit(handle, Shown("uma", final=False))

@@ -11,7 +11,7 @@ from typing import Any
 import pexpect
 import pyte
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 30.0
 ENTER, CTRL_C, CTRL_D, UP, ALT_ENTER = "\r", "\x03", "\x04", "\x1b[A", "\x1b\r"
 PASTE = "\x1b[200~{}\x1b[201~"
 
@@ -94,5 +94,5 @@ class Terminal:
 
 def environment(**extra: str) -> dict[str, str]:
     """The environment of a person with a terminal and no settings."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "COVERAGE_PROCESS_START") if name in os.environ}
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"} or name.startswith("COV")}
     return kept | {"TERM": "xterm-256color", "LANG": "pt_BR.UTF-8", "PYTHONUTF8": "1"} | extra

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -63,25 +62,23 @@ def test_no_input_is_no_work_and_no_failure(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, b"")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_line_of_anything_is_answered_and_the_next_one_too(tmp_path: Path) -> None:
+    lines = [
         b"\xff\xfe\x00\x01 bin\xe1rio",
         bytes(range(1, 256)).replace(b"\n", b""),
         b"\x1b[2J\x1b]0;x\x07",
         b"\xed\xa0\x80 surrogate",
         b"a" * 1_000_000,
         "é".encode() * 3_000_000,
-    ],
-    ids=["invalid", "every byte", "escapes", "surrogate", "1 MB", "6 MB"],
-)
-def test_a_line_of_anything_is_answered_and_the_next_one_too(tmp_path: Path, line: bytes) -> None:
-    done = chat(line + b"\n/memories\n", tmp_path)
+    ]
+    done = chat(b"".join(line + b"\n/memories\n" for line in lines), tmp_path)
     assert done.returncode == 0
-    lines = done.stdout.decode().splitlines()
-    assert len(lines) >= 2
-    assert "Você ainda não me pediu" in lines[-1]
-    assert "\x1b" not in done.stdout.decode()
+    said = done.stdout.decode()
+    answers = said.split("Você ainda não me pediu para lembrar de nada.\n")
+    assert answers.pop() == ""
+    assert len(answers) == len(lines)
+    assert all(answer.strip() for answer in answers)
+    assert "\x1b" not in said
     assert done.stderr == b""
 
 
@@ -129,9 +126,3 @@ def test_an_output_that_cannot_encode_everything_still_gets_every_line(tmp_path:
     done = chat("/help\n", tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0
     assert "Sou o Elefante" in done.stdout.decode("latin-1")
-
-
-def test_the_end_of_the_input_ends_the_bot_soon(tmp_path: Path) -> None:
-    started_s = time.monotonic()
-    chat("", tmp_path)
-    assert time.monotonic() - started_s < 20
