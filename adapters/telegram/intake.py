@@ -1,7 +1,7 @@
 """What becomes of each update. Knows what is owed to whom by courtesy. Does not know how updates come, nor any answer.
 
-Every message goes through the door, and is on disk when `take` returns. What no answer is owed to, but silence would be
-rude, gets one line: pictures without words, what is too old, an invitation into a group.
+Every message goes through the door, and is on disk when `take` returns. Where no answer is owed but silence would be
+rude, one line is said: to what is too old, and to an invitation into a group.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from adapters.telegram.markup import style
 from adapters.telegram.pacer import Priority
 from adapters.telegram.presence import accompany
 from adapters.telegram.surface import TelegramSurface
-from adapters.telegram.texts import AWAY, JOINED, ONLY_TEXT, PRIVACY_MODE
+from adapters.telegram.texts import AWAY, JOINED, PRIVACY_MODE
 from core.delivery.view import View
 from core.errors import SurfaceError
 from core.language import choose
 from core.ports import Clock, Door
-from core.types import ChatKey, Incoming, Locale, Localized, Shown
+from core.types import ChatKey, Incoming, Shown
 
 _LOG = logging.getLogger(__name__)
 
@@ -99,10 +99,8 @@ class Intake:
             return
         self._is_news(message, incoming)
         more = self._is_more_of_an_album(message)
-        if incoming.text:
-            await self._said(incoming)
-        elif incoming.addressed and _has_content(message) and not more:
-            await self._courtesy(incoming, ONLY_TEXT)
+        if incoming.text or (incoming.addressed and _has_content(message) and not more):
+            await self._said(incoming)  # without a word in it too: the core tells that it only reads text
 
     async def _edited(self, message: Message, update_id: int) -> None:
         incoming = incoming_of(message, self._me, edit=update_id)
@@ -115,13 +113,14 @@ class Intake:
             await self._receive(incoming)
         elif incoming.addressed and incoming.chat not in self._told:
             self._told.add(incoming.chat)
-            await self._courtesy(incoming, AWAY)
+            await self._tell(self.surface(incoming), AWAY[choose(incoming.text, incoming.language)])
 
     async def _receive(self, incoming: Incoming) -> None:
         surface = self._streaming(incoming) if self._drafts and incoming.private else self.surface(incoming)
         answered = asyncio.ensure_future(await self._door.receive(incoming, surface))
-        self._keep(answered)
-        self._keep(asyncio.ensure_future(accompany(surface, answered, self._clock)))
+        if not answered.done():  # a repeat, or what is nobody's business, is
+            self._keep(answered)
+            self._keep(asyncio.ensure_future(accompany(surface, answered, self._clock)))
 
     async def _membership(self, change: ChatMemberUpdated) -> None:
         was, now = change.old_chat_member.status in _IN_CHAT, change.new_chat_member.status in _IN_CHAT
@@ -134,13 +133,6 @@ class Intake:
             lines.append(PRIVACY_MODE[locale])
         surface = TelegramSurface(self._api, Place(change.chat.id), self._style, whole=Priority.ANSWER)
         await self._tell(surface, "\n\n".join(lines))
-
-    async def _courtesy(self, incoming: Incoming, words: Localized) -> None:
-        await self._tell(self.surface(incoming), words[self._locale(incoming)])
-
-    @staticmethod
-    def _locale(incoming: Incoming) -> Locale:
-        return choose(incoming.text, incoming.language)
 
     async def _tell(self, surface: TelegramSurface, text: str) -> None:
         """Say one line, and do not wait longer for it than the chat bears right now."""

@@ -6,12 +6,6 @@ from core.types import Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
-ONLY_TEXT: Localized = {
-    PT: "Ainda não vejo imagens nem ouço áudios: só leio texto. Pode escrever o que precisa?",
-    EN: "I cannot see pictures or hear recordings yet: I only read text. Could you write what you need?",
-    ES: "Todavía no veo imágenes ni oigo audios: solo leo texto. ¿Puedes escribir lo que necesitas?",
-}
-
 AWAY: Localized = {
     PT: "Estive fora do ar e só agora vi o que você escreveu. O que ainda valer, mande de novo, por favor.",
     EN: "I was offline and only now see what you wrote. Please send again whatever still matters.",

@@ -116,7 +116,7 @@ async def test_two_people_and_two_groups_at_once_are_answered_each_in_its_own_ch
 
 async def test_a_hundred_chats_at_once_stay_within_the_real_limits() -> None:
     clock = FakeClock()
-    script = slowly(clock, "palavra " * 100 + "fim", 0.1)
+    script = slowly(clock, "palavra " * 50 + "fim", 0.2)
     async with TelegramServer(clock, Limits()) as server, running(server, clock, script) as bot:
         for number in range(100):
             if number % 4:

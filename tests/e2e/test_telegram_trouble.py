@@ -13,7 +13,7 @@ from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_wire import Refused
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
-VOICE = {"file_id": "f", "file_unique_id": "u", "duration": 3}
+OLD_S = 7 * 3600  # gets one line that the bot was away
 BLOCKED = "403: Forbidden: bot was blocked by the user"
 
 
@@ -58,7 +58,7 @@ async def test_a_courtesy_to_somebody_who_blocked_the_bot_harms_nobody() -> None
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.chat(7).refusal = BLOCKED
-        server.says(ANA, None, voice=VOICE)
+        server.says(ANA, "ontem", age_s=OLD_S)
         server.says(BIA, "oi")
         await flow(server, clock, lambda: bot.door.answered == 1)
 
@@ -68,7 +68,7 @@ async def test_a_courtesy_waits_out_a_flood_without_holding_up_the_intake() -> N
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.chat(7)
         server.flood(7, 100)
-        server.says(ANA, None, voice=VOICE)
+        server.says(ANA, "ontem", age_s=OLD_S)
         server.says(BIA, "oi")
         await flow(server, clock, lambda: bot.door.answered == 1)
         assert clock.monotonic() < 5.0
@@ -81,7 +81,7 @@ async def test_a_chat_blocked_between_two_lines_of_courtesy_harms_nobody() -> No
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.chat(7)
         server.flood(7, 10)
-        server.says(ANA, None, voice=VOICE)
+        server.says(ANA, "ontem", age_s=OLD_S)
         await flow(server, clock, lambda: any(call.code == 429 for call in server.calls))
         server.chats[7].refusal = BLOCKED
         await flow(server, clock, lambda: any(call.code == 403 for call in server.calls))

@@ -106,7 +106,15 @@ class People:
             message["reply_to_message"] = self.shown(chat, chat.posts[reply_to])
         message |= more
         chat.posts[message["message_id"]] = Post(message["message_id"], person.id, text or "", list(entities))
-        self.said.append((self._clock.monotonic(), chat.id, person.first_name, message["message_id"], text or "…"))
+        self.said.append(
+            (
+                self._clock.monotonic(),
+                chat.id,
+                person.first_name,
+                message["message_id"],
+                text or f"[{next(iter(more))}]",
+            )
+        )
         self.push({"message": message})
         return message
 
