@@ -1,4 +1,4 @@
-"""Slash commands: the core's table of commands, and one to talk by, as Discord's menus show them.
+"""Slash commands: the core's tables of commands, and one to talk by, as Discord's menus show them.
 
 Knows names, options, languages and when Discord has to be told of a change. Does not know what a command does.
 """
@@ -7,25 +7,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import discord
 from discord import app_commands
 
-from adapters.discord.texts import ARGUMENT, ASK, IN_PRIVATE, MESSAGE, NAMES
+from adapters.discord.texts import ASK, IN_PRIVATE, MESSAGE, NAMES
 from core.commands import COMMANDS, STAFF_COMMANDS, Command
+from core.commands.admin import ADMIN, VERBS, Verb
 from core.types import Locale, Localized
 
 Say = Callable[["discord.Interaction[Any]", str, bool], Awaitable[None]]
 """Called with the interaction, what the person says by it, and whether only the person may see the answer."""
 
-_MAX_MESSAGE_CHARS = 6000  # of one string option. Source: the platform's application command options
+_MAX_MESSAGE_CHARS = 6000
+"""Of one option. Source: discord.com/developers/docs/interactions/application-commands."""
+
 _LOCALES = {
     discord.Locale.brazil_portuguese: Locale.PT,
     discord.Locale.spain_spanish: Locale.ES,
     discord.Locale.latin_american_spanish: Locale.ES,
 }
+_CHOICES = re.compile(r"\w+(?: \| \w+)+")
 
 
 class CommandTranslator(app_commands.Translator):
@@ -53,9 +58,9 @@ class Menus:
         self._homes = [None, *([discord.Object(admin_guild)] if admin_guild else [])]
         tree.add_command(_ask(say))
         for command in COMMANDS.values():
-            tree.add_command(_built(command, say))
+            tree.add_command(_command(command, f"/{command.name}", say))
         for command in STAFF_COMMANDS.values():
-            built = _built(command, say)
+            built = _admin(say) if command is ADMIN else _command(command, f"/{command.name}", say)
             built.default_permissions = discord.Permissions(manage_guild=True)
             tree.add_command(built, guild=self._homes[-1])
 
@@ -78,11 +83,6 @@ class Menus:
         return [await command.get_translated_payload(self._tree, translator) for command in commands]
 
 
-def _built(command: Command, say: Say) -> app_commands.Command[Any, Any, None]:
-    build = _with_argument if command.usage else _plain
-    return build(command.name, command.about, say)
-
-
 def _ask(say: Say) -> app_commands.Command[Any, Any, None]:
     @app_commands.rename(message=_named("message"), private=_named("private"))
     @app_commands.describe(message=_told(MESSAGE), private=_told(IN_PRIVATE))
@@ -96,20 +96,34 @@ def _ask(say: Say) -> app_commands.Command[Any, Any, None]:
     return app_commands.Command(name=_named("ask"), description=_told(ASK), callback=ask)
 
 
-def _plain(name: str, about: Localized, say: Say) -> app_commands.Command[Any, Any, None]:
-    async def command(interaction: discord.Interaction[Any]) -> None:
-        await say(interaction, f"/{name}", True)
+def _admin(say: Say) -> app_commands.Group:
+    """Return the group of what owners and admins do."""
+    group = app_commands.Group(name=ADMIN.name, description=_told(ADMIN.about))
+    for verb in VERBS.values():
+        group.add_command(_command(verb, f"/{ADMIN.name} {verb.name}", say))
+    return group
 
-    return app_commands.Command(name=_named(name), description=_told(about), callback=command)
 
+def _command(entry: Command | Verb, words: str, say: Say) -> app_commands.Command[Any, Any, None]:
+    """Return a command that says `words`; one with a usage has an option for what comes after them."""
 
-def _with_argument(name: str, about: Localized, say: Say) -> app_commands.Command[Any, Any, None]:
+    async def plain(interaction: discord.Interaction[Any]) -> None:
+        await say(interaction, words, True)
+
     @app_commands.rename(text=_named("text"))
-    @app_commands.describe(text=_told(ARGUMENT))
-    async def command(interaction: discord.Interaction[Any], text: str = "") -> None:
-        await say(interaction, f"/{name} {text}".rstrip(), True)
+    @app_commands.describe(text=entry.usage.strip(" []") or "…")
+    @app_commands.choices(text=_choices(entry.usage))
+    async def with_text(interaction: discord.Interaction[Any], text: str = "") -> None:
+        await say(interaction, f"{words} {text}".rstrip(), True)
 
-    return app_commands.Command(name=_named(name), description=_told(about), callback=command)
+    callback = with_text if entry.usage else plain
+    return app_commands.Command(name=_named(entry.name), description=_told(entry.about), callback=callback)
+
+
+def _choices(usage: str) -> list[app_commands.Choice[str]]:
+    """Return what may be chosen, where the usage is a list of words."""
+    words = usage.strip().split(" | ") if _CHOICES.fullmatch(usage.strip()) else []
+    return [app_commands.Choice(name=word, value=word) for word in words]
 
 
 def _named(name: str) -> app_commands.locale_str:

@@ -49,16 +49,13 @@ IN_PRIVATE: Localized = {
     EN: "only you see the answer",
     ES: "solo tú ves la respuesta",
 }
-ARGUMENT: Localized = {
-    PT: "um número de página, ou palavras",
-    EN: "a page number, or words",
-    ES: "un número de página, o palabras",
-}
 
 NAMES: dict[str, dict[Locale, str]] = {
     "ask": {PT: "perguntar", ES: "preguntar"},
     "help": {PT: "ajuda", ES: "ayuda"},
     "memories": {PT: "memórias", ES: "memorias"},
+    "memory": {PT: "memória", ES: "memoria"},
+    "language": {PT: "idioma", ES: "idioma"},
     "reset": {PT: "reiniciar", ES: "reiniciar"},
     "stop": {PT: "parar", ES: "detener"},
     "message": {PT: "mensagem", ES: "mensaje"},

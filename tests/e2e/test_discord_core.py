@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.commands import UNKNOWN
 from core.commands.memories import NO_MEMORIES
 from core.dialogue import Task
 from core.types import Locale, UserKey
@@ -81,3 +82,21 @@ async def test_the_cores_commands_answer_in_the_persons_language_to_that_person_
             assert used.screen == [NO_MEMORIES[Locale.EN]]
             assert used.notes[0].flags & EPHEMERAL
             assert server.room(ROOM).screen() == []
+
+
+async def test_an_admin_lets_a_room_in_by_a_command_and_for_everybody_else_there_is_none() -> None:
+    clock = FakeClock()
+    built = house(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(UserKey("discord", str(ANA.id)), "Ana")
+            let_in = await server.interactions.command(ANA, "admin allow", room=ROOM, text="here")
+            await flow(server, clock, lambda: let_in.screen)
+            await server.says(BIA, f"{ME} save it", room=ROOM)
+            await flow(server, clock, lambda: server.room(ROOM).screen()[-1:] == ["Pronto."])
+            tried = await server.interactions.command(BIA, "admin pause", room=ROOM)
+            await flow(server, clock, lambda: tried.screen)
+            assert tried.screen == [UNKNOWN[Locale.EN].format(name="admin")]
+            assert tried.notes[0].flags & EPHEMERAL

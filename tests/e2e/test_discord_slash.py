@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
 from core.commands import COMMANDS, STAFF_COMMANDS
+from core.commands.admin import VERBS
 from core.delivery.view import View
 from core.types import ChatKey, Incoming, Locale, Shown
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, refusing, running
@@ -143,19 +143,26 @@ async def test_commands_are_told_to_discord_when_they_changed_and_not_at_each_st
 
 
 @pytest.mark.parametrize("home", [0, GUILD_ID])
-async def test_commands_of_the_staff_are_shown_to_who_manages_a_server_or_in_the_admin_server_alone(
-    monkeypatch: pytest.MonkeyPatch, home: int
-) -> None:
-    about = dict.fromkeys(Locale, "o estado do bot")
-    monkeypatch.setitem(STAFF_COMMANDS, "probe", replace(COMMANDS["help"], name="probe", about=about, for_staff=True))
+async def test_the_staffs_group_is_shown_to_who_manages_a_server_or_in_the_admin_server_alone(home: int) -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, config=DiscordConfig(TOKEN, admin_guild=home)):
         told = {call.path: {one["name"]: one for one in call.body} for call in server.done("PUT", "/commands")}
         everywhere = told[f"/applications/{APP_ID}/commands"]
         shown = told[f"/applications/{APP_ID}/guilds/{home}/commands"] if home else everywhere
-        assert shown["probe"]["default_member_permissions"] == 1 << 5  # to manage the server
-        assert ("probe" in everywhere) == (not home)
+        assert set(shown) >= set(STAFF_COMMANDS)
+        assert shown["admin"]["default_member_permissions"] == 1 << 5  # to manage the server
+        assert {option["name"] for option in shown["admin"]["options"]} == set(VERBS)
+        assert ("admin" in everywhere) == (not home)
         assert everywhere["help"]["default_member_permissions"] is None
+
+
+async def test_a_command_of_few_words_offers_them_to_choose_from() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock):
+        by_name = {command["name"]: command for command in server.commands[0]}
+        [option] = by_name["language"]["options"]
+        assert [choice["value"] for choice in option["choices"]] == ["pt", "en", "es", "auto"]
+        assert "choices" not in by_name["memories"]["options"][0]
 
 
 async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() -> None:

@@ -54,6 +54,9 @@ class Interactions:
         """A person uses a slash command."""
         kinds: dict[type, int] = {str: 3, bool: 5}
         given = [{"name": key, "type": kinds[type(value)], "value": value} for key, value in options.items()]
+        name, *sub = name.split()  # "admin status" is a command of a group
+        if sub:
+            given = [{"name": sub[0], "type": 1, "options": given}]
         data: Json = {"id": "1", "name": name, "type": 1, "options": given}
         return await self._happen(person, room, {"type": 2, "data": data}, None)
 
@@ -70,7 +73,7 @@ class Interactions:
         channel = server.channels.get(room) or server.room(room) if room else server.direct(person)
         made = Interaction(server.snowflake(), "", channel, person, server.clock.monotonic(), pressed)
         made.token = f"token{made.id}"
-        given = " ".join(f"{one['name']}:{one['value']}" for one in payload["data"].get("options", []))
+        given = " ".join(f"{one['name']}:{one.get('value', '')}" for one in payload["data"].get("options", []))
         server.did(person, channel.id, f"/{payload['data']['name']} {given}".rstrip() if pressed is None else "[⏹️]")
         self.all[made.token] = made
         who: Json = {"user": person.json()}
