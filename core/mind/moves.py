@@ -21,6 +21,7 @@ from core.mind.words import concepts, named, subject
 from core.types import Locale, Localized, MemoryItem
 
 MAX_OPTIONS = 9
+FEW_FOUND = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,18 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
 def _list(scene: Scene, _: Cues, __: Wish) -> Move:
     if not scene.ran(SEARCH):
         return _act(scene, SEARCH)
+    if looks_further(scene):
+        return Move(SEARCH)
     if _search_failed(scene):
         return Move(FINISH, say.FAILED[scene.locale])
     return Move(FINISH, recall.listed(scene.found, scene.locale))
+
+
+def looks_further(scene: Scene) -> bool:
+    """Return whether a list of what is known is worth a second search, by other topics."""
+    searches = [step for step in scene.brief.steps if step.action == SEARCH]
+    few = len(searches) == 1 and len(scene.found) < FEW_FOUND
+    return few and searches[0].outcome in {Outcome.DONE, Outcome.NOTHING} and scene.may_act(SEARCH)
 
 
 def _search_failed(scene: Scene) -> bool:
@@ -184,11 +194,12 @@ def _delete(scene: Scene, cues: Cues, wish: Wish) -> Move:
 
 def _ask_to_delete(scene: Scene, cues: Cues, wish: Wish) -> Move:
     """Find what is meant, and ask before it goes: nothing is deleted on a first word."""
-    pointed = pointed_at(scene, cues, wish)
+    pointed = [] if everything(cues, wish) else pointed_at(scene, cues, wish)
     about = about_deletion(scene, cues, wish)
     if not (pointed or about or everything(cues, wish)):
         return Move(QUESTION, say.DELETE_WHAT[scene.locale])
-    if scene.can_search and not pointed:
+    further = everything(cues, wish) and scene.ran(SEARCH) and looks_further(scene)
+    if not pointed and (scene.can_search or further):
         return Move(SEARCH)
     items = scene.found if scene.ran(SEARCH) else scene.shown
     candidates = pointed or (items if everything(cues, wish) else recall.matching(about, items))

@@ -56,8 +56,11 @@ class Scene:
     @property
     def can_search(self) -> bool:
         """Return whether a search may still be asked for in this turn."""
-        ending = self.brief.task in {Task.QUESTION, Task.FINISH}
-        return not ending and self.offers(SEARCH) and not self.ran(SEARCH)
+        return self.may_act(SEARCH) and not self.ran(SEARCH)
+
+    def may_act(self, action: str) -> bool:
+        """Return whether the action may still be asked for in this turn: it is offered, and the turn is not ending."""
+        return self.brief.task not in {Task.QUESTION, Task.FINISH} and self.offers(action)
 
     def ran(self, action: str) -> bool:
         """Return whether the action was tried in this turn, however it ended."""

@@ -25,7 +25,7 @@ _WEIGHTY = re.compile(
 
 def summary(brief: Brief) -> str:
     """Return the previous summary and what the messages add to it, at most MAX_LINES lines, the weightiest kept."""
-    old = [(_weight(line), line) for line in brief.message.splitlines() if line.strip()]
+    old = [(max(_weight(line), 1), line) for line in brief.message.splitlines() if line.strip()]
     new = [(_weight(said), f"- {said}") for message in brief.history for said in _said(message)]
     lines = list({fold(line): (weight, line) for weight, line in (*old, *new)}.values())
     heavy = sorted(range(len(lines)), key=lambda at: (lines[at][0], at), reverse=True)[:MAX_LINES]

@@ -21,6 +21,11 @@ from core.unicode import fold
 
 MAX_QUERIES = 8
 
+_MORE_LIST_QUERIES: Localized = {
+    Locale.PT: "alergia|telefone|trabalho|comida|consulta|dinheiro|código|viagem",
+    Locale.EN: "allergy|phone|work|food|appointment|money|code|trip",
+    Locale.ES: "alergia|teléfono|trabajo|comida|cita|dinero|código|viaje",
+}
 _LIST_QUERIES: Localized = {
     Locale.PT: "sobre mim|nome|aniversário|família|endereço|senha|gosto|*",
     Locale.EN: "about me|name|birthday|family|address|password|likes|*",
@@ -41,11 +46,11 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
     for wish in wishes:
         match wish.intent:
             case Intent.LIST:
-                found += _LIST_QUERIES[scene.locale].split("|")
+                found += _list_queries(scene)
             case Intent.DELETE | Intent.UPDATE if wish.agreed:
                 found += [option.rsplit(" (", 1)[0].strip("“”` ") for option in wish.targets]
             case Intent.DELETE if moves.everything(cues, wish) and not words(recall.target(cues, wish.text))[3:]:
-                found += _LIST_QUERIES[scene.locale].split("|")
+                found += _list_queries(scene)
             case Intent.DELETE:
                 found += queries(moves.about_deletion(scene, cues, wish) or wish.text)
             case Intent.UPDATE:
@@ -56,6 +61,11 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
             case _:
                 pass
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [scene.message]
+
+
+def _list_queries(scene: Scene) -> list[str]:
+    """Return what a list is made of: at first what people tell most, then the rest."""
+    return (_MORE_LIST_QUERIES if scene.ran(SEARCH) else _LIST_QUERIES)[scene.locale].split("|")
 
 
 def save_drafts(cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:

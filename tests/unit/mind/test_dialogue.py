@@ -316,6 +316,13 @@ async def test_what_is_known_is_listed(chat: TinyCycle) -> None:
     assert "/memories" in answer
 
 
+async def test_what_the_first_search_of_a_list_does_not_find_a_second_one_may(chat: TinyCycle) -> None:
+    chat.know("tenho alergia a amendoim", "alergia")
+    answer = await chat.say("o que você sabe sobre mim?")
+    assert chat.actions == ["MemorySearch", "MemorySearch", "Finish"]
+    assert "amendoim" in answer
+
+
 async def test_knowing_nothing_is_said_with_an_example(chat: TinyCycle) -> None:
     assert "lembre que" in await chat.say("o que você sabe sobre mim?")
 
