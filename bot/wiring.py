@@ -73,6 +73,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         store = SqliteMemories(database)
         indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
         memories = Memories(store, models.embedder, indexes, clock)
+        stack.push_async_callback(memories.close)
         conversations = Conversations(SqliteHistory(database), clock)
         decisions = SqliteDecisions(database)
         access = Access(SqlitePeople(database), decisions, clock, trusted={"console"})
