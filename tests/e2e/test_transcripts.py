@@ -22,4 +22,5 @@ def test_every_transcript_belongs_to_a_scenario() -> None:
 
 def test_an_unknown_platform_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["carrier-pigeon"]) == 2
-    assert all(name in capsys.readouterr().err for name in PLATFORMS)
+    told = capsys.readouterr().err
+    assert all(name in told for name in PLATFORMS)
