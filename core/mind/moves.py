@@ -224,8 +224,8 @@ def _confirm(scene: Scene, items: Sequence[MemoryItem]) -> Move:
 
 
 def everything(cues: Cues, wish: Wish) -> bool:
-    """Return whether all that is known shall go."""
-    return cues.has("everything", wish.text)
+    """Return whether all that is known shall go: the wish says so, and names nothing."""
+    return cues.has("everything", wish.text) and not subject(recall.target(cues, wish.text), asking=True)
 
 
 def about_deletion(scene: Scene, cues: Cues, wish: Wish) -> str:

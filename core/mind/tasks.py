@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.dialogue import Brief, Outcome, Step
-from core.mind import moves, recall
+from core.mind import moves
 from core.mind import sentences as say
 from core.mind.change import fits, renewed
 from core.mind.cues import Cues, Intent
@@ -49,7 +49,7 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
                 found += _list_queries(scene)
             case Intent.DELETE | Intent.UPDATE if wish.agreed:
                 found += [option.rsplit(" (", 1)[0].strip("“”` ") for option in wish.targets]
-            case Intent.DELETE if moves.everything(cues, wish) and not words(recall.target(cues, wish.text))[3:]:
+            case Intent.DELETE if moves.everything(cues, wish):
                 found += _list_queries(scene)
             case Intent.DELETE:
                 found += queries(moves.about_deletion(scene, cues, wish) or wish.text)

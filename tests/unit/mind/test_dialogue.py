@@ -241,6 +241,23 @@ async def test_delete_it_asks_what_when_nothing_was_quoted(chat: TinyCycle) -> N
     assert "o gato é preto" in await chat.say("o gato")
 
 
+@pytest.mark.parametrize("order", ["apaga tudo que eu falei sobre o gato", "esquece tudo sobre o gato"])
+async def test_everything_about_one_thing_is_not_everything(chat: TinyCycle, order: str) -> None:
+    chat.know("o gato é preto", "gato")
+    chat.know("meu nome é Rui", "nome")
+    question = await chat.say(order)
+    assert "gato" in question
+    assert "Rui" not in question
+
+
+async def test_everything_is_listed_before_it_goes(chat: TinyCycle) -> None:
+    chat.know("me chamo Rui", "nome")
+    chat.know("minha senha é 1", "senha")
+    await chat.say("apaga tudo que você sabe")
+    await chat.say("todas")
+    assert not chat.memories
+
+
 async def test_another_password_is_not_offered_for_deletion(chat: TinyCycle) -> None:
     chat.know("a senha do aliexpress é 123456", "senha do aliexpress")
     ending = await chat.say("apaga a senha do netflix")
