@@ -12,20 +12,15 @@ from datetime import datetime
 from typing import Protocol
 
 from core.dialogue import Prompt, StreamEvent
+from core.thread import Threads
 from core.types import (
-    ConversationKey,
     Incoming,
     MemoryDraft,
     MemoryItem,
     MemoryKind,
     Message,
     Shown,
-    Summary,
     SurfaceLimits,
-    Thread,
-    ThreadRecord,
-    ThreadStatus,
-    Transition,
     UserKey,
     Vector,
     Vectors,
@@ -111,53 +106,11 @@ class Inbox(Protocol):
         ...
 
 
-class Tokenizer(Protocol):
-    """Counts what a message of some text costs a model. Never raises, and takes time linear in the text."""
-
-    @property
-    def name(self) -> str:
-        """What it counts by, for people."""
-        ...
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether a count may take so long that it belongs outside the event loop."""
-        ...
-
-    def count(self, text: str) -> int:
-        """Return the tokens of one message of that text, what a provider adds to each message included."""
-        ...
-
-
-class HistoryStore(Protocol):
+class HistoryStore(Threads, Protocol):
     """Every message ever said, by thread. Order is the order of `append`.
 
     A thread of which the model is shown less loses nothing here: nothing but `forget` removes a message.
     """
-
-    async def open_thread(self, conversation: ConversationKey, at: datetime) -> Thread:
-        """Return the conversation's one active thread, made now if there is none."""
-        ...
-
-    async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> None:
-        """Give a thread another status; a thread that is no longer active is not opened again."""
-        ...
-
-    async def thread(self, thread_id: str) -> Thread | None:
-        """Return the thread, whatever its status, or None."""
-        ...
-
-    async def threads(self, user: UserKey) -> Sequence[Thread]:
-        """Return all of that person's threads, the one used last first."""
-        ...
-
-    async def describe(self, thread: Thread) -> None:
-        """Give the stored thread of that id the title, policy and metadata of this one."""
-        ...
-
-    async def switch(self, thread_id: str, at: datetime) -> Thread | None:
-        """Make a thread the active one of its conversation and archive the one that was; None for an unknown one."""
-        ...
 
     async def append(self, thread_id: str, message: Message) -> Message:
         """Store it and return it with its id and sequence.
@@ -172,40 +125,6 @@ class HistoryStore(Protocol):
 
     async def since(self, thread_id: str, after: int, limit: int) -> Sequence[Message]:
         """Return the oldest `limit` messages with a sequence greater than `after`, oldest first."""
-        ...
-
-    async def totals(self, thread_id: str, after: int = 0) -> tuple[int, int]:
-        """Return how many messages there are with a sequence greater than `after`, and how many tokens they cost.
-
-        This takes the same time for a short thread and a long one.
-        """
-        ...
-
-    async def summary(self, thread_id: str) -> Summary | None:
-        """Return the newest summary."""
-        ...
-
-    async def summaries(self, thread_id: str) -> Sequence[Summary]:
-        """Return every summary, oldest first: together they tell which messages each rests on."""
-        ...
-
-    async def fold(self, thread_id: str, summary: Summary) -> bool:
-        """Store the summary if the newest one ends at its `after` (0: if there is none); False, and nothing, if not."""
-        ...
-
-    async def enter(self, thread_id: str, transition: Transition) -> None:
-        """Store that a turn entered a state."""
-        ...
-
-    async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
-        """Return the states that the turn entered (every turn, for ""), oldest first."""
-        ...
-
-    async def restore(self, record: ThreadRecord) -> Thread:
-        """Store a thread whole, as it is; its messages get new ids.
-
-        It gets a new id where its own is taken, and is archived where another thread of its conversation is active.
-        """
         ...
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:

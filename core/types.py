@@ -189,51 +189,6 @@ class Thread:
     metadata: Mapping[str, JSONValue] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What was said in a thread up to and with the message of sequence `through`, in few words.
-
-    It was made of the summary before it (that ended at `after`) and of the messages since.
-    """
-
-    text: str
-    through: int
-    after: int = 0
-    tokens: int = 0
-    at: datetime | None = None
-    model: str = ""
-
-
-class TurnState(StrEnum):
-    """How far answering a message has come."""
-
-    PENDING = "pending"
-    VALIDATED = "validated"
-    INVOKED = "invoked"
-    COMPLETED = "completed"
-    ERROR = "error"
-
-
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """A turn's entering a state; `error` names the failure, for ERROR."""
-
-    turn: str
-    state: TurnState
-    at: datetime
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadRecord:
-    """A thread with all that belongs to it, as it is exported and imported."""
-
-    thread: Thread
-    messages: tuple[Message, ...]
-    summaries: tuple[Summary, ...] = ()
-    transitions: tuple[Transition, ...] = ()
-
-
 # --- what is remembered ----------------------------------------------------------------------------------------------
 
 

@@ -14,21 +14,8 @@ from typing import Any
 
 from core.errors import InputError
 from core.ports import HistoryStore
-from core.types import (
-    ChatKey,
-    ConversationKey,
-    JSONValue,
-    Message,
-    Modal,
-    Role,
-    Summary,
-    Thread,
-    ThreadRecord,
-    ThreadStatus,
-    Transition,
-    TurnState,
-    UserKey,
-)
+from core.thread import Summary, ThreadRecord, Transition, TurnState
+from core.types import ChatKey, ConversationKey, JSONValue, Message, Modal, Role, Thread, ThreadStatus, UserKey
 
 _PAGE = 500
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.types import Summary
+from core.thread import Summary
 
 LAST_MESSAGES = "last-messages"
 LAST_TOKENS = "last-tokens"

@@ -11,16 +11,8 @@ from core.storage import history_rows as rows_of
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD
 from core.storage.record import microseconds, random_id, to_json
 from core.storage.sqlite import Database, Transaction
-from core.types import (
-    ConversationKey,
-    Message,
-    Summary,
-    Thread,
-    ThreadRecord,
-    ThreadStatus,
-    Transition,
-    UserKey,
-)
+from core.thread import Summary, ThreadRecord, Transition
+from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
 
 _ACTIVE = f"""
     SELECT {THREAD} FROM threads WHERE platform = ? AND user = ? AND chat = ? AND topic = ? AND status = 'active'

@@ -9,19 +9,8 @@ from datetime import datetime
 
 from core.storage.record import microseconds, moment, random_id, storable, to_json
 from core.storage.sqlite import Row
-from core.types import (
-    ChatKey,
-    ConversationKey,
-    Message,
-    Modal,
-    Role,
-    Summary,
-    Thread,
-    ThreadStatus,
-    Transition,
-    TurnState,
-    UserKey,
-)
+from core.thread import Summary, Transition, TurnState
+from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
 
 THREAD = "id, platform, user, chat, topic, created_at, updated_at, status, title, policy, metadata"
 MESSAGE = (

@@ -10,16 +10,8 @@ from datetime import datetime
 from core.errors import StorageError
 from core.ports import HistoryStore
 from core.storage.record import random_id, storable
-from core.types import (
-    ConversationKey,
-    Message,
-    Summary,
-    Thread,
-    ThreadRecord,
-    ThreadStatus,
-    Transition,
-    UserKey,
-)
+from core.thread import Summary, ThreadRecord, Transition
+from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
 
 
 class InMemoryHistory(HistoryStore):

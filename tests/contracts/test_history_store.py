@@ -16,20 +16,8 @@ from core.ports import HistoryStore
 from core.storage.history import SqliteHistory
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
-from core.types import (
-    ChatKey,
-    ConversationKey,
-    Message,
-    Modal,
-    Role,
-    Summary,
-    Thread,
-    ThreadRecord,
-    ThreadStatus,
-    Transition,
-    TurnState,
-    UserKey,
-)
+from core.thread import Summary, ThreadRecord, Transition, TurnState
+from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
 from tests.fakes.clock import START
 
 ANA = UserKey("telegram", "ana")

@@ -13,20 +13,8 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.history.export import from_lines, record_of, to_lines
 from core.storage.in_memory_history import InMemoryHistory
-from core.types import (
-    ChatKey,
-    ConversationKey,
-    Message,
-    Modal,
-    Role,
-    Summary,
-    Thread,
-    ThreadRecord,
-    ThreadStatus,
-    Transition,
-    TurnState,
-    UserKey,
-)
+from core.thread import Summary, ThreadRecord, Transition, TurnState
+from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
 from tests.fakes.clock import START
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "bia")

@@ -14,7 +14,8 @@ from core.ports import HistoryStore
 from core.storage.history import SqliteHistory
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, Summary, ThreadStatus, TurnState, UserKey
+from core.thread import Summary, TurnState
+from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus, UserKey
 from tests.fakes.clock import FakeClock
 
 ANA, BIA = UserKey("console", "ana"), UserKey("console", "bia")

@@ -1,0 +1,121 @@
+"""What belongs to a thread beside its messages: its summaries, the states of its turns, its name and its whole.
+
+Knows what these are, and what a history promises of them. Does not know how they are stored or when they are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was said in a thread up to and with the message of sequence `through`, in few words.
+
+    It was made of the summary before it (that ended at `after`) and of the messages since.
+    """
+
+    text: str
+    through: int
+    after: int = 0
+    tokens: int = 0
+    at: datetime | None = None
+    model: str = ""
+
+
+class TurnState(StrEnum):
+    """How far answering a message has come."""
+
+    PENDING = "pending"
+    VALIDATED = "validated"
+    INVOKED = "invoked"
+    COMPLETED = "completed"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A turn's entering a state; `error` names the failure, for ERROR."""
+
+    turn: str
+    state: TurnState
+    at: datetime
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRecord:
+    """A thread with all that belongs to it, as it is exported and imported."""
+
+    thread: Thread
+    messages: tuple[Message, ...]
+    summaries: tuple[Summary, ...] = ()
+    transitions: tuple[Transition, ...] = ()
+
+
+class Threads(Protocol):
+    """Threads as a whole. Part of what every `core.ports.HistoryStore` promises."""
+
+    async def open_thread(self, conversation: ConversationKey, at: datetime) -> Thread:
+        """Return the conversation's one active thread, made now if there is none."""
+        ...
+
+    async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> None:
+        """Give a thread another status; a thread that is no longer active is not opened again."""
+        ...
+
+    async def thread(self, thread_id: str) -> Thread | None:
+        """Return the thread, whatever its status, or None."""
+        ...
+
+    async def threads(self, user: UserKey) -> Sequence[Thread]:
+        """Return all of that person's threads, the one used last first."""
+        ...
+
+    async def describe(self, thread: Thread) -> None:
+        """Give the stored thread of that id the title, policy and metadata of this one."""
+        ...
+
+    async def switch(self, thread_id: str, at: datetime) -> Thread | None:
+        """Make a thread the active one of its conversation and archive the one that was; None for an unknown one."""
+        ...
+
+    async def totals(self, thread_id: str, after: int = 0) -> tuple[int, int]:
+        """Return how many messages there are with a sequence greater than `after`, and how many tokens they cost.
+
+        This takes the same time for a short thread and a long one.
+        """
+        ...
+
+    async def summary(self, thread_id: str) -> Summary | None:
+        """Return the newest summary."""
+        ...
+
+    async def summaries(self, thread_id: str) -> Sequence[Summary]:
+        """Return every summary, oldest first: together they tell which messages each rests on."""
+        ...
+
+    async def fold(self, thread_id: str, summary: Summary) -> bool:
+        """Store the summary if the newest one ends at its `after` (0: if there is none); False, and nothing, if not."""
+        ...
+
+    async def enter(self, thread_id: str, transition: Transition) -> None:
+        """Store that a turn entered a state."""
+        ...
+
+    async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
+        """Return the states that the turn entered (every turn, for ""), oldest first."""
+        ...
+
+    async def restore(self, record: ThreadRecord) -> Thread:
+        """Store a thread whole, as it is; its messages get new ids.
+
+        It gets a new id where its own is taken, and is archived where another thread of its conversation is active.
+        """
+        ...
