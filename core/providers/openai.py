@@ -148,7 +148,7 @@ def _effort(effort: str | None) -> Ladder:
     """Return the effort and its neighbours towards what more models know: they differ in the ends of the scale."""
     rungs = []
     while effort is not None:
-        words = ("reasoning_effort", "reasoning effort", "reasoning.effort")
+        words = ("reasoning_effort", "reasoning effort", "reasoning.effort", "thinking")
         rungs.append(Rung(f"reasoning_effort={effort}", {"reasoning_effort": effort}, words))
         effort = _LESS_EFFORT.get(effort)
     return rungs
