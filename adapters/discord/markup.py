@@ -1,10 +1,12 @@
 """What a message looks like in Discord. Knows what the reader sees and how Discord counts it, not how it is sent.
 
-Discord reads Markdown itself, so text goes out as it is. Memories stand in a small embed, each under a spoiler.
+Discord reads Markdown itself, so text goes out as it is, but for two bars in a row, which are a spoiler in Discord and
+mean nothing in Markdown. Memories stand in a small embed, each under a spoiler.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
@@ -12,7 +14,7 @@ from datetime import UTC
 import discord
 
 from core.types import MemoryItem, Modal, Shown
-from core.unicode import clean, one_line
+from core.unicode import one_line
 
 MAX_CHARS = 2000
 """Of one message's content. Source: discord.com/developers/docs/resources/message#create-message."""
@@ -22,6 +24,9 @@ _MAX_PHRASE_CHARS = 80
 _MAX_CONTENT_CHARS = 300
 _COLOUR = 0x7A8B99
 _NOTHING_VISIBLE = "…"
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_CODE_OR_BARS = re.compile(r"(?P<code>```.*?(?:```|\Z)|`[^`\n]*`)|\|{2,}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,9 @@ class Drawn:
         return [discord.Embed(description=self.embed, colour=_COLOUR)] if self.embed else []
 
 
-def measure(text: str) -> int:
-    """Return the length in UTF-16 units: what Discord's own clients count, and never less than what its server does."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+def measure(markdown: str) -> int:
+    """Return how long it is when sent, in UTF-16 units: what Discord's clients count, and no less than its server."""
+    return _units(_barred(markdown))
 
 
 def stays(shown: Shown) -> bool:
@@ -51,8 +56,24 @@ def stays(shown: Shown) -> bool:
 def draw(shown: Shown, *, asker: str = "") -> Drawn:
     """Return how that is shown; what is still to change carries the asker's Stop button, if there is an asker."""
     if shown.modal is Modal.MEMORY:
-        return Drawn(embed=_memories(shown.memories) if shown.memories else clean(shown.text)[:_MAX_EMBED_CHARS])
-    return Drawn(content=clean(shown.text) or _NOTHING_VISIBLE, stop="" if stays(shown) else asker)
+        return Drawn(embed=_memories(shown.memories) if shown.memories else _sendable(shown.text)[:_MAX_EMBED_CHARS])
+    return Drawn(content=_sendable(_barred(shown.text)) or _NOTHING_VISIBLE, stop="" if stays(shown) else asker)
+
+
+def _barred(text: str) -> str:
+    """Return the text with two bars in a row as they are written, not as a spoiler; code is left alone."""
+    if "||" not in text:
+        return text
+    return _CODE_OR_BARS.sub(lambda found: found[0] if found["code"] else found[0].replace("|", r"\|"), text)
+
+
+def _sendable(text: str) -> str:
+    """Return the text without what no message holds; it does not grow by that."""
+    return _CONTROLS.sub("", _SURROGATES.sub("\ufffd", text)).strip()
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _memories(items: Sequence[MemoryItem]) -> str:
@@ -61,9 +82,9 @@ def _memories(items: Sequence[MemoryItem]) -> str:
     left = _MAX_EMBED_CHARS - 8  # for the line that counts the others
     for at, item in enumerate(items):
         line = _memory(item)
-        if measure(line) + 1 > left:
+        if _units(line) + 1 > left:
             return "\n".join([*lines, f"+ {len(items) - at}"])
-        left -= measure(line) + 1
+        left -= _units(line) + 1
         lines.append(line)
     return "\n".join(lines)
 

@@ -29,7 +29,7 @@ _UNNAMED_WAIT_S = 60.0
 _SWEEP_ABOVE = 1024
 _MESSAGE = re.compile(r"(?<=/messages/)[^/]+")
 _TOO_MANY = 429
-_ROUNDING_S = 1e-6
+_MARGIN_S = 0.05  # the headers are rounded
 
 
 def budget(method: str, path: str) -> str:
@@ -45,7 +45,7 @@ class _Budget:
     resets_s: float
 
     def wait_s(self, now_s: float) -> float:
-        if now_s >= self.resets_s - _ROUNDING_S or self.remaining > min(self.limit - 1, 1):
+        if now_s >= self.resets_s or self.remaining > min(self.limit - 1, 1):
             return 0.0
         return self.resets_s - now_s
 
@@ -131,7 +131,7 @@ class Pacer:
         known = self._budgets.get(name)
         if known is not None and now_s < known.resets_s:  # answers may overtake each other; what is spent is spent
             remaining = min(remaining, known.remaining)
-        self._keep(name, _Budget(limit, remaining, now_s + float(headers["X-RateLimit-Reset-After"])))
+        self._keep(name, _Budget(limit, remaining, now_s + float(headers["X-RateLimit-Reset-After"]) + _MARGIN_S))
 
     def _flooded(self, name: str, response: aiohttp.ClientResponse) -> SurfaceBusy:
         wait_s = float(response.headers.get("Retry-After", _UNNAMED_WAIT_S))

@@ -1,0 +1,111 @@
+"""The pacer of Discord: never more than what the headers allow, whatever they say."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import aiohttp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from multidict import CIMultiDict
+from yarl import URL
+
+from adapters.discord.pacer import Pacer, budget
+from core.errors import SurfaceBusy
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_limits import Limits
+
+NAME = "PATCH /channels/1/messages/*"
+
+
+def test_a_budget_is_a_route_without_the_message_that_it_is_about() -> None:
+    assert budget("PATCH", "/api/v10/channels/1/messages/2") == NAME
+    assert budget("POST", "/api/v10/channels/1/messages/2/threads") == "POST /channels/1/messages/*/threads"
+    assert budget("PATCH", "/proxy/webhooks/4/token/messages/@original") == "PATCH /webhooks/4/token/messages/*"
+    assert budget("GET", "/api/v10/users/@me") == "GET /api/v10/users/@me"
+
+
+async def tell(
+    pacer: Pacer, status: int, headers: dict[str, str], request_headers: dict[str, str] | None = None
+) -> None:
+    response = SimpleNamespace(status=status, headers=CIMultiDict(headers))
+    url = URL("http://x/api/v10/channels/1/messages/2")
+    params = aiohttp.TraceRequestEndParams("PATCH", url, CIMultiDict(request_headers or {}), cast("Any", response))
+    [ended] = pacer.trace().on_request_end
+    await ended(cast("Any", None), SimpleNamespace(), params)
+
+
+@given(per_window=st.integers(1, 6), window_s=st.floats(1.0, 20.0), pauses=st.lists(st.floats(0.0, 3.0), max_size=60))
+async def test_a_bucket_is_never_overdrawn_and_its_last_request_never_spent(
+    per_window: int, window_s: float, pauses: list[float]
+) -> None:
+    clock, limits = FakeClock(auto=True), Limits(per_window, window_s)
+    pacer = Pacer(clock)
+    for pause_s in pauses:
+        await clock.sleep(pause_s)
+        try:
+            await pacer.admit(NAME)
+        except SurfaceBusy as error:
+            asked_s = error.retry_after_s
+        else:
+            asked_s = 0.0
+        assert 0 <= asked_s <= window_s + 0.1
+        if asked_s:
+            continue
+        wait_s, _, headers = limits.spend("PATCH 1/2", clock.monotonic())
+        assert not wait_s
+        assert int(headers["X-RateLimit-Remaining"]) >= min(per_window - 1, 1)
+        await tell(pacer, 200, dict(headers))
+
+
+async def test_what_it_asks_to_wait_is_enough() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock)
+    await pacer.admit(NAME)
+    await tell(pacer, 200, {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "1", "X-RateLimit-Reset-After": "4.2"})
+    with pytest.raises(SurfaceBusy) as busy:
+        await pacer.admit(NAME)
+    await pacer.admit("PATCH /channels/2/messages/*")  # another channel does not wait
+    await clock.advance(busy.value.retry_after_s)
+    await pacer.admit(NAME)
+
+
+async def test_answers_that_overtake_each_other_do_not_bring_a_spent_request_back() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock)
+    window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
+    await tell(pacer, 200, window | {"X-RateLimit-Remaining": "2"})
+    await tell(pacer, 200, window | {"X-RateLimit-Remaining": "3"})
+    await pacer.admit(NAME)
+    with pytest.raises(SurfaceBusy):
+        await pacer.admit(NAME)
+
+
+async def test_a_refusal_is_raised_with_the_wait_it_names_and_one_without_a_name_waits_a_minute() -> None:
+    pacer = Pacer(FakeClock())
+    for headers, wait_s in ({"Via": "1.1", "Retry-After": "3"}, 3.0), ({}, 60.0):
+        with pytest.raises(SurfaceBusy) as busy:
+            await tell(pacer, 429, headers)
+        assert busy.value.retry_after_s == wait_s
+
+
+async def test_the_gateways_own_connection_is_none_of_its_business() -> None:
+    pacer = Pacer(FakeClock())
+    await tell(pacer, 503, {}, {"Upgrade": "websocket"})
+    await pacer.admit(NAME)
+
+
+async def test_a_thousand_channels_that_fell_silent_are_not_kept_in_mind() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock)
+    headers = {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "4", "X-RateLimit-Reset-After": "5"}
+    [ended] = pacer.trace().on_request_end
+    for channel in range(3000):
+        response = SimpleNamespace(status=200, headers=CIMultiDict(headers))
+        url = URL(f"http://x/channels/{channel}/messages")
+        params = aiohttp.TraceRequestEndParams("POST", url, CIMultiDict(), cast("Any", response))
+        await ended(cast("Any", None), SimpleNamespace(), params)
+        await clock.advance(0.1)
+    assert len(pacer) <= 1024
