@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC
 
 from telegram import MessageEntity
 from telegramify_markdown import convert
@@ -16,7 +18,8 @@ from telegramify_markdown.config import RenderConfig
 from telegramify_markdown.entity import MessageEntity as Span
 from telegramify_markdown.entity import utf16_len
 
-from core.types import Modal
+from core.types import MemoryItem, Modal, Shown
+from core.unicode import one_line
 
 MAX_UNITS = 4096
 """UTF-16 units of one message, counted after formatting. Source: core.telegram.org/bots/api#sendmessage."""
@@ -25,6 +28,7 @@ MAX_ENTITIES = 100
 """Entities of one message; the server drops the rest in silence. Source: `telegram.constants.MessageLimit`."""
 
 _NOTHING_VISIBLE = "…"
+_MAX_NAME_CHARS, _MAX_CONTENT_CHARS = 60, 600  # of a memory; the quote shows its first lines until it is opened
 
 # The converter knows more than Markdown: it takes `<word>` for a tag, `[word]: text` for a link's address, `$...$` for
 # a formula, `||...||` for a spoiler and `2024.` for the first number of a list, and drops or changes what it takes.
@@ -77,14 +81,29 @@ def render(markdown: str, config: RenderConfig) -> Rendered:
     )
 
 
-def draw(modal: Modal, rendered: Rendered) -> Rendered:
-    """Return how a message of that kind looks: never empty, and memories in a quote that opens when it is touched."""
+def draw(shown: Shown, rendered: Rendered) -> Rendered:
+    """Return how a message of that kind looks, given its text: never empty, and memories in a quote that opens."""
     if not rendered.text:
         return Rendered(_NOTHING_VISIBLE)
-    if modal is not Modal.MEMORY:
+    if shown.modal is not Modal.MEMORY:
         return rendered
+    exact = _memories(shown.memories)
+    rendered = exact if exact.text and exact.size <= MAX_UNITS else rendered
     quote = MessageEntity(MessageEntity.EXPANDABLE_BLOCKQUOTE, 0, utf16_len(rendered.text))
     return replace(rendered, entities=(quote, *(e for e in rendered.entities if "blockquote" not in e.type)))
+
+
+def _memories(items: Sequence[MemoryItem]) -> Rendered:
+    """Draw memories a line each, letter by letter: what is remembered is no Markdown (think of `a*b*c`)."""
+    text, entities = "", []
+    for item in items:
+        text += "\n🧠 " if text else "🧠 "
+        name = one_line(_clean(item.bindings[0]), _MAX_NAME_CHARS)
+        entities.append(MessageEntity(MessageEntity.BOLD, utf16_len(text), utf16_len(name)))
+        text += (
+            f"{name}: {one_line(_clean(item.content), _MAX_CONTENT_CHARS)} · {item.updated_at.astimezone(UTC):%Y-%m-%d}"
+        )
+    return Rendered(text, tuple(entities))
 
 
 def _hidden(markdown: str) -> str:

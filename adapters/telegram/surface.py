@@ -94,7 +94,7 @@ class TelegramSurface(Surface):
         return self._measured[1]
 
     def _draw(self, shown: Shown) -> Rendered:
-        return draw(shown.modal, self._render(shown.text))
+        return draw(shown, self._render(shown.text))
 
 
 def stays(shown: Shown) -> bool:
