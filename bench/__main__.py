@@ -7,6 +7,7 @@ from importlib import import_module
 
 BENCHES = {
     "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
+    "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
     "mind": "how well the mind without a model understands people, by language",
     "start": "seconds and memory of a start, and of a bot that waits",

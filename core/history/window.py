@@ -13,7 +13,7 @@ from core.history.policy import Bound
 from core.ports import HistoryStore
 from core.types import Message, Modal, Role
 
-_PAGE = 64
+_PAGE, _MAX_PAGE = 64, 512
 
 
 async def newest(
@@ -43,12 +43,12 @@ async def newest(
 
 
 async def backwards(store: HistoryStore, thread_id: str) -> AsyncIterator[Message]:
-    """Yield a thread's messages, newest first, a page at a time."""
-    before = 0
-    while page := await store.tail(thread_id, _PAGE, before=before):
+    """Yield a thread's messages, newest first, in pages that grow."""
+    before, size = 0, _PAGE
+    while page := await store.tail(thread_id, size, before=before):
         for message in reversed(page):
             yield message
-        before = page[0].sequence
+        before, size = page[0].sequence, min(size * 2, _MAX_PAGE)
         if before <= 1:
             return
 
