@@ -17,7 +17,7 @@ nao voce voces eu meu minha meus minhas sou estou qual quais quem quando onde qu
 umas uns dos das nos nas ele ela eles elas isso isto aquilo lembre lembra lembrar guarde salve anote apague esqueca
 esquece obrigado obrigada oi ola bom dia boa tarde noite tchau senha chama chamo sim foi o os em na da sao tem tenho
 quero mudou agora ja mais tambem muito esta estao fica moro trabalho aniversario que e do no ao aos pelo pela num numa
-vc vcs eh ta tb pq mae pai amanha hoje ontem preciso anota me se
+vc vcs eh ta tb pq mae pai amanha hoje ontem preciso anota me se to esse essa ai tou bota poe deixa
 """
 _EN = """
 the is are was were my your his her its our their i you he she we they what which who when where how much many why do

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
 from core.turn import Turn
-from core.types import Locale, Localized
+from core.types import Locale, Localized, MemoryHit, MemoryItem
 from core.unicode import clean
 
 NAME = "MemorySearch"
 MAX_QUERIES = 8
 MAX_QUERY_CHARS = 300
 MAX_HITS = 8
+EVERYTHING = "*"
+MAX_LISTED = 25
 
 WHEN = (
     "Something must be looked up in the person's long-term memory: what they ask about, what another action needs "
@@ -25,7 +28,8 @@ WHEN = (
 QUERIES = """\
 List what to look for in the person's memory: short, isolated contexts, each a phrase of a few words that such a \
 memory would be filed under, like "user information" or "aliexpress password". Leave out what the memories already \
-recalled above answer. Use the person's own words and language. Answer with the JSON {"items": ["..."]}."""
+recalled above answer. If they want to know everything that is kept, list just "*". Use the person's own words and \
+language. Answer with the JSON {"items": ["..."]}."""
 
 REPORT = """\
 Tell the person in one short sentence what you just looked for in their memory and whether it was found. \
@@ -74,14 +78,24 @@ async def run(turn: Turn) -> None:
     if not queries:
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail="there was nothing new to look for"))
         return
+    hits, items = await (_everything(turn) if EVERYTHING in queries else _found(turn, queries))
+    await turn.recall(items)
+    step = Step(NAME, Outcome.DONE if items else Outcome.NOTHING, queries, items, hits=hits)
+    await turn.report(step, REPORT, (FOUND if items else NOT_FOUND)[turn.locale])
+
+
+async def _found(turn: Turn, queries: Sequence[str]) -> tuple[tuple[MemoryHit, ...], tuple[MemoryItem, ...]]:
     await turn.status(EMBEDDING[turn.locale])
     vectors = await turn.memory.embed(queries)
     await turn.status(LOOKING_UP[turn.locale])
-    hits = await turn.memory.search(queries, vectors, limit=MAX_HITS)
-    items = tuple(hit.item for hit in hits)
-    await turn.recall(items)
-    step = Step(NAME, Outcome.DONE if items else Outcome.NOTHING, queries, items, hits=tuple(hits))
-    await turn.report(step, REPORT, (FOUND if items else NOT_FOUND)[turn.locale])
+    hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
+    return hits, tuple(hit.item for hit in hits)
+
+
+async def _everything(turn: Turn) -> tuple[tuple[MemoryHit, ...], tuple[MemoryItem, ...]]:
+    """Return the newest memories, whatever they are about; nothing was looked for, so there are no hits."""
+    await turn.status(LOOKING_UP[turn.locale])
+    return (), tuple(await turn.memory.page(limit=MAX_LISTED))
 
 
 MEMORY_SEARCH = Action(NAME, WHEN, run)

@@ -101,6 +101,15 @@ async def test_searching_shows_one_memory_message_each_and_goes_on() -> None:
     ]
 
 
+async def test_a_star_recalls_everything_newest_first() -> None:
+    house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["*"]']})
+    for number in range(30):
+        await keep(house, f"fact {number}", f"thing {number}")
+    surface = await run(house, "what do you know about me?")
+    (shown,) = [shown for shown in surface.screen if shown.modal is Modal.MEMORY]
+    assert [item.content for item in shown.memories] == [f"fact {29 - n}" for n in range(25)]
+
+
 @pytest.mark.spec("T9")
 async def test_nothing_found_is_told_and_the_model_knows() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Question"], Task.SEARCH_QUERIES: [QUERY]})

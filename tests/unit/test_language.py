@@ -17,6 +17,7 @@ PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
         ("ta, entao anota: placa do carro ABC1D23", PT),
         ("qual eh a placa do meu carro", PT),
         ("Olá, me chamo Edmar", PT),
+        ("tô testando esse bot", PT),
         ("what's the wifi password?", EN),
         ("I'm allergic to peanuts", EN),
         ("¿Cuál es mi contraseña?", ES),
