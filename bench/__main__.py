@@ -10,6 +10,7 @@ BENCHES = {
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
     "mind": "how well the mind without a model understands people, by language",
+    "models": "the model leaves beside the bare SDKs, and what imports cost",
     "start": "seconds and memory of a start, and of a bot that waits",
     "telegram": "CPU of an update beside the bare library, time to the first sign, edits at the real limits",
 }

@@ -24,17 +24,24 @@ _MILLION = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """US dollars per million tokens; `cached` is for input read from a cache, and that of other input if not given."""
+    """US dollars per million tokens.
+
+    `cached` is for input read from a cache, `cache_write` for input written into one; each that of other input if not
+    given.
+    """
 
     input: _Price
     output: _Price
     cached: _Price | None = None
+    cache_write: _Price | None = None
 
     def cost_usd(self, usage: Usage) -> float:
         """Return the price of a call at this rate."""
         cached = self.input if self.cached is None else self.cached
-        fresh_tokens = usage.input_tokens - usage.cached_tokens
-        return (fresh_tokens * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output) / _MILLION
+        written = self.input if self.cache_write is None else self.cache_write
+        fresh_tokens = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
+        asked = fresh_tokens * self.input + usage.cached_tokens * cached + usage.cache_write_tokens * written
+        return (asked + usage.output_tokens * self.output) / _MILLION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

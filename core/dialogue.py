@@ -114,14 +114,15 @@ class Stop(StrEnum):
 class Usage:
     """Tokens of one call.
 
-    `input_tokens` is all of the input; `cached_tokens` the part of it read from a cache; `reasoning_tokens` the part of
-    `output_tokens` that was thought and not said.
+    `input_tokens` is all of the input; `cached_tokens` the part of it read from a cache, `cache_write_tokens` the part
+    written into one; `reasoning_tokens` the part of `output_tokens` that was thought and not said.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

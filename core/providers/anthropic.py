@@ -191,12 +191,13 @@ class _Reading(Reading):
         details = usage.get("output_tokens_details")
         flat = {**usage, **(details if isinstance(details, Mapping) else {})}
         self._counts |= {name: count for name, count in flat.items() if isinstance(count, int)}
-        cached = self._of("cache_read_input_tokens")
+        cached, written = self._of("cache_read_input_tokens"), self._of("cache_creation_input_tokens")
         self.usage = Usage(
-            input_tokens=self._of("input_tokens") + self._of("cache_creation_input_tokens") + cached,
+            input_tokens=self._of("input_tokens") + written + cached,
             output_tokens=self._of("output_tokens"),
             cached_tokens=cached,
             reasoning_tokens=self._of("thinking_tokens"),
+            cache_write_tokens=written,
         )
 
     def _of(self, name: str) -> int:

@@ -39,6 +39,12 @@ def test_input_from_a_cache_without_a_price_of_its_own_is_priced_as_any_input() 
     assert load_prices().cost_usd("anthropic:claude-opus-5-5", usage) == pytest.approx(4.0)
 
 
+def test_input_that_is_written_into_a_cache_costs_what_writing_costs() -> None:
+    prices = load_prices()
+    assert prices.cost_usd(HAIKU, Usage(80_000, 0, cache_write_tokens=80_000)) == pytest.approx(0.01)
+    assert prices.cost_usd("openai:gpt-6.1-sol", Usage(1_000_000, 0, cache_write_tokens=500_000)) == pytest.approx(2.0)
+
+
 @pytest.mark.parametrize(
     ("model", "usage"), [("anthropic:claude-99", Usage(10, 10)), ("openrouter:x/y", Usage(10, 10)), (HAIKU, None)]
 )
