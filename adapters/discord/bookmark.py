@@ -10,8 +10,10 @@ import asyncio
 import json
 import logging
 import os
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 from adapters.discord.room import Room
 from core.ports import Clock
@@ -20,6 +22,7 @@ _LOG = logging.getLogger(__name__)
 
 _MAX_ROOMS = 500
 _SAVE_EVERY_S = 1.0
+_FIELDS = tuple(field for field in fields(Room) if field.name != "id")
 
 
 class Bookmarks:
@@ -104,13 +107,5 @@ class Bookmarks:
         self.save()
 
 
-def _room(kept: dict[str, object]) -> Room:
-    ids = kept["within"]
-    return Room(
-        id=int(str(kept["id"])),
-        parent=int(str(kept["parent"])),
-        within=tuple(int(one) for one in ids) if isinstance(ids, list) else (),
-        private=kept["private"] is True,
-        ours=kept["ours"] is True,
-        language=str(kept["language"]),
-    )
+def _room(kept: Mapping[str, Any]) -> Room:
+    return Room(**{field.name: type(field.default)(kept[field.name]) for field in _FIELDS}, id=int(kept["id"]))

@@ -34,8 +34,8 @@ class Listener(Protocol):
         """Hear a message."""
         ...
 
-    async def read_back(self) -> None:
-        """Hear that a new session began: what happened since the last one is not told."""
+    async def read_back(self, shard: int, shards: int) -> None:
+        """Hear that a new session of that shard began: what happened since its last one is not told."""
         ...
 
 
@@ -86,10 +86,10 @@ class GatewayClient(discord.AutoShardedClient):
         """Pass a message on."""
         await self._listener.take(message)
 
-    async def on_connect(self) -> None:
+    async def on_shard_connect(self, shard_id: int) -> None:
         """Read back what was said before this session began."""
-        _LOG.info("discord is connected")
-        await self._listener.read_back()
+        _LOG.info("discord is connected", extra={"shard": shard_id})
+        await self._listener.read_back(shard_id, self.shard_count or 1)
 
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
         """Log a failure in one of the above, without what it was about."""

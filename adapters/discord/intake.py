@@ -72,10 +72,11 @@ class Intake:
         answered = await self._door.receive(incoming, surface)
         return self._keep(answered)
 
-    async def read_back(self) -> None:
-        """Take what was said in open conversations while nobody listened."""
+    async def read_back(self, shard: int, shards: int) -> None:
+        """Take what was said in open conversations of that shard while nobody listened."""
         turns = asyncio.Semaphore(_ROOMS_AT_ONCE)
-        await asyncio.gather(*(self._read_room(room, seen, turns) for room, seen in self._bookmarks.positions()))
+        rooms = [(room, seen) for room, seen in self._bookmarks.positions() if room.shard(shards) == shard]
+        await asyncio.gather(*(self._read_room(room, seen, turns) for room, seen in rooms))
 
     async def drain(self, limit_s: float) -> None:
         """Take nothing more, and return when what was taken is answered, or after that time."""
@@ -126,7 +127,7 @@ class Intake:
             return incoming
         # A thread that is opened on a message has the message's id, so it can be named before it is there.
         message_id = int(incoming.message_id)
-        self._bookmarks.saw(Room(message_id, room.id, room.within, ours=True), message_id, addressed=True)
+        self._bookmarks.saw(replace(room, id=message_id, parent=room.id, ours=True), message_id, addressed=True)
         return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.message_id))
 
     async def _addressed(self, incoming: Incoming, message: discord.Message) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import discord
@@ -99,7 +100,11 @@ class Reception:
             _LOG.info("button not taken away", extra={"error": type(error).__name__})
 
     def _room(self, interaction: discord.Interaction[Any]) -> Room | None:
-        return None if interaction.channel is None else room_of(interaction.channel, self._me)
+        if interaction.channel is None:
+            return None
+        room = room_of(interaction.channel, self._me)
+        # Where the bot was brought along by somebody who installed it, direct messages are those of two other people.
+        return replace(room, private=room.private and not interaction.context.private_channel)
 
 
 def _incoming(interaction: discord.Interaction[Any], text: str, room: Room, *, private: bool) -> Incoming:

@@ -14,15 +14,16 @@ PLATFORM = "discord"
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A channel, thread or direct message, by ids. `parent` is the channel of a thread, or 0.
+    """A channel, thread or direct message, by ids; `parent` is the channel of a thread; 0 where there is none.
 
-    `within` are the category and the server; `ours` says that the bot opened this thread; `language` is the tag that a
+    `private` says that nobody else reads along, `ours` that the bot opened this thread; `language` is the tag that a
     community chose, or "".
     """
 
     id: int
     parent: int = 0
-    within: tuple[int, ...] = ()
+    category: int = 0
+    guild: int = 0
     private: bool = False
     ours: bool = False
     language: str = ""
@@ -34,7 +35,11 @@ class Room:
 
     def allowed(self, rooms: frozenset[int]) -> bool:
         """Whether the owner lets the bot answer here."""
-        return self.private or not rooms or not rooms.isdisjoint((self.id, self.parent, *self.within))
+        return self.private or not rooms or not rooms.isdisjoint((self.id, self.parent, self.category, self.guild))
+
+    def shard(self, count: int) -> int:
+        """Return which of so many shards tells of it. Source: discord.com/developers/docs/events/gateway#sharding."""
+        return (self.guild >> 22) % count
 
 
 def room_of(channel: Any, me: int) -> Room:
@@ -42,13 +47,18 @@ def room_of(channel: Any, me: int) -> Room:
     if isinstance(channel, discord.DMChannel):
         return Room(channel.id, private=True)
     guild: discord.Guild | None = getattr(channel, "guild", None)
-    category: int | None = getattr(channel, "category_id", None) if guild is not None else None
-    within = tuple(one for one in (category, guild.id if guild else None) if one)
-    # Only communities choose their language; every other server says en-US.
-    language = str(guild.preferred_locale) if guild is not None and "COMMUNITY" in guild.features else ""
-    if isinstance(channel, discord.Thread):
-        return Room(channel.id, channel.parent_id, within, ours=channel.owner_id == me, language=language)
-    return Room(int(channel.id), within=within, language=language)
+    if guild is None:
+        return Room(int(channel.id))
+    is_thread = isinstance(channel, discord.Thread)
+    return Room(
+        int(channel.id),
+        parent=channel.parent_id if is_thread else 0,
+        category=getattr(channel, "category_id", None) or 0,
+        guild=guild.id,
+        ours=is_thread and channel.owner_id == me,
+        # Only communities choose their language; every other server says en-US.
+        language=str(guild.preferred_locale) if "COMMUNITY" in guild.features else "",
+    )
 
 
 def channel_id(chat: ChatKey) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import AWAY
 from core.errors import ConfigError
 from core.types import ChatKey, Incoming, Locale, UserKey
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, refusing, running
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import OWNER_ID, Note, Person
@@ -156,6 +157,32 @@ async def test_a_private_command_owed_from_before_a_crash_is_answered_directly_n
             assert server.room(ROOM).screen() == ["Você disse: qual é?"]
 
 
+async def test_as_many_shards_as_the_gateway_asks_for_and_each_reads_back_its_own(tmp_path: Path) -> None:
+    clock = FakeClock()
+    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        server.gateway.shards = 2
+        for sessions in (2, 4):
+            async with running(server, clock, config=config) as bot:
+                await flow(server, clock, partial(_sessions, server, sessions))
+                await server.says(ANA, "em particular")
+                await server.says(ANA, f"{ME} na sala", room=ROOM)
+                await flow(server, clock, partial(_answered, bot, 2))
+        assert [one["shard"] for one in server.gateway.identified] == [[0, 2], [1, 2]] * 2
+        reads = [call.path for call in server.done("GET", "/messages")]
+        assert len(reads) == len(set(reads)) == 2
+
+
+async def test_a_gateway_named_by_the_owner_is_used_instead_of_the_apis() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        named, server.gateway.url = server.gateway.url, "ws://127.0.0.1:1/"
+        async with running(server, clock, config=DiscordConfig(TOKEN, gateway_url=named)) as bot:
+            await server.says(ANA, "oi")
+            await flow(server, clock, lambda: bot.door.answered)
+
+
 async def test_malformed_events_end_nothing() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock) as bot:
@@ -272,3 +299,11 @@ def _incoming(message_id: str, text: str, *, private: bool, chat: str) -> Incomi
     user = UserKey("discord", str(ANA.id))
     at = FakeClock().now()
     return Incoming(ChatKey("discord", chat), user, "Ana", message_id, text, at, private=private, language="pt-BR")
+
+
+def _sessions(server: DiscordServer, count: int) -> bool:
+    return len(server.gateway.sessions) == count
+
+
+def _answered(bot: Bot, count: int) -> bool:
+    return bot.door.answered == count

@@ -156,6 +156,17 @@ async def test_the_staffs_group_is_shown_to_who_manages_a_server_or_in_the_admin
         assert everywhere["help"]["default_member_permissions"] is None
 
 
+async def test_where_the_bot_was_brought_along_direct_messages_are_not_private() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        for_both = await server.interactions.command(ANA, "ask", context=2, message="para nós dois")
+        await flow(server, clock, lambda: for_both.screen == ["Você disse: para nós dois"])
+        for_one = await server.interactions.command(ANA, "memories", context=2)
+        await flow(server, clock, lambda: for_one.screen == ["Você disse: /memories"])
+        assert [incoming.private for incoming in bot.door.received] == [False, True]
+        assert for_one.notes[0].flags & EPHEMERAL
+
+
 async def test_a_command_of_few_words_offers_them_to_choose_from() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock):

@@ -26,6 +26,7 @@ class Session:
 
     id: str
     intents: int
+    shard: int = 0
     events: list[Json] = field(default_factory=list)
     socket: Socket | None = None
 
@@ -50,6 +51,7 @@ class Gateway:
         self.token = token
         self.url = ""
         self.content_allowed = True
+        self.shards = 1
         self.sessions: dict[str, Session] = {}
         self.identified: list[Json] = []
         self.resumed = 0
@@ -60,7 +62,11 @@ class Gateway:
     @property
     def session(self) -> Session | None:
         """The newest session, if there is one."""
-        return next(reversed(self.sessions.values()), None)
+        return self._session(0)
+
+    def _session(self, shard: int) -> Session | None:
+        found = [session for session in self.sessions.values() if session.shard == shard]
+        return found[-1] if found else None
 
     @property
     def online(self) -> bool:
@@ -86,9 +92,12 @@ class Gateway:
 
     async def tell(self, event: str, data: Json) -> None:
         """Send an event to whoever listens for it; a session that is offline gets it when it resumes."""
-        session = self.session
+        session = self._session((int(data.get("guild_id") or 0) >> 22) % self.shards)
         if session is None:
             return
+        await self._send(session, event, data)
+
+    async def _send(self, session: Session, event: str, data: Json) -> None:
         payload = {"op": DISPATCH, "t": event, "s": len(session.events) + 1, "d": data}
         session.events.append(payload)
         if session.socket is not None:
@@ -124,15 +133,16 @@ class Gateway:
         if data["intents"] & MESSAGE_CONTENT and not self.content_allowed:
             await socket.ws.close(code=DISALLOWED_INTENTS)
             return
-        session = Session(f"s{len(self.identified)}", data["intents"], socket=socket)
+        session = Session(f"s{len(self.identified)}", data["intents"], data["shard"][0], socket=socket)
         self.sessions[session.id] = session
         guild = self.world.guild_json()
-        await self.tell("READY", {
+        await self._send(session, "READY", {
             "v": 10, "user": BOT.json(), "guilds": [{"id": guild["id"], "unavailable": True}],
             "session_id": session.id, "resume_gateway_url": self.url, "shard": data["shard"],
             "application": {"id": str(APP_ID), "flags": 0},
         })  # fmt: skip
-        await self.tell("GUILD_CREATE", guild)
+        if (int(guild["id"]) >> 22) % self.shards == session.shard:
+            await self._send(session, "GUILD_CREATE", guild)
 
     async def _resume(self, socket: Socket, data: Json) -> None:
         session = self.sessions.get(data["session_id"])

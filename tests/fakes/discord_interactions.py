@@ -5,6 +5,7 @@ Source: discord.com/developers/docs/interactions/receiving-and-responding.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -50,15 +51,18 @@ class Interactions:
         self._server = server
         self.all: dict[str, Interaction] = {}
 
-    async def command(self, person: Person, name: str, *, room: int = 0, **options: Any) -> Interaction:
-        """A person uses a slash command."""
+    async def command(
+        self, person: Person, name: str, *, room: int = 0, context: int | None = None, **options: Any
+    ) -> Interaction:
+        """A person uses a slash command; `context` 2 is where the bot was brought along, and is no member."""
         kinds: dict[type, int] = {str: 3, bool: 5}
         given = [{"name": key, "type": kinds[type(value)], "value": value} for key, value in options.items()]
         name, *sub = name.split()  # "admin status" is a command of a group
         if sub:
             given = [{"name": sub[0], "type": 1, "options": given}]
         data: Json = {"id": "1", "name": name, "type": 1, "options": given}
-        return await self._happen(person, room, {"type": 2, "data": data}, None)
+        payload: Json = {"type": 2, "data": data} | ({} if context is None else {"context": context})
+        return await self._happen(person, room, payload, None)
 
     async def press(self, person: Person, note: Note, button: str) -> Interaction:
         """A person presses a button."""
@@ -81,7 +85,8 @@ class Interactions:
             who = {"guild_id": str(channel.guild), "member": member() | {**who, "permissions": "0"}}
         await server.gateway.tell("INTERACTION_CREATE", {
             "id": str(made.id), "application_id": str(APP_ID), "token": made.token, "version": 1,
-            "channel_id": str(channel.id), "channel": channel.json(), "locale": person.locale, "context": 0,
+            "channel_id": str(channel.id), "channel": channel.json(), "locale": person.locale,
+            "context": 0 if channel.guild else 1,
             "attachment_size_limit": 1, "entitlements": [], "app_permissions": "0",
             "authorizing_integration_owners": {}, **who, **payload,
         })  # fmt: skip
@@ -156,3 +161,15 @@ class Interactions:
             if which == "@original" or int(which) == note.id:
                 return note
         raise Refused(404, 10008, "Unknown Message")
+
+
+def check_command(command: Json) -> None:
+    """Refuse a command that Discord would refuse."""
+    names = [command["name"], *(command.get("name_localizations") or {}).values()]
+    if not all(re.fullmatch(r"[-_'\w]{1,32}", name) and name == name.lower() for name in names):
+        raise Refused(400, 50035, "Invalid Form Body: name")
+    texts = [command["description"], *(command.get("description_localizations") or {}).values()]
+    if not all(1 <= len(text) <= 100 for text in texts) or len(command.get("options", [])) > 25:
+        raise Refused(400, 50035, "Invalid Form Body: description")
+    for option in command.get("options", []):
+        check_command(option)

@@ -19,7 +19,7 @@ from aiohttp import web
 
 from core.ports import Clock
 from tests.fakes.discord_gateway import Gateway
-from tests.fakes.discord_interactions import Interactions
+from tests.fakes.discord_interactions import Interactions, check_command
 from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_world import APP_ID, BOT, EPHEMERAL, OWNER_ID, Json, Note, Person, World, member
@@ -214,7 +214,7 @@ class DiscordServer(World):
                     "reset_after": 3_600_000,
                     "max_concurrency": 1,
                 }
-                return {"url": self.gateway.url, "shards": 1, "session_start_limit": limits}
+                return {"url": self.gateway.url, "shards": self.gateway.shards, "session_start_limit": limits}
             case "PUT", ["applications", _, *_]:
                 self.commands.append(body)
                 return [self._command(command) for command in body]
@@ -236,6 +236,7 @@ class DiscordServer(World):
         return named | {"members": members} if members else None
 
     def _command(self, command: Json) -> Json:
+        check_command(command)
         return {
             "id": str(self.snowflake()), "application_id": str(APP_ID), "version": "1", "type": 1,
             "default_member_permissions": None, **command,
