@@ -11,7 +11,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ _LOG = logging.getLogger(__name__)
 
 _MAX_ROOMS = 500
 _SAVE_EVERY_S = 1.0
-_FIELDS = tuple(field for field in fields(Room) if field.name != "id")
 
 
 class Bookmarks:
@@ -108,4 +107,12 @@ class Bookmarks:
 
 
 def _room(kept: Mapping[str, Any]) -> Room:
-    return Room(**{field.name: type(field.default)(kept[field.name]) for field in _FIELDS}, id=int(kept["id"]))
+    return Room(
+        id=int(kept["id"]),
+        parent=int(kept["parent"]),
+        category=int(kept["category"]),
+        guild=int(kept["guild"]),
+        private=kept["private"] is True,
+        ours=kept["ours"] is True,
+        language=str(kept["language"]),
+    )

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from functools import partial
-from pathlib import Path
-
 import pytest
 
 from adapters.discord.config import DiscordConfig
-from adapters.discord.texts import AWAY
 from core.errors import ConfigError
-from core.types import ChatKey, Incoming, Locale, UserKey
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idle, refusing, running
+from tests.e2e.discord_kit import ANA, BIA, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import OWNER_ID, Note, Person
+from tests.fakes.discord_world import OWNER_ID, Person
 from tests.fakes.door import slowly
 
 
@@ -51,127 +45,6 @@ async def test_a_dropped_line_is_resumed_and_nothing_said_meanwhile_is_lost() ->
         assert server.gateway.resumed == 1
         assert len(server.gateway.identified) == 1
         assert server.direct(ANA).screen() == ["Você disse: antes", "Você disse: durante"]
-
-
-async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_answered_once() -> None:
-    clock = FakeClock()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock) as bot:
-            await server.says(ANA, "antes")
-            await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 2)
-            await server.gateway.drop(resumable=False)
-            await server.says(ANA, "durante, em particular")
-            await server.says(BIA, f"{ME} durante, na sala", room=ROOM)
-            await server.says(BIA, "para ninguém", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 4)
-            await server.says(ANA, "depois")
-            await flow(server, clock, lambda: bot.door.answered == 5)
-            said = [incoming.text for incoming in bot.door.received]
-            assert sorted(said) == ["antes", "antes", "depois", "durante, em particular", "durante, na sala"]
-            assert len(server.gateway.identified) == 2
-            assert server.room(ROOM).screen() == ["Você disse: antes", "Você disse: durante, na sala"]
-
-
-async def test_after_a_restart_open_conversations_are_read_back_and_others_are_left_alone(tmp_path: Path) -> None:
-    clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        server.room(OTHER_ROOM)
-        async with running(server, clock, config=config) as bot:
-            await server.says(ANA, f"{ME} antes", room=ROOM)
-            await server.says(ANA, "conversa alheia", room=OTHER_ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 1)
-        await server.says(ANA, f"{ME} durante", room=ROOM)
-        await server.says(BIA, f"{ME} há dois dias", room=ROOM, age_s=-1)
-        await server.says(ANA, f"{ME} numa sala onde nunca falamos", room=OTHER_ROOM)
-        async with running(server, clock, config=config) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 2)
-            await idle(server)
-            assert [incoming.text for incoming in bot.door.received] == ["durante", "há dois dias"]
-            assert not server.done("GET", f"{OTHER_ROOM}/messages")
-
-
-async def test_what_was_asked_long_before_the_restart_gets_one_line_a_room(tmp_path: Path) -> None:
-    clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, config=config) as bot:
-            await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 1)
-        await server.says(ANA, f"{ME} ontem", room=ROOM)
-        await server.says(ANA, f"{ME} ontem ainda", room=ROOM)
-        await clock.advance(24 * 3600)
-        async with running(server, clock, config=config) as bot:
-            await flow(server, clock, lambda: server.room(ROOM).screen()[-1] == AWAY[Locale.PT])
-            await idle(server)
-            assert server.room(ROOM).screen().count(AWAY[Locale.PT]) == 1
-            assert not bot.door.received
-
-
-async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten(tmp_path: Path) -> None:
-    clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with running(server, clock, config=config) as bot:
-            await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 1)
-        del server.channels[ROOM]
-        async with running(server, clock, config=config) as bot:
-            await server.says(ANA, "ainda aí?")
-            await flow(server, clock, lambda: bot.door.answered == 1)
-        assert str(ROOM) not in (tmp_path / "discord.json").read_text()
-
-
-async def test_what_was_accepted_and_never_answered_goes_on_in_the_message_it_was_begun_in() -> None:
-    clock = FakeClock()
-    async with DiscordServer(clock) as server:
-        asked = await _ask(server, "qual é a senha?")
-        incoming = _incoming(str(asked.id), "qual é a senha?", private=True, chat=str(asked.channel))
-        async with running(server, clock, slowly(clock, "Pala" * 10, 5.0), DiscordConfig(TOKEN, drain_s=0.0)):
-            await server.says(ANA, "qual é a senha?", id=str(asked.id))
-            await flow(server, clock, lambda: server.writes)
-        begun = server.writes[0].message
-        async with running(server, clock, owed=[incoming]) as bot:
-            await flow(server, clock, lambda: bot.door.answered)
-            assert server.direct(ANA).screen() == ["Você disse: qual é a senha?"]
-            assert server.writes[-1].message == begun
-
-
-async def test_a_private_command_owed_from_before_a_crash_is_answered_directly_not_in_the_room() -> None:
-    clock = FakeClock()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        server.direct(ANA)
-        owed = [
-            _incoming("i123", "/memories", private=True, chat=str(ROOM)),
-            _incoming("i124", "qual é?", private=False, chat=str(ROOM)),
-        ]
-        async with running(server, clock, owed=owed) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 2)
-            assert server.direct(ANA).screen() == ["Você disse: /memories"]
-            assert server.room(ROOM).screen() == ["Você disse: qual é?"]
-
-
-async def test_as_many_shards_as_the_gateway_asks_for_and_each_reads_back_its_own(tmp_path: Path) -> None:
-    clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        server.gateway.shards = 2
-        for sessions in (2, 4):
-            async with running(server, clock, config=config) as bot:
-                await flow(server, clock, partial(_sessions, server, sessions))
-                await server.says(ANA, "em particular")
-                await server.says(ANA, f"{ME} na sala", room=ROOM)
-                await flow(server, clock, partial(_answered, bot, 2))
-        assert [one["shard"] for one in server.gateway.identified] == [[0, 2], [1, 2]] * 2
-        reads = [call.path for call in server.done("GET", "/messages")]
-        assert len(reads) == len(set(reads)) == 2
 
 
 async def test_a_gateway_named_by_the_owner_is_used_instead_of_the_apis() -> None:
@@ -273,37 +146,3 @@ async def test_a_stop_lets_an_answer_finish_and_hears_nothing_more() -> None:
             assert server.direct(ANA).screen() == ["uma resposta que demora"]
             assert len(bot.door.received) == 1
         assert not server.gateway.online
-
-
-async def test_a_damaged_state_file_costs_reading_back_and_nothing_else(tmp_path: Path) -> None:
-    clock = FakeClock()
-    path = tmp_path / "discord.json"
-    path.write_text('{"rooms": [{"id"')
-    async with (
-        DiscordServer(clock) as server,
-        running(server, clock, config=DiscordConfig(TOKEN, state_path=path)) as bot,
-    ):
-        await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered)
-    assert json.loads(path.read_text())["rooms"][0]["private"] is True
-
-
-async def _ask(server: DiscordServer, text: str) -> Note:
-    channel = server.direct(ANA)
-    note = Note(server.snowflake(), channel.id, ANA, text)
-    channel.notes[note.id] = note
-    return note
-
-
-def _incoming(message_id: str, text: str, *, private: bool, chat: str) -> Incoming:
-    user = UserKey("discord", str(ANA.id))
-    at = FakeClock().now()
-    return Incoming(ChatKey("discord", chat), user, "Ana", message_id, text, at, private=private, language="pt-BR")
-
-
-def _sessions(server: DiscordServer, count: int) -> bool:
-    return len(server.gateway.sessions) == count
-
-
-def _answered(bot: Bot, count: int) -> bool:
-    return bot.door.answered == count
