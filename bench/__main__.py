@@ -12,6 +12,7 @@ BENCHES = {
     "mind": "how well the mind without a model understands people, by language",
     "models": "the model leaves beside the bare SDKs, and what imports cost",
     "start": "seconds and memory of a start, and of a bot that waits",
+    "turn": "CPU of a whole turn in limited mode",
     "telegram": "CPU of an update beside the bare library, time to the first sign, edits at the real limits",
 }
 """Modules of this package that have a `main()`, and what each measures."""

@@ -1,0 +1,79 @@
+"""A whole turn in limited mode: CPU of the bot and of its embedder's process, from a message to its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+from bench.process import children, cpu_s
+from bench.table import show
+from bot.settings import load
+from bot.wiring import build, open_chatbot
+from core.ports import Surface
+from core.types import ChatKey, Incoming, Shown, SurfaceLimits, UserKey
+
+TURNS = 40
+
+
+@dataclass(slots=True)
+class NoSurface(Surface):
+    """A chat that costs nothing to write into."""
+
+    limits: SurfaceLimits = field(default_factory=lambda: SurfaceLimits(max_chars=4096, edit_interval_s=0.0))
+
+    def measure(self, text: str) -> int:
+        """Return the number of code points."""
+        return len(text)
+
+    async def post(self, _: Shown) -> str:
+        """Write nowhere."""
+        return "m"
+
+    async def edit(self, _: str, __: Shown) -> None:
+        """Write nowhere."""
+
+
+def incoming(text: str, number: int) -> Incoming:
+    """Return a message of the one person here."""
+    return Incoming(
+        ChatKey("console", "bench"), UserKey("console", "bench"), "bench", str(number), text, datetime.now(UTC)
+    )
+
+
+async def measure(folder: Path) -> list[tuple[str, str, str, str]]:
+    """Return rows of kind, CPU of the bot, CPU of the embedder's process, wall; milliseconds, medians of TURNS."""
+    kinds = {
+        "save": [f"Lembre que a senha do serviço {n} é k{n * 7919}" for n in range(TURNS)],
+        "recall": [f"Qual é a senha do serviço {n}?" for n in range(TURNS)],
+        "thanks": ["obrigado!"] * TURNS,
+    }
+    rows = []
+    async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as door:
+        await (await door.receive(incoming("Lembre que o gato se chama Bola", -1), NoSurface()))  # starts the process
+        number = 0
+        for kind, texts in kinds.items():
+            costs = []
+            for text in texts:
+                number += 1
+                worker = children(os.getpid())
+                before = time.process_time(), sum(map(cpu_s, worker)), time.perf_counter()
+                await (await door.receive(incoming(text, number), NoSurface()))
+                after = time.process_time(), sum(map(cpu_s, worker)), time.perf_counter()
+                costs.append([1000 * (b - a) for a, b in zip(before, after, strict=True)])
+            bot, wall = (median(cost[i] for cost in costs) for i in (0, 2))
+            embedder = sum(cost[1] for cost in costs) / len(costs)  # its clock ticks in hundredths of a second
+            rows.append((kind, f"{bot:.1f}", f"{embedder:.1f}", f"{wall:.1f}"))
+    return rows
+
+
+def main() -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = asyncio.run(measure(Path(folder)))
+    show("A whole turn in limited mode, ms, medians", ("turn", "CPU, bot", "CPU, embedder", "wall"), rows)
