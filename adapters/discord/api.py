@@ -31,6 +31,7 @@ _FIRST_CLIENT_S = 1.0
 _UNKNOWN_MESSAGE = 10008
 _NO_HISTORY_TO_REPLY_IN = 160002
 _HAS_A_THREAD = 160004
+_ACKNOWLEDGED = 40060
 
 
 class MessageLost(SurfaceError):
@@ -137,6 +138,14 @@ class DiscordApi:
         person = discord.Object(user_id)
         return (await self.perform("POST /users/@me/channels", lambda: self.client.create_dm(person))).id
 
+    async def acknowledge(self, interaction: discord.Interaction[Any], *, hidden: bool) -> None:
+        """Tell Discord that an answer will come; the person sees that the bot is thinking."""
+        defer = interaction.response.defer
+        try:
+            await self.perform("POST /interactions", lambda: defer(ephemeral=hidden, thinking=True))
+        except _Acknowledged:  # by ourselves, and the confirmation got lost
+            return
+
     async def history(self, channel_id: int, after: int, limit: int) -> list[discord.Message]:
         """Return the messages after that id, the oldest first."""
         pages = self.client.get_partial_messageable(channel_id).history(
@@ -209,6 +218,10 @@ class _CannotReply(SurfaceError):
     """The bot may write but not reply there."""
 
 
+class _Acknowledged(SurfaceError):
+    """The interaction was acknowledged already."""
+
+
 class _HasAThread(SurfaceError):
     """Somebody opened the thread already."""
 
@@ -216,8 +229,11 @@ class _HasAThread(SurfaceError):
 def _ours(error: discord.HTTPException) -> SurfaceError:
     """Return what the failure means to whoever writes. The library's own message would quote what was sent."""
     special = {
-        _UNKNOWN_MESSAGE: MessageLost, _NO_HISTORY_TO_REPLY_IN: _CannotReply, _HAS_A_THREAD: _HasAThread,
-    }.get(error.code)  # fmt: skip
+        _UNKNOWN_MESSAGE: MessageLost,
+        _NO_HISTORY_TO_REPLY_IN: _CannotReply,
+        _HAS_A_THREAD: _HasAThread,
+        _ACKNOWLEDGED: _Acknowledged,
+    }.get(error.code)
     if special is not None:
         return special(f"code {error.code}")
     _LOG.warning("discord refused a call", extra={"status": error.status, "code": error.code})

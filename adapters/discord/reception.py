@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from adapters.discord.intake import FROM_INTERACTION, Intake
 from adapters.discord.interaction import InteractionSurface
 from adapters.discord.room import PLATFORM, Room, room_of
 from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
-from core.errors import SurfaceError
+from core.errors import SurfaceBusy, SurfaceError
 from core.language import choose
 from core.ports import Clock
 from core.types import Incoming, Localized, Shown, UserKey
@@ -46,9 +47,9 @@ class Reception:
         if surface is None or not surface.silent:
             return
         if text == _STOP:  # the answer that it stopped ends in its own place
-            await surface.post(Shown(_in_language(STOPPING, interaction)))
+            await self._insist(lambda: surface.post(Shown(_in_language(STOPPING, interaction))))
         else:
-            await surface.hush()
+            await self._insist(surface.hush)
 
     async def press_stop(self, interaction: discord.Interaction[Any], asker: str) -> None:
         """Take a press of the Stop button below an answer to that person."""
@@ -60,20 +61,17 @@ class Reception:
         if surface is None:
             return
         if surface.silent:
-            await surface.hush()
-        else:  # nothing was running: the button outlived its answer
-            await self._take_button_away(interaction)
+            await self._insist(surface.hush)
+        elif (message := interaction.message) is not None:  # nothing was running: the button outlived its answer
+            name = f"PATCH /channels/{message.channel.id}/messages/*"
+            await self._insist(lambda: self._api.perform(name, lambda: message.edit(view=None)))
 
     async def _pass_on(
         self, interaction: discord.Interaction[Any], text: str, room: Room, *, private: bool
     ) -> InteractionSurface | None:
         """Acknowledge, hand over and wait for the answer; None where Discord took the acknowledgement too late."""
         hidden = private and not room.private
-        response = interaction.response
-        try:
-            await self._api.insist("POST /interactions", lambda: response.defer(ephemeral=hidden, thinking=True))
-        except SurfaceError as error:
-            _LOG.warning("interaction not acknowledged", extra={"error": type(error).__name__})
+        if not await self._insist(lambda: self._api.acknowledge(interaction, hidden=hidden)):
             return None
         incoming = _incoming(interaction, text, room, private=private or room.private)
         later = self._intake.surface(incoming)
@@ -83,21 +81,21 @@ class Reception:
         return surface
 
     async def _only_say(self, interaction: discord.Interaction[Any], words: Localized) -> None:
-        text = _in_language(words, interaction)
-        response = interaction.response
-        try:
-            await self._api.insist("POST /interactions", lambda: response.send_message(text, ephemeral=True))
-        except SurfaceError as error:
-            _LOG.info("interaction not answered", extra={"error": type(error).__name__})
+        text, send = _in_language(words, interaction), interaction.response.send_message
+        await self._insist(lambda: self._api.perform("POST /interactions", lambda: send(text, ephemeral=True)))
 
-    async def _take_button_away(self, interaction: discord.Interaction[Any]) -> None:
-        message = interaction.message
-        if message is None:
-            return
-        try:
-            await self._api.perform(f"PATCH /channels/{message.channel.id}/messages/*", lambda: message.edit(view=None))
-        except SurfaceError as error:  # it is decoration
-            _LOG.info("button not taken away", extra={"error": type(error).__name__})
+    async def _insist(self, request: Callable[[], Awaitable[object]]) -> bool:
+        """Make a request as often as it takes; False where it was refused for good: too late, or nobody there."""
+        while True:
+            try:
+                await request()
+            except SurfaceBusy as busy:
+                await self._clock.sleep(busy.retry_after_s)
+            except SurfaceError as error:
+                _LOG.warning("interaction not answered", extra={"error": type(error).__name__})
+                return False
+            else:
+                return True
 
     def _room(self, interaction: discord.Interaction[Any]) -> Room | None:
         if interaction.channel is None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from adapters.discord import about, run
 from adapters.discord.config import DiscordConfig
 from core.errors import ConfigError
 from tests.e2e.discord_kit import ANA, BIA, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import OWNER_ID, Person
-from tests.fakes.door import slowly
+from tests.fakes.door import ScriptedDoor, slowly
 
 
 async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() -> None:
@@ -21,6 +24,26 @@ async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() 
         assert "scope=bot+applications.commands" in said
         assert "permissions=274877991936" in said  # view, send, send in threads, history, embeds
         assert "intent" not in said
+
+
+async def test_what_the_start_says_can_be_asked_for_alone() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        asked = asyncio.create_task(about(DiscordConfig(TOKEN, api_base_url=server.api_url), clock))
+        await flow(server, clock, asked.done)
+        assert [line.split(":")[0] for line in await asked] == ["Discord", "Discord"]
+        assert not server.gateway.identified
+
+
+async def test_a_stop_while_discord_cannot_be_reached_ends_the_run() -> None:
+    clock = FakeClock()
+    stop = asyncio.Event()
+    config = DiscordConfig(TOKEN, api_base_url="http://127.0.0.1:9")
+    task = asyncio.create_task(run(config, ScriptedDoor(clock), clock, stop))
+    await clock.advance(10.0)
+    stop.set()
+    async with asyncio.timeout(10):
+        await task
 
 
 @pytest.mark.parametrize("as_team", [False, True])

@@ -114,6 +114,57 @@ async def test_an_acknowledgement_that_comes_too_late_leaves_nothing_behind() ->
         assert [incoming.text for incoming in bot.door.received] == ["oi"]
 
 
+async def test_an_acknowledgement_whose_confirmation_got_lost_is_one_all_the_same() -> None:
+    clock = FakeClock()
+    lost = [True]
+    async with DiscordServer(clock) as server, running(server, clock):
+        server.swallow = lambda _, path: "callback" in path and bool(lost and lost.pop())
+        used = await server.interactions.command(ANA, "help")
+        await flow(server, clock, lambda: used.screen == ["Você disse: /help"])
+        assert not lost
+
+
+async def test_an_answer_that_only_begins_after_fifteen_minutes_is_an_ordinary_message() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await clock.sleep(16 * 60)
+        await view.status("Um momento...")
+        await clock.sleep(5)
+        await view.show(Shown("Pronto."))
+
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, script) as bot:
+            await server.interactions.command(ANA, "ask", room=ROOM, message="demore")
+            await flow(server, clock, lambda: bot.door.answered)
+            assert server.room(ROOM).screen() == ["Pronto."]
+
+
+async def test_a_response_that_somebody_deleted_is_written_anew_once_it_is_whole() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, slowly(clock, LONG[:80], 1.0)) as bot:
+            used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte")
+            await flow(server, clock, lambda: len(server.writes) >= 3)
+            server.room(ROOM).notes.clear()
+            used.notes.clear()
+            await flow(server, clock, lambda: bot.door.answered)
+            assert server.room(ROOM).screen() == [LONG[:80].strip()]
+
+
+async def test_what_the_core_has_nothing_to_say_to_leaves_no_sign_of_thinking() -> None:
+    clock = FakeClock()
+
+    async def silence(_: Incoming, __: View) -> None:
+        """Say nothing, as to a repeat."""
+
+    async with DiscordServer(clock) as server, running(server, clock, silence):
+        used = await server.interactions.command(ANA, "ask", message="oi")
+        await flow(server, clock, lambda: used.kind and not used.notes)
+        assert server.direct(ANA).screen() == []
+
+
 async def test_a_command_where_the_bot_does_not_answer_says_so_to_that_person_alone() -> None:
     clock = FakeClock()
     config = DiscordConfig(TOKEN, rooms=frozenset({ROOM}))
