@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,19 @@ from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
-from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, Role, ThreadStatus, UserKey
+from core.thread import Summary, ThreadRecord, Transition, TurnState
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Incoming,
+    MemoryDraft,
+    MemoryKind,
+    Message,
+    Role,
+    Thread,
+    ThreadStatus,
+    UserKey,
+)
 from tests.fakes.clock import START
 
 ANA = UserKey("telegram", "ana")
@@ -31,6 +44,7 @@ VECTORS = {text: np.array([0.6, 0.8], np.float32) for text in (*OLD.bindings, OL
 
 TABLES = (
     "threads", "messages", "inbox", "owners", "memories", "phrases", "vectors", "spaces", "sources", "memory_text",
+    "summaries", "transitions",
 )  # fmt: skip
 
 
@@ -43,6 +57,7 @@ async def filled(path: Path) -> Database:
     await SqliteMemories(database).add(ANA, [OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
     thread = await SqliteHistory(database).open_thread(ROOM, START)
     await SqliteHistory(database).append(thread.id, Message(Role.USER, "oi", source_id="1"))
+    await SqliteHistory(database).restore(ThreadRecord(Thread("earlier", ROOM, START, START), ()))
     await SqliteInbox(database).accept(Incoming(ROOM.chat, ANA, "Ana", "1", "oi", START))
     return database
 
@@ -102,6 +117,30 @@ async def mark(database: Database) -> None:
     await SqliteHistory(database).mark(await the_thread(database), ThreadStatus.RESET, START)
 
 
+async def describe(database: Database) -> None:
+    thread = await SqliteHistory(database).open_thread(ROOM, START)
+    await SqliteHistory(database).describe(replace(thread, title="viagem"))
+
+
+async def switch(database: Database) -> None:
+    await SqliteHistory(database).switch("earlier", START)
+
+
+async def fold(database: Database) -> None:
+    await SqliteHistory(database).fold(await the_thread(database), Summary("oi", through=1))
+
+
+async def enter(database: Database) -> None:
+    await SqliteHistory(database).enter(await the_thread(database), Transition("t", TurnState.PENDING, START))
+
+
+async def restore(database: Database) -> None:
+    thread = Thread("restored", ROOM, START, START)
+    said = tuple(Message(Role.USER, str(number)) for number in range(3))
+    entered = (Transition("t", TurnState.PENDING, START),)
+    await SqliteHistory(database).restore(ThreadRecord(thread, said, (Summary("oi", through=1),), entered))
+
+
 async def forget_history(database: Database) -> None:
     await SqliteHistory(database).forget(ANA)
 
@@ -119,7 +158,8 @@ async def forget_inbox(database: Database) -> None:
 
 
 CHANGES: Sequence[Callable[[Database], Awaitable[None]]] = (
-    add, update, delete, put, forget, append, open_another, mark, forget_history, accept, close, forget_inbox,
+    add, update, delete, put, forget, append, open_another, mark, describe, switch, fold, enter, restore,
+    forget_history, accept, close, forget_inbox,
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -163,3 +163,34 @@ async def test_the_states_of_a_turn_are_kept_with_their_times(store: HistoryStor
     assert [t.state.value for t in entered] == ["pending", "validated", "invoked", "error"]
     assert [(t.at - entered[0].at).total_seconds() for t in entered] == [0, 1, 2, 3]
     assert entered[-1].error == "ProviderDown"
+
+
+@pytest.mark.spec("H6")
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_context_reads_as_little_of_100_000_messages_as_of_a_thousand(clock: FakeClock, name: str) -> None:
+    read = []
+    for size in (1_000, 100_000):
+        store = CountingHistory()
+        thread = await store.open_thread(ROOM, clock.now())
+        store._messages[thread.id] = [
+            Message(Role.ASSISTANT if at % 2 else Role.USER, "oi", tokens=20, id=at, sequence=at)
+            for at in range(1, size + 1)
+        ]
+        await store.fold(thread.id, Summary("Edmar", through=size - 4))
+        conversation = await Conversations(store, clock, HistoryLimits(name)).open(ROOM)
+        assert len(await shown(conversation)) == {SUMMARY: 4, LAST_MESSAGES: 40, LAST_TOKENS: 400}[name]
+        read.append(store.read)
+    assert read[0] == read[1] < 1_000
+
+
+class CountingHistory(InMemoryHistory):
+    """Counts the messages that were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = 0
+
+    async def tail(self, thread_id: str, limit: int, *, before: int = 0) -> Sequence[Message]:
+        page = await super().tail(thread_id, limit, before=before)
+        self.read += len(page)
+        return page

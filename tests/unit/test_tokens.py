@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.dialogue import Brief, Finish, Prompt, PromptTurn, Stop, Task, Usage
+from core.dialogue import Brief, Delta, Finish, Prompt, PromptTurn, Stop, Task, Usage
 from core.history.reports import ReportingModel, counted
 from core.history.tokens import TOKENIZERS, ByCharacters, ByWords, Calibration, O200k, count, tokenizer_of
 from core.llm import complete
@@ -104,3 +104,6 @@ async def test_a_model_is_overheard_and_answers_as_before() -> None:
     model = ReportingModel(ScriptedModel({Task.FINISH: [Finish(Stop.END, Usage(712, 5))]}), calibration)
     assert (await complete(model, prompt)).usage == Usage(712, 5)
     assert calibration.ratio(model.name) == pytest.approx(2.0)
+    talking = ReportingModel(ScriptedModel({Task.FINISH: ["two words"]}), Calibration())
+    async with talking.stream(prompt) as events:
+        assert [event async for event in events] == [Delta("two"), Delta(" words"), Finish(Stop.END, Usage(10, 5))]
