@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from aiohttp import WSMsgType, web
@@ -101,7 +102,8 @@ class Gateway:
         payload = {"op": DISPATCH, "t": event, "s": len(session.events) + 1, "d": data}
         session.events.append(payload)
         if session.socket is not None:
-            await session.socket.send(payload)
+            with suppress(ConnectionResetError):  # the client is gone, and was not missed yet
+                await session.socket.send(payload)
 
     async def drop(self, *, resumable: bool = True) -> None:
         """Cut the line; without `resumable` what happens meanwhile is never told."""
