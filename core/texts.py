@@ -12,9 +12,9 @@ PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
 FAILURES: dict[type[errors.BotError], Localized] = {
     errors.EmptyInput: {
-        PT: "Não consegui ler nada nessa mensagem. Pode escrever de novo?",
-        EN: "I could not read anything in that message. Could you write it again?",
-        ES: "No pude leer nada en ese mensaje. ¿Puedes escribirlo de nuevo?",
+        PT: "Só leio texto, e não achei nenhum nessa mensagem. Pode escrever o que precisa?",
+        EN: "I only read text, and found none in that message. Could you write what you need?",
+        ES: "Solo leo texto y no encontré ninguno en ese mensaje. ¿Puedes escribir lo que necesitas?",
     },
     errors.InputTooLong: {
         PT: "Essa mensagem é longa demais para mim (o limite é de {max_chars} caracteres). Pode mandar em partes?",

@@ -16,6 +16,7 @@ from core.dialogue import Brief, Delta, Finish, Prompt, Step, Stop, Task
 from core.errors import ProviderError, ProviderRefused
 from core.history.conversation import Conversation
 from core.llm import Models
+from core.markdown import verbatim
 from core.memory.user_memory import UserMemory
 from core.ports import Clock
 from core.prompts import build
@@ -24,6 +25,7 @@ from core.types import Locale, MemoryItem, Message, Modal, Role, Shown
 from core.unicode import one_line
 
 _MEMORY_PREVIEW_CHARS = 160
+_BINDING_PREVIEW_CHARS = 60
 MEMORY_OFF = """\
 The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
 that /memory on turns it on again."""
@@ -147,5 +149,6 @@ class Turn:
 
 def memory_line(item: MemoryItem) -> str:
     """Return a memory on one line: what it is found by, what it holds, since when."""
-    content = one_line(item.content, _MEMORY_PREVIEW_CHARS)
-    return f"🧠 **{one_line(item.bindings[0], 60)}**: {content} · {item.updated_at.astimezone(UTC):%Y-%m-%d}"
+    binding = verbatim(one_line(item.bindings[0], _BINDING_PREVIEW_CHARS))
+    content = verbatim(one_line(item.content, _MEMORY_PREVIEW_CHARS))
+    return f"🧠 {binding}: {content} · {item.updated_at.astimezone(UTC):%Y-%m-%d}"
