@@ -31,7 +31,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt >&2
 	@touch $@
 
-.PHONY: help chat setup run test test-model check fix spec bench lock clean
+.PHONY: help chat setup run test test-model check fix spec bench transcript lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -73,6 +73,9 @@ spec: $(VENV)/.installed-dev ## List every requirement of the specification with
 
 bench: $(VENV)/.installed-dev ## Measure: every figure of docs/performance.md (ARGS=memory for one)
 	@$(BIN)/python -m bench $(ARGS)
+
+transcript: $(VENV)/.installed-dev ## Print what people see, scenario by scenario (PLATFORM=telegram or discord)
+	@$(BIN)/python -m tests.transcripts $(PLATFORM)
 
 lock: $(VENV)/.installed-dev ## Renew the lock files from pyproject.toml (needs uv)
 	uv pip compile -q pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements.txt
