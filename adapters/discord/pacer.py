@@ -30,6 +30,7 @@ _SWEEP_ABOVE = 1024
 _MESSAGE = re.compile(r"(?<=/messages/)[^/]+")
 _TOO_MANY = 429
 _MARGIN_S = 0.05  # the headers are rounded
+_JITTER_S = 0.5  # by which two answers of one window may differ on when it ends
 
 
 def budget(method: str, path: str) -> str:
@@ -126,12 +127,12 @@ class Pacer:
         headers = response.headers
         if "X-RateLimit-Remaining" not in headers or "X-RateLimit-Reset-After" not in headers:
             return
-        now_s = self._clock.monotonic()
+        resets_s = self._clock.monotonic() + float(headers["X-RateLimit-Reset-After"]) + _MARGIN_S
         remaining, limit = int(headers["X-RateLimit-Remaining"]), int(headers.get("X-RateLimit-Limit", 1))
         known = self._budgets.get(name)
-        if known is not None and now_s < known.resets_s:  # answers may overtake each other; what is spent is spent
-            remaining = min(remaining, known.remaining)
-        self._keep(name, _Budget(limit, remaining, now_s + float(headers["X-RateLimit-Reset-After"]) + _MARGIN_S))
+        if known is not None and resets_s < known.resets_s + _JITTER_S:  # the same window, or an answer that was late
+            remaining, resets_s = min(remaining, known.remaining), max(resets_s, known.resets_s)
+        self._keep(name, _Budget(limit, remaining, resets_s))
 
     def _flooded(self, name: str, response: aiohttp.ClientResponse) -> SurfaceBusy:
         wait_s = float(response.headers.get("Retry-After", _UNNAMED_WAIT_S))

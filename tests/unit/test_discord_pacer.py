@@ -83,6 +83,19 @@ async def test_answers_that_overtake_each_other_do_not_bring_a_spent_request_bac
         await pacer.admit(NAME)
 
 
+async def test_a_new_window_is_known_by_its_end_even_where_the_old_one_seemed_to_last() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock)
+    window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
+    await tell(pacer, 200, window | {"X-RateLimit-Remaining": "2"})
+    await clock.advance(5.0)
+    await tell(pacer, 200, window | {"X-RateLimit-Remaining": "4"})
+    for _ in range(3):
+        await pacer.admit(NAME)
+    with pytest.raises(SurfaceBusy):
+        await pacer.admit(NAME)
+
+
 async def test_a_refusal_is_raised_with_the_wait_it_names_and_one_without_a_name_waits_a_minute() -> None:
     pacer = Pacer(FakeClock())
     for headers, wait_s in ({"Via": "1.1", "Retry-After": "3"}, 3.0), ({}, 60.0):
