@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
 from bot.discord_settings import DiscordSettings
+from bot.history_settings import HistorySettings
 from bot.model_settings import ModelSettings
 from bot.settings import Settings
 from bot.telegram_settings import TelegramSettings
@@ -21,6 +22,7 @@ SECTIONS: dict[str, type[BaseSettings]] = {
     "Telegram": TelegramSettings,
     "Discord": DiscordSettings,
     "Models. Without one the bot runs in limited mode, without a language model": ModelSettings,
+    "Conversation memory": HistorySettings,
 }
 
 

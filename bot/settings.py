@@ -14,13 +14,14 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from bot.discord_settings import DiscordSettings
+from bot.history_settings import HistorySettings
 from bot.model_settings import ModelSettings
 from bot.telegram_settings import TelegramSettings
 from core.errors import ConfigError
 from core.types import Locale, UserKey
 
 
-class Settings(ModelSettings, TelegramSettings, DiscordSettings):
+class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings):
     """The settings of one bot. The name of each in the environment is its own in capitals."""
 
     model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)

@@ -47,8 +47,8 @@ def quoted(text: str) -> str:
 
 def transcript(context: Context) -> list[PromptTurn]:
     """Return the conversation as alternating turns that start with USER (J1)."""
-    opening = f"[HISTÓRICO_RESUMIDO]\n{context.summary}\n\n[JANELA_ATUAL]" if context.summary else "[JANELA_ATUAL]"
-    turns = [PromptTurn(Role.USER, opening)]
+    summary = f"[HISTÓRICO_RESUMIDO]\n{quoted(context.summary)}\n\n" if context.summary else ""
+    turns = [PromptTurn(Role.USER, f"{summary}[JANELA_ATUAL]")]
     for message in context.messages:
         if message.modal is Modal.MEMORY:
             turns.append(PromptTurn(Role.USER, f"<memory>{quoted(message.text)}</memory>"))

@@ -59,8 +59,8 @@ class ScriptedModel(ChatModel):
         if isinstance(answer, Finish):
             yield answer
             return
-        for piece in answer.split(" "):
-            yield Delta(piece if piece == answer.split(" ", maxsplit=1)[0] else " " + piece)
+        for at, piece in enumerate(answer.split(" ")):
+            yield Delta(piece if at == 0 else f" {piece}")
         yield Finish(Stop.END, Usage(10, 5))
 
 

@@ -1,0 +1,58 @@
+"""Settings of conversation memory: what of a conversation a model is shown.
+
+Knows names, defaults and what is wrong with a value. Does not know how a context is made.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+from core.history.policy import HistoryLimits
+
+_USUAL = HistoryLimits()
+
+
+class HistorySettings(BaseSettings):
+    """The part of the settings that conversation memory needs."""
+
+    history_policy: Literal["", "summary", "last-messages", "last-tokens"] = Field(
+        default="",
+        description="What of a conversation a model is shown: a summary and the latest messages (summary), or only the "
+        "latest (last-messages, last-tokens). Default: summary, where there is a language model to summarise.",
+    )
+    history_max_messages: int = Field(
+        default=_USUAL.max_messages, ge=2, description="For last-messages: how many messages are shown."
+    )
+    history_max_tokens: int = Field(
+        default=_USUAL.max_tokens, ge=100, description="For last-tokens: how many tokens of messages are shown."
+    )
+    max_context_tokens: int = Field(
+        default=_USUAL.max_context_tokens,
+        ge=1_000,
+        description="What the models take in all, in tokens, answer included.",
+    )
+    recent_window_size: int = Field(
+        default=_USUAL.window_messages, ge=2, description="Messages that a summary never covers."
+    )
+    token_threshold: int = Field(
+        default=_USUAL.threshold_tokens, ge=100, description="Tokens held from which on older messages are summarised."
+    )
+    max_summary_tokens: int = Field(
+        default=_USUAL.max_summary_tokens, ge=50, description="Tokens from which on a summary is folded again."
+    )
+
+    def history_limits(self) -> HistoryLimits:
+        """Return what conversation memory is told."""
+        return HistoryLimits(
+            policy=self.history_policy,
+            max_messages=self.history_max_messages,
+            max_tokens=self.history_max_tokens,
+            max_context_tokens=self.max_context_tokens,
+            window_messages=self.recent_window_size,
+            window_cycles=max(self.recent_window_size // 2, 1),
+            threshold_tokens=self.token_threshold,
+            max_summary_tokens=self.max_summary_tokens,
+        )
