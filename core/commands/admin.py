@@ -54,7 +54,7 @@ async def allow(request: Request, words: list[str]) -> None:
     if words and words[0].casefold() == HERE:
         await decide(request, Matter.ROOM, room_name(request.incoming.chat), ALLOWED)
     elif name := await _person(request, words, 1):
-        standing = await request.desk.decisions.value(Matter.STANDING, name)
+        standing = await request.desk.kept.decisions.value(Matter.STANDING, name)
         is_in = standing in {Standing.OWNER, Standing.ADMIN}
         await decide(request, Matter.STANDING, name, standing if is_in else Standing.MEMBER.value)
 

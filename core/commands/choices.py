@@ -18,14 +18,14 @@ async def language(request: Request, argument: str) -> None:
     if chosen is None and argument.casefold() != AUTO:
         await request.tell(LANGUAGES)
         return
-    store, user = request.desk.preferences, request.incoming.user
+    store, user = request.desk.kept.preferences, request.incoming.user
     await store.put(user, replace(await store.of(user), language=chosen))
     await request.turn.tell((AUTOMATIC if chosen is None else CHOSEN)[chosen or request.locale])
 
 
 async def memory(request: Request, argument: str) -> None:
     """Say whether anything new is remembered, or choose that."""
-    store, user = request.desk.preferences, request.incoming.user
+    store, user = request.desk.kept.preferences, request.incoming.user
     wanted = {ON: True, OFF: False}.get(argument.casefold())
     if wanted is not None:
         await store.put(user, replace(await store.of(user), remembers=wanted))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
 from core.commands.desk import Desk
+from core.deadline import Deadline
 from core.people import Standing
 from core.turn import Turn
-from core.types import Incoming, Locale, Localized
+from core.types import ConversationKey, Incoming, Locale, Localized
 
 STAFF = frozenset({Standing.OWNER, Standing.ADMIN})
 
@@ -17,7 +18,7 @@ STAFF = frozenset({Standing.OWNER, Standing.ADMIN})
 class Request:
     """A command being run: the turn, what the person sent, who they are here (None: a guest), and the desk.
 
-    `others` is how many other messages are being answered or wait for it.
+    `others` is how many other messages are being answered or wait for it; `running` what is being answered, by where.
     """
 
     turn: Turn
@@ -25,6 +26,7 @@ class Request:
     standing: Standing | None
     desk: Desk
     others: int = 0
+    running: Mapping[ConversationKey, Deadline] = field(default_factory=dict)
 
     @property
     def locale(self) -> Locale:

@@ -22,7 +22,7 @@ def may(standing: Standing | None, decision: Decision) -> bool:
 
 async def decide(request: Request, matter: Matter, name: str, after: str) -> None:
     """Decide, and tell what that changed."""
-    before = await request.desk.decisions.value(matter, name)
+    before = await request.desk.kept.decisions.value(matter, name)
     decision = Decision(request.desk.clock.now(), request.incoming.user, matter, name, before, after)
     if before == after:
         await request.turn.tell(ALREADY[request.locale].format(what=describe_value(decision, request.locale)))
@@ -32,7 +32,7 @@ async def decide(request: Request, matter: Matter, name: str, after: str) -> Non
 
 async def undo(request: Request) -> None:
     """Take back the newest decision that was not taken back."""
-    last = await request.desk.decisions.undoable()
+    last = await request.desk.kept.decisions.undoable()
     if last is None or (last.matter is Matter.STANDING and not last.name):
         await request.tell(NOTHING_TO_UNDO)
         return
@@ -44,7 +44,7 @@ async def _apply(request: Request, decision: Decision) -> None:
     if not may(request.standing, decision):
         await request.tell(ONLY_OWNERS)
         return
-    applied = await request.desk.decisions.apply(decision)
+    applied = await request.desk.kept.decisions.apply(decision)
     if applied is Applied.DONE and decision.matter is Matter.ACTION:
         request.desk.turn_action(decision.name, decision.after)
     await request.tell(TOLD[applied], what=describe(decision, request.locale))

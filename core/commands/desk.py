@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from core.access import Access
 from core.actions.registry import Registry
@@ -11,7 +14,36 @@ from core.errors import ConfigError
 from core.llm import Models
 from core.memory.memories import Memories
 from core.people import OFF, ON, Decisions, Matter, PreferenceStore
-from core.ports import Clock
+from core.ports import Clock, HistoryStore
+from core.types import ConversationKey, UserKey
+
+_CODE_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # none that is taken for a digit
+_CODE_CHARS: Final = 4
+_CODE_VALID_S: Final = 600.0
+_MAX_LISTS: Final = 1000
+
+
+class Forgets(Protocol):
+    """Whatever keeps something of a person and can let go of it."""
+
+    def forget(self, user: UserKey, /) -> Awaitable[object]:
+        """Keep nothing of that person any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where things are kept: what commands read, and in `stores` all that forgets, those that scrub the disk last.
+
+    `logs_words` says that what people ask stands in the log, too, which forgets nobody.
+    """
+
+    decisions: Decisions
+    preferences: PreferenceStore
+    memories: Memories
+    history: HistoryStore
+    stores: Sequence[Forgets]
+    logs_words: bool = False
 
 
 @dataclass(slots=True)
@@ -19,18 +51,22 @@ class Desk:
     """The parts of a running bot that people steer by commands. `platforms` are those that have been heard of."""
 
     access: Access
-    decisions: Decisions
-    preferences: PreferenceStore
-    memories: Memories
+    kept: Kept
     models: Models
     registry: Registry
     clock: Clock
-    started_s: float
+    started_s: float = field(init=False)
     platforms: set[str] = field(default_factory=set)
+    _lists: dict[ConversationKey, Mapping[int, str]] = field(default_factory=dict)
+    _codes: dict[UserKey, tuple[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Note when the bot started."""
+        self.started_s = self.clock.monotonic()
 
     async def open(self) -> None:
         """Turn actions on and off as was decided before this start."""
-        for name, value in (await self.decisions.values(Matter.ACTION)).items():
+        for name, value in (await self.kept.decisions.values(Matter.ACTION)).items():
             self.turn_action(name, value)
 
     def turn_action(self, name: str, value: str) -> None:
@@ -38,3 +74,35 @@ class Desk:
         registry = self.registry
         with suppress(ConfigError):  # decided by a version of this program that had the action
             {ON: registry.enable, OFF: registry.disable}.get(value, registry.restore)(name)
+
+    def note_list(self, conversation: ConversationKey, memory_ids: Mapping[int, str]) -> None:
+        """Keep which memory each number on the screen stands for, until the next list there or the next start."""
+        self._lists.pop(conversation, None)
+        if len(self._lists) >= _MAX_LISTS:
+            self._lists.pop(next(iter(self._lists)))
+        self._lists[conversation] = memory_ids
+
+    def listed(self, conversation: ConversationKey, number: int) -> str:
+        """Return the id of the memory that the number stood for in the last list there, or ""."""
+        return self._lists.get(conversation, {}).get(number, "")
+
+    def new_code(self, user: UserKey) -> str:
+        """Return a code by which that person confirms, within ten minutes and once, what cannot be taken back."""
+        now_s = self.clock.monotonic()
+        self._codes = {who: (code, at_s) for who, (code, at_s) in self._codes.items() if now_s - at_s <= _CODE_VALID_S}
+        code = "".join(secrets.choice(_CODE_LETTERS) for _ in range(_CODE_CHARS))
+        self._codes[user] = (code, now_s)
+        return code
+
+    def confirms(self, user: UserKey, said: str) -> bool:
+        """Whether that is the person's code. Asked once, right or wrong, it is used up."""
+        code, at_s = self._codes.pop(user, ("", 0.0))
+        return bool(code) and said.strip().upper() == code and self.clock.monotonic() - at_s <= _CODE_VALID_S
+
+    async def forget(self, user: UserKey) -> None:
+        """Keep nothing of that person any more; of an owner or admin the role stays, without a name."""
+        await self.kept.memories.of(user).forget()
+        await self.access.forget(user)
+        for store in self.kept.stores:
+            await store.forget(user)
+        self._lists = {where: ids for where, ids in self._lists.items() if where.user != user}

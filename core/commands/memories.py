@@ -1,4 +1,4 @@
-"""/memories: a person looks through what is remembered of them. Knows pages. Does not know how a search is scored."""
+"""/memories and /recall: a person looks through what is remembered of them. Knows pages and the numbers on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE_SIZE = 10
 async def memories(request: Request, argument: str) -> None:
     """Show a page of the person's memories, or those that match some words."""
     if argument and not argument.isdecimal():
-        await show_found(request, argument)
+        await recall(request, argument)
         return
     memory = request.turn.memory
     total = await memory.count()
@@ -24,18 +24,21 @@ async def memories(request: Request, argument: str) -> None:
         return
     pages = -(-total // PAGE_SIZE)
     number = min(max(int(argument or "1"), 1), pages)
-    text = _listed(TITLE[request.locale].format(total=total), await _page(request, number), (number - 1) * PAGE_SIZE)
+    text = _listed(request, TITLE, await _page(request, number), (number - 1) * PAGE_SIZE, total=total)
     if number < pages:
         text += "\n\n" + NEXT_PAGE[request.locale].format(number=number, pages=pages, following=number + 1)
     await request.turn.tell(text)
 
 
-async def show_found(request: Request, query: str) -> None:
-    """Search, and show what was found, numbered."""
+async def recall(request: Request, query: str) -> None:
+    """Search as the bot does, and show what was found."""
+    if not query:
+        await request.tell(HOW_TO_RECALL)
+        return
     memory = request.turn.memory
     hits = await memory.search([query], await memory.embed([query]), limit=PAGE_SIZE)
-    title = (FOUND if hits else NONE_FOUND)[request.locale]
-    await request.turn.tell(_listed(title, [hit.item for hit in hits], 0))
+    items = [hit.item for hit in hits]
+    await request.turn.tell(_listed(request, FOUND if items else NONE_FOUND, items, 0))
 
 
 async def _page(request: Request, number: int) -> list[MemoryItem]:
@@ -45,8 +48,12 @@ async def _page(request: Request, number: int) -> list[MemoryItem]:
     return items
 
 
-def _listed(title: str, items: Sequence[MemoryItem], before: int) -> str:
-    return "\n".join([title, *(f"{number}. {memory_line(item)}" for number, item in enumerate(items, before + 1))])
+def _listed(request: Request, title: Localized, items: Sequence[MemoryItem], before: int, **values: object) -> str:
+    """Return the items numbered from `before` + 1, and note which number stands for which."""
+    numbered = dict(enumerate(items, before + 1))
+    request.desk.note_list(request.incoming.conversation, {number: item.id for number, item in numbered.items()})
+    lines = [f"{number}. {memory_line(item)}" for number, item in numbered.items()]
+    return "\n".join([title[request.locale].format(**values), *lines])
 
 
 TITLE: Localized = {PT: "Suas memórias ({total}):", EN: "Your memories ({total}):", ES: "Tus memorias ({total}):"}
@@ -66,11 +73,23 @@ NEXT_PAGE: Localized = {
     EN: "Page {number} of {pages}. Next: /memories {following}",
     ES: "Página {number} de {pages}. Siguiente: /memories {following}",
 }
+HOW_TO_RECALL: Localized = {
+    PT: "Escreva o que procurar: /recall senha do wi-fi",
+    EN: "Write what to look for: /recall wifi password",
+    ES: "Escribe qué buscar: /recall contraseña del wifi",
+}
 
 MEMORIES = Command(
     "memories",
     {PT: "lista ou procura suas memórias", EN: "list or search your memories", ES: "lista o busca tus memorias"},
     memories,
     usage=" [N | …]",
+    in_private=True,
+)
+RECALL = Command(
+    "recall",
+    {PT: "procura nas suas memórias", EN: "search your memories", ES: "busca en tus memorias"},
+    recall,
+    usage=" …",
     in_private=True,
 )

@@ -17,10 +17,10 @@ MAX_CHANGES = 20
 async def status(request: Request, _: list[str]) -> None:
     """Show how the bot does."""
     desk, models = request.desk, request.desk.models
-    owners = await desk.memories.owners()
-    counts = [await desk.memories.of(owner).count() for owner in owners]
+    owners = await desk.kept.memories.owners()
+    counts = [await desk.kept.memories.of(owner).count() for owner in owners]
     names = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
-    paused = bool(await desk.decisions.value(Matter.PAUSE))
+    paused = bool(await desk.kept.decisions.value(Matter.PAUSE))
     await request.tell(
         STATUS,
         state=(STATE_PAUSED if paused else STATE_ANSWERING)[request.locale],
@@ -39,7 +39,7 @@ async def users(request: Request, _: list[str]) -> None:
     locale, access = request.locale, request.desk.access
     people = await access.people()
     strangers = await access.strangers(MAX_STRANGERS)
-    rooms = await request.desk.decisions.values(Matter.ROOM)
+    rooms = await request.desk.kept.decisions.values(Matter.ROOM)
     lines = [USERS[locale], *(_person_line(person, locale) for person in people)]
     if rooms:
         lines += ["", ROOMS[locale], *(f"`{name}`" for name in rooms)]
@@ -62,7 +62,7 @@ async def changes(request: Request, _: list[str]) -> None:
     lines = [
         f"{_minute(each.at)} · {f'`{each.by}`' if each.by else FORGOTTEN[locale]} · {describe(each, locale)}"
         + (f" {UNDONE[locale]}" if each.undoes else "")
-        for each in await request.desk.decisions.newest(MAX_CHANGES)
+        for each in await request.desk.kept.decisions.newest(MAX_CHANGES)
     ]
     await request.turn.tell("\n".join([CHANGES[locale], *lines]) if lines else NO_CHANGES[locale])
 

@@ -9,7 +9,7 @@ from core.access import Access
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
-from core.commands import Desk
+from core.commands import Desk, Kept
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.history.conversation import Conversations
@@ -83,16 +83,11 @@ class House:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted)
 
     def desk(self, access: Access) -> Desk:
-        return Desk(
-            access,
-            self.decisions,
-            self.preferences,
-            self.memories,
-            self.models,
-            self.registry,
-            self.clock,
-            started_s=0.0,
-        )
+        stores = (self.preferences, self.decisions, self.history, self.inbox)
+        kept = Kept(self.decisions, self.preferences, self.memories, self.history, stores)
+        desk = Desk(access, kept, self.models, self.registry, self.clock)
+        desk.started_s = 0.0
+        return desk
 
     def chatbot(self, access: Access | None = None) -> ChatBot:
         return ChatBot(

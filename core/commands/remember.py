@@ -1,0 +1,64 @@
+"""/remember: keep this, whatever a model makes of it. Knows what is kept where none helps. Stores like MemorySave."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.actions.drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings
+from core.actions.memory_save import SAVED, SAVING, asked_drafts, keep
+from core.commands.choices import NOT_REMEMBERING
+from core.commands.command import Command, Request
+from core.errors import ProviderError
+from core.turn import Turn, memory_line
+from core.types import Locale, Localized, MemoryDraft, MemoryKind
+from core.unicode import one_line
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+_log = logging.getLogger(__name__)
+
+
+async def remember(request: Request, text: str) -> None:
+    """Take the text as a message to be saved, and say what was."""
+    turn = request.turn
+    if not text:
+        await request.tell(HOW_TO_REMEMBER)
+    elif not turn.remembers:
+        await request.tell(NOT_REMEMBERING)
+    else:
+        turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
+        await turn.status(SAVING[turn.locale])
+        items = await keep(turn, await _drafts(turn) or whole(text))
+        await turn.say("\n".join([SAVED[turn.locale], *map(memory_line, items)]), in_history=True)
+
+
+async def _drafts(turn: Turn) -> list[MemoryDraft]:
+    """Return what the models make of it; nothing, where they fail: it was plainly asked for, and is kept as it is."""
+    try:
+        return await asked_drafts(turn)
+    except ProviderError as error:
+        _log.warning("kept as it is", extra={"error": type(error).__name__})
+        return []
+
+
+def whole(text: str) -> Sequence[MemoryDraft]:
+    """Return the text as it is, in as many memories as it takes, each found by how it begins."""
+    parts = [text[at : at + MAX_CONTENT_CHARS].strip() for at in range(0, len(text), MAX_CONTENT_CHARS)]
+    return [
+        MemoryDraft(MemoryKind.TEXT, part, to_bindings([one_line(part, MAX_BINDING_CHARS)])) for part in parts if part
+    ]
+
+
+HOW_TO_REMEMBER: Localized = {
+    PT: "Escreva o que devo lembrar: /remember a senha do wi-fi é abc123",
+    EN: "Write what I should remember: /remember the wifi password is abc123",
+    ES: "Escribe qué debo recordar: /remember la contraseña del wifi es abc123",
+}
+
+REMEMBER = Command(
+    "remember",
+    {PT: "guarda o que você escrever", EN: "keep what you write", ES: "guarda lo que escribas"},
+    remember,
+    usage=" …",
+)

@@ -1,0 +1,264 @@
+"""What a person does with what is kept of them: add to it, look through it, take it out, delete it."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from core.chatbot import ChatBot
+from core.commands.desk import Desk
+from core.dialogue import Task
+from core.errors import ProviderDown
+from core.memory.user_memory import UserMemory
+from core.people import Decision, Matter, Person, Preferences, Standing, Stranger
+from core.types import Locale, MemoryDraft, MemoryKind, UserKey
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.house import ANA, BIA, House
+
+SAVES = '{"items": [{"type": "text", "content": "abc123", "bindings": ["wifi password"]}]}'
+
+
+class Chat:
+    """Talks to one running bot."""
+
+    def __init__(self, house: House, bot: ChatBot) -> None:
+        self.house = house
+        self.bot = bot
+
+    async def say(self, text: str, user: UserKey = ANA, chat: str = "c", *, private: bool = True) -> str:
+        surface = self.house.surface()
+        incoming = self.house.incoming(text, user=user, message_id=uuid.uuid4().hex, chat=chat)
+        await (await self.bot.receive(replace(incoming, private=private), surface))
+        return "\n".join(surface.texts)
+
+
+@asynccontextmanager
+async def chatting(house: House) -> AsyncIterator[Chat]:
+    async with house.chatbot() as bot:
+        yield Chat(house, bot)
+
+
+async def fill(memory: UserMemory, contents: int) -> None:
+    await memory.save([MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"thing {n}",)) for n in range(contents)], {})
+
+
+async def contents(house: House, user: UserKey = ANA) -> list[str]:
+    return [item.content for item in await house.memories.of(user).page(limit=99)]
+
+
+# --- /remember -------------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_to_be_remembered_is_what_the_models_make_of_it() -> None:
+    house = House({Task.SAVE_DRAFTS: [SAVES], Task.DECIDE: ["Finish"]})
+    async with chatting(house) as chat:
+        told = await chat.say("/remember the wifi password is abc123")
+        await chat.say("thanks")
+    assert told == "I saved this:\n🧠 wifi password: abc123 · 2026-03-14"
+    [item] = await house.memories.of(ANA).page(limit=9)
+    assert (item.content, item.bindings, len(item.source_ids)) == ("abc123", ("wifi password",), 1)
+    assert house.model.asked(Task.SAVE_DRAFTS)[0].brief.message == "the wifi password is abc123"
+    said = [message.text for message in house.model.asked(Task.DECIDE)[0].brief.history]
+    assert said == ["the wifi password is abc123", told, "thanks"]
+
+
+@pytest.mark.parametrize("answer", ['{"items": []}', "no JSON", ProviderDown("x")])
+async def test_what_no_model_makes_anything_of_is_kept_as_it_is(answer: str | ProviderDown) -> None:
+    house = House({Task.SAVE_DRAFTS: [answer]})
+    async with chatting(house) as chat:
+        assert "locker 7: locker 7" in await chat.say("/remember locker 7")
+        assert "locker 7" in await chat.say("/recall locker")
+    assert await contents(house) == ["locker 7"]
+
+
+async def test_however_long_it_is_nothing_of_it_is_lost() -> None:
+    text = " ".join(str(n) for n in range(5000))
+    house = House({Task.SAVE_DRAFTS: ['{"items": []}']})
+    async with chatting(house) as chat:
+        await chat.say(f"/remember {text}")
+    kept = await contents(house)
+    assert len(kept) == 3
+    assert "".join(reversed(kept)).replace(" ", "") == text.replace(" ", "")
+
+
+async def test_nothing_is_remembered_of_nothing_and_while_memory_is_off() -> None:
+    house = House({Task.SAVE_DRAFTS: [SAVES]})
+    async with chatting(house) as chat:
+        assert (await chat.say("/remember")).startswith("Write what I should remember")
+        await chat.say("/memory off")
+        assert (await chat.say("/remember the code is 7")).startswith("Memory is off")
+    assert await contents(house) == []
+    assert not house.model.prompts
+
+
+# --- /recall and /forget N -------------------------------------------------------------------------------------------
+
+
+async def test_a_number_is_the_memory_that_it_stood_for_in_the_last_list_of_that_chat() -> None:
+    house = House()
+    await fill(house.memories.of(ANA), 25)
+    async with chatting(house) as chat:
+        assert "2. 🧠 thing 23" in await chat.say("/memories")
+        assert "12. 🧠 thing 13" in await chat.say("/memories 2")
+        assert (await chat.say("/forget 2")).startswith("Nothing was deleted")
+        assert await chat.say("/forget 12") == "Deleted:\n🧠 thing 13: fact 13 · 2026-03-14"
+        assert (await chat.say("/forget 12")).startswith("Nothing was deleted")
+        assert (await chat.say("/forget 11", chat="other")).startswith("Nothing was deleted")
+        assert "1. 🧠 thing 7" in await chat.say("/recall thing 7")
+        assert "fact 7" in await chat.say("/forget 1")
+        assert await chat.say("/recall anything", BIA) == "Nothing matches that."
+        assert (await chat.say("/forget 1", BIA)).startswith("Nothing was deleted")
+    assert len(await contents(house)) == 23
+
+
+async def test_an_id_deletes_what_is_ones_own_and_nothing_else() -> None:
+    house = House()
+    await fill(house.memories.of(ANA), 1)
+    [item] = await house.memories.of(ANA).page(limit=1)
+    async with chatting(house) as chat:
+        for name in (item.id, "1", "x" * 500, "0", "²"):
+            assert (await chat.say(f"/forget {name}", BIA)).startswith("Nothing was deleted")
+        assert await contents(house) == ["fact 0"]
+        assert "fact 0" in await chat.say(f"/forget {item.id.upper()}")
+    assert await contents(house) == []
+
+
+@pytest.mark.parametrize(("text", "told"), [("/recall", "Write what to look for"), ("/forget", "Say what to delete")])
+async def test_what_is_missing_is_told(text: str, told: str) -> None:
+    async with chatting(House()) as chat:
+        assert (await chat.say(text)).startswith(told)
+
+
+async def test_lists_are_kept_for_the_last_thousand_chats_only() -> None:
+    house = House()
+    desk: Desk = house.desk(house.access())
+    keys = [house.incoming("x", chat=str(n)).conversation for n in range(1001)]
+    for key in keys:
+        desk.note_list(key, {1: key.chat.chat})
+    assert desk.listed(keys[0], 1) == ""
+    assert desk.listed(keys[1], 1) == "1"
+    assert desk.listed(keys[1000], 1) == "1000"
+
+
+# --- /forget all -----------------------------------------------------------------------------------------------------
+
+
+def code_in(told: str) -> str:
+    [code] = re.findall(r"/forget all ([A-Z]{4})", told)
+    return str(code)
+
+
+async def lived(house: House) -> None:
+    """Let two people have a life with the bot."""
+    for user in (ANA, BIA):
+        await fill(house.memories.of(user), 3)
+        await house.preferences.put(user, Preferences(Locale.EN))
+        await house.decisions.apply(Decision(START, user, Matter.STANDING, f"{user}2", "", "member"))
+    async with chatting(house) as chat:
+        for user in (ANA, BIA):
+            await chat.say("hello", user)
+
+
+async def test_who_confirms_is_forgotten_and_nobody_else_is() -> None:
+    house = House()
+    await lived(house)
+    async with chatting(house) as chat:
+        asked = await chat.say("/forget all")
+        assert "memories (3)" in asked
+        assert len(await contents(house)) == 3
+        assert await chat.say(f"/forget all {code_in(asked).lower()}") == "Done: everything is forgotten."
+    assert await contents(house) == []
+    assert not await house.history.threads(ANA)
+    assert await house.preferences.of(ANA) == Preferences()
+    assert [decision.by for decision in await house.decisions.newest(9)] == [BIA, None]
+    assert len(await contents(house, BIA)) == 3
+    assert len(await house.history.threads(BIA)) == 1
+    assert await house.preferences.of(BIA) == Preferences(Locale.EN)
+
+
+@pytest.mark.parametrize(
+    ("standing", "told", "after"),
+    [
+        (Standing.OWNER, "What stays is your account's id", Person(ANA, Standing.OWNER, "", START)),
+        (Standing.ADMIN, "What stays is your account's id", Person(ANA, Standing.ADMIN, "", START)),
+        (Standing.MEMBER, "somebody has to let you in again", None),
+    ],
+)
+async def test_a_role_stays_without_a_name_and_a_member_becomes_a_stranger(
+    standing: Standing, told: str, after: Person | None
+) -> None:
+    house = House(trusted=())
+    await house.people.put(Person(ANA, standing, "ana", START))
+    await house.people.note_stranger(Stranger(ANA, "Ana", START), START - START)
+    async with chatting(house) as chat:
+        asked = await chat.say("/forget all")
+        assert told in asked
+        await chat.say(f"/forget all {code_in(asked)}")
+    assert await house.people.find(ANA) == after
+    assert list(await house.people.strangers(9)) == []
+
+
+async def test_a_code_is_the_persons_is_used_once_and_holds_for_ten_minutes() -> None:
+    house = House()
+    assert isinstance(house.clock, FakeClock)
+    async with chatting(house) as chat:
+        code = code_in(await chat.say("/forget all"))
+        of_bia = code_in(await chat.say(f"/forget all {code}", BIA))
+        assert of_bia != code
+        again = code_in(await chat.say("/forget all WRONG"))
+        assert "To confirm" in await chat.say(f"/forget all {code}")
+        assert "To confirm" in await chat.say(f"/forget all {again}")
+        late = code_in(await chat.say("/forget all"))
+        await house.clock.advance(601)
+        assert "To confirm" in await chat.say(f"/forget all {late}")
+
+
+async def test_the_log_that_holds_questions_is_named_when_everything_is_forgotten() -> None:
+    house = House()
+    async with house.chatbot() as bot:
+        chat = Chat(house, bot)
+        desk = bot._parts.desk
+        desk.kept = replace(desk.kept, logs_words=True)
+        told = await chat.say(f"/forget all {code_in(await chat.say('/forget all'))}")
+        assert told.startswith("Done: everything is forgotten. All but the bot's log")
+        assert "/forget does not reach it" in await chat.say("/privacy")
+
+
+# --- /export and /privacy --------------------------------------------------------------------------------------------
+
+
+async def test_everything_that_is_kept_of_a_person_is_taken_out_and_nobody_elses() -> None:
+    house = House()
+    await lived(house)
+    async with chatting(house) as chat:
+        await chat.say("say `x` and ```y```")
+        told = (await chat.say("/export")).splitlines()
+    assert (told[0], told[-1]) == ("```json", "```")
+    records = [json.loads(line) for line in told[1:-1]]
+    person = {"kind": "person", "user": "test:ana", "standing": "owner", "language": "en", "remembers": True}
+    assert records[0] == person
+    by_kind = {kind: [each for each in records if each["kind"] == kind] for kind in ("memory", "thread", "message")}
+    assert [each["content"] for each in by_kind["memory"]] == await contents(house)
+    assert [each["chat"] for each in by_kind["thread"]] == ["c"]
+    said = [each["content"] for each in by_kind["message"] if each["role"] == "user"]
+    assert said == ["hello", "say `x` and ```y```"]
+
+
+async def test_what_is_too_much_for_a_chat_is_not_begun() -> None:
+    house = House()
+    drafts = [MemoryDraft(MemoryKind.TEXT, f"{n} " + "x" * 9000, (f"thing {n}",)) for n in range(12)]
+    await house.memories.of(ANA).save(drafts, {})
+    async with chatting(house) as chat:
+        assert (await chat.say("/export")).endswith("elefante memories export --user test:ana")
+
+
+async def test_privacy_names_the_models_and_how_to_delete() -> None:
+    async with chatting(House()) as chat:
+        told = await chat.say("/privacy", private=False)
+    assert all(part in told for part in ("scripted:1", "hash@64", "/forget all", "/export", "holds none of your words"))
