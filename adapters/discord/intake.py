@@ -17,6 +17,7 @@ import discord
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
+from adapters.discord.button import stop_id
 from adapters.discord.config import DiscordConfig
 from adapters.discord.listener import has_content, incoming_of
 from adapters.discord.room import PLATFORM, Room, channel_id, room_of
@@ -96,9 +97,13 @@ class Intake:
             self._place(incoming),
             asked=asked,
             edit_interval_s=self._config.edit_interval_s,
-            asker=incoming.user.user if self._config.stop_button else "",
+            stop=self.stop_of(incoming),
             again=again,
         )
+
+    def stop_of(self, incoming: Incoming) -> str:
+        """Return the id of the Stop button below the answer to that message; "" where the owner wants none."""
+        return stop_id(incoming.conversation) if self._config.stop_button else ""
 
     def _place(self, incoming: Incoming) -> Place:
         chat = incoming.chat

@@ -28,7 +28,7 @@ class InteractionSurface(Surface):
 
     def __init__(
         self, api: DiscordApi, interaction: discord.Interaction[Any], later: DiscordSurface, clock: Clock,
-        *, private: bool, asker: str = "",
+        *, private: bool, stop: str = "",
     ) -> None:  # fmt: skip
         self._api = api
         self._interaction = interaction
@@ -36,7 +36,7 @@ class InteractionSurface(Surface):
         self._clock = clock
         self._ends: datetime = interaction.created_at + _LIFE
         self._private = private
-        self._asker = asker
+        self._stop = stop
         self._drawn: dict[str, Drawn] = {}
         self._moved: dict[str, str] = {}
 
@@ -60,7 +60,7 @@ class InteractionSurface(Surface):
             handle = await self._later.post(shown)
             self._moved[handle] = handle
             return handle
-        drawn = draw(shown, asker=self._asker)
+        drawn = draw(shown, stop=self._stop)
         if not self._drawn:
             await self._edit_response(_ORIGINAL, drawn)
             handle = _ORIGINAL
@@ -74,7 +74,7 @@ class InteractionSurface(Surface):
         if handle in self._moved:
             await self._later.edit(self._moved[handle], shown)
             return
-        drawn = draw(shown, asker=self._asker)
+        drawn = draw(shown, stop=self._stop)
         if drawn == self._drawn[handle]:
             return
         if not self._expired:

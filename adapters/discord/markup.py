@@ -31,7 +31,7 @@ _CODE_OR_BARS = re.compile(r"(?P<code>```.*?(?:```|\Z)|`[^`\n]*`)|\|{2,}", re.DO
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What is sent: text, or the text of an embed; and whose Stop button hangs below it ("" for nobody's)."""
+    """What is sent: text, or the text of an embed; and the id of the Stop button below it ("" for none)."""
 
     content: str = ""
     embed: str = ""
@@ -53,11 +53,11 @@ def stays(shown: Shown) -> bool:
     return shown.final and shown.modal is not Modal.TEXT_FOR_REPLACE
 
 
-def draw(shown: Shown, *, asker: str = "") -> Drawn:
-    """Return how that is shown; what is still to change carries the asker's Stop button, if there is an asker."""
+def draw(shown: Shown, *, stop: str = "") -> Drawn:
+    """Return how that is shown; what is still to change carries the Stop button of that id, if there is one."""
     if shown.modal is Modal.MEMORY:
         return Drawn(embed=_memories(shown.memories) if shown.memories else _sendable(shown.text)[:_MAX_EMBED_CHARS])
-    return Drawn(content=_sendable(_barred(shown.text)) or _NOTHING_VISIBLE, stop="" if stays(shown) else asker)
+    return Drawn(content=_sendable(_barred(shown.text)) or _NOTHING_VISIBLE, stop="" if stays(shown) else stop)
 
 
 def _barred(text: str) -> str:

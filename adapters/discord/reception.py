@@ -18,7 +18,7 @@ from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
 from core.errors import SurfaceBusy, SurfaceError
 from core.language import choose
 from core.ports import Clock
-from core.types import Incoming, Localized, Shown, UserKey
+from core.types import ChatKey, ConversationKey, Incoming, Localized, Shown, UserKey
 from core.unicode import one_line
 
 _LOG = logging.getLogger(__name__)
@@ -43,7 +43,8 @@ class Reception:
         if room is None or not room.allowed(self._config.rooms):
             await self._only_say(interaction, NOT_HERE)
             return
-        surface = await self._pass_on(interaction, text, room, private=private)
+        hidden = private and not room.private
+        surface = await self._pass_on(interaction, text, room.chat, hidden=hidden, private=private or room.private)
         if surface is None or not surface.silent:
             return
         if text == _STOP:  # the answer that it stopped ends in its own place
@@ -51,13 +52,12 @@ class Reception:
         else:
             await self._insist(surface.hush)
 
-    async def press_stop(self, interaction: discord.Interaction[Any], asker: str) -> None:
-        """Take a press of the Stop button below an answer to that person."""
-        room = self._room(interaction)
-        if str(interaction.user.id) != asker or room is None:
+    async def press_stop(self, interaction: discord.Interaction[Any], conversation: ConversationKey) -> None:
+        """Take a press of the Stop button below an answer of that conversation."""
+        if str(interaction.user.id) != conversation.user.user:
             await self._only_say(interaction, NOT_YOURS)
             return
-        surface = await self._pass_on(interaction, _STOP, room, private=True)
+        surface = await self._pass_on(interaction, _STOP, conversation.chat, hidden=True, private=True)
         if surface is None:
             return
         if surface.silent:
@@ -67,16 +67,14 @@ class Reception:
             await self._insist(lambda: self._api.perform(name, lambda: message.edit(view=None)))
 
     async def _pass_on(
-        self, interaction: discord.Interaction[Any], text: str, room: Room, *, private: bool
+        self, interaction: discord.Interaction[Any], text: str, chat: ChatKey, *, hidden: bool, private: bool
     ) -> InteractionSurface | None:
         """Acknowledge, hand over and wait for the answer; None where Discord took the acknowledgement too late."""
-        hidden = private and not room.private
         if not await self._insist(lambda: self._api.acknowledge(interaction, hidden=hidden)):
             return None
-        incoming = _incoming(interaction, text, room, private=private or room.private)
-        later = self._intake.surface(incoming)
-        asker = incoming.user.user if self._config.stop_button else ""
-        surface = InteractionSurface(self._api, interaction, later, self._clock, private=hidden, asker=asker)
+        incoming = _incoming(interaction, text, chat, private=private)
+        later, stop = self._intake.surface(incoming), self._intake.stop_of(incoming)
+        surface = InteractionSurface(self._api, interaction, later, self._clock, private=hidden, stop=stop)
         await (await self._intake.receive(incoming, surface))
         return surface
 
@@ -105,9 +103,9 @@ class Reception:
         return replace(room, private=room.private and not interaction.context.private_channel)
 
 
-def _incoming(interaction: discord.Interaction[Any], text: str, room: Room, *, private: bool) -> Incoming:
+def _incoming(interaction: discord.Interaction[Any], text: str, chat: ChatKey, *, private: bool) -> Incoming:
     return Incoming(
-        chat=room.chat,
+        chat=chat,
         user=UserKey(PLATFORM, str(interaction.user.id)),
         user_name=one_line(interaction.user.display_name, _MAX_NAME_CHARS),
         message_id=f"{FROM_INTERACTION}{interaction.id}",

@@ -33,17 +33,17 @@ class DiscordSurface(Surface):
     """Posts and edits in one place.
 
     `asked` names the message answered; with it every post has a nonce of its own, so that what is sent twice (after a
-    lost response, after a crash) is there once. `asker` owns the Stop button; "" leaves it out. `again` says that the
-    answer was begun by an earlier process.
+    lost response, after a crash) is there once. `stop` is the id of the Stop button; "" leaves it out. `again` says that
+    the answer was begun by an earlier process.
     """
 
     def __init__(
-        self, api: DiscordApi, place: Place, *, asked: str, edit_interval_s: float, asker: str = "", again: bool = False
+        self, api: DiscordApi, place: Place, *, asked: str, edit_interval_s: float, stop: str = "", again: bool = False
     ) -> None:
         self._api = api
         self._place = place
         self._asked = asked
-        self._asker = asker
+        self._stop = stop
         self._again = again
         self._doubtful = again
         self._edit_interval_s = edit_interval_s
@@ -62,7 +62,7 @@ class DiscordSurface(Surface):
 
     async def post(self, shown: Shown) -> str:
         """Write a new message; the first one replies to what it answers."""
-        drawn = draw(shown, asker=self._asker)
+        drawn = draw(shown, stop=self._stop)
         message_id = await self._send(drawn)
         handle = str(message_id)
         self._ids[handle], self._drawn[handle] = message_id, drawn
@@ -70,7 +70,7 @@ class DiscordSurface(Surface):
 
     async def edit(self, handle: str, shown: Shown) -> None:
         """Replace a message in place. One that was deleted meanwhile is written anew once its text is whole."""
-        drawn = draw(shown, asker=self._asker)
+        drawn = draw(shown, stop=self._stop)
         if drawn == self._drawn[handle]:
             return
         try:

@@ -248,6 +248,21 @@ async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() ->
             assert bot.door.received[-1].conversation == bot.door.received[0].conversation
 
 
+async def test_the_stop_button_knows_its_answer_also_where_that_could_not_stand_in_its_thread() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        server.faults.append(lambda m, path: refusing(403, 50013)(m, path) if path.endswith("/threads") else None)
+        config = DiscordConfig(TOKEN, auto_thread=True)
+        async with running(server, clock, slowly(clock, LONG, 0.5), config) as bot:
+            await server.says(ANA, f"{ME} conte", room=ROOM)
+            await flow(server, clock, lambda: len(server.writes) >= 3)
+            note = server.room(ROOM).notes[server.writes[-1].message]
+            await server.interactions.press(ANA, note, note.buttons[0])
+            await flow(server, clock, lambda: bot.door.answered)
+            assert 0 < len(note.content) < len(LONG)
+
+
 async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:

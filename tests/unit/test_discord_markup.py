@@ -24,10 +24,10 @@ def test_a_text_without_anything_to_see_is_still_a_message() -> None:
 
 
 def test_only_what_may_still_change_has_a_stop_button_and_only_for_who_asked() -> None:
-    assert draw(Shown("a", final=False), asker="7").stop == "7"
-    assert draw(Shown("a", Modal.TEXT_FOR_REPLACE), asker="7").stop == "7"
-    assert draw(Shown("a"), asker="7").stop == ""
-    assert draw(Shown("a", Modal.MEMORY), asker="7").stop == ""
+    assert draw(Shown("a", final=False), stop="7").stop == "7"
+    assert draw(Shown("a", Modal.TEXT_FOR_REPLACE), stop="7").stop == "7"
+    assert draw(Shown("a"), stop="7").stop == ""
+    assert draw(Shown("a", Modal.MEMORY), stop="7").stop == ""
 
 
 @given(st.text(alphabet=st.sampled_from("ab|`\n 😀\ud800\x00é"), max_size=4000))
