@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from bot.cli_memories import app as memories_app
+from bot.cli_threads import app as threads_app
 from bot.shell import JsonOption, UserOption, person, settings, show
 from bot.shell import run as run_now
 from core.errors import BotError, ConfigError
@@ -29,6 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(memories_app, name="memories")
+app.add_typer(threads_app, name="threads")
 
 
 def main() -> None:

@@ -163,3 +163,37 @@ def test_a_start_without_a_working_embedder_says_so_and_words_still_find(elefant
     )
     assert "MODEL_EMBEDDING" in done.stderr
     assert done.stdout.splitlines()[-1].count("zebra77") == 1
+
+
+@pytest.mark.spec("D1", "D2")
+def test_conversations_from_the_shell_and_back(elefante: Elefante, tmp_path: Path) -> None:
+    elefante("chat", said="Lembre que a senha do cofre é zebra77\n", CONSOLE_USER="ana")
+    user = ("--user", "console:ana")
+    (thread,) = document(elefante("threads", "list", *user, "--json"))["threads"]
+    assert thread["status"] == "active"
+    whole = document(elefante("threads", "show", thread["id"], *user, "--json"))
+    assert whole["messages"][0]["content"] == "Lembre que a senha do cofre é zebra77"
+    assert whole["budget"]["remaining"] > 0
+    named = document(elefante("threads", "rename", thread["id"], "cofre", *user, "--json"))
+    assert named["threads"][0]["title"] == "cofre"
+    lines = elefante("threads", "export", thread["id"], *user).stdout
+    (tmp_path / "thread.jsonl").write_text(lines, encoding="utf-8")
+    twice = elefante("threads", "import", "thread.jsonl", *user)
+    assert twice.returncode == 2
+    assert "already" in twice.stderr
+    elsewhere = {"DATA_DIR": str(tmp_path / "elsewhere")}
+    document(elefante("threads", "import", "thread.jsonl", *user, "--json", **elsewhere))
+    assert elefante("threads", "export", thread["id"], *user, **elsewhere).stdout == lines
+    archived = document(elefante("threads", "archive", thread["id"], *user, "--json"))
+    assert archived["threads"][0]["status"] == "archived"
+    assert document(elefante("threads", "switch", thread["id"], *user, "--json"))["threads"][0]["status"] == "active"
+
+
+@pytest.mark.spec("T15")
+def test_nobody_reaches_anothers_conversations(elefante: Elefante) -> None:
+    elefante("chat", said="Lembre que a senha do cofre é zebra77\n", CONSOLE_USER="ana")
+    (thread,) = document(elefante("threads", "list", "--user", "console:ana", "--json"))["threads"]
+    for verb in ("show", "export", "archive", "switch"):
+        refused = elefante("threads", verb, thread["id"], "--user", "console:bia")
+        assert refused.returncode == 2
+        assert "zebra77" not in refused.stdout + refused.stderr

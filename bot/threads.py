@@ -1,0 +1,144 @@
+"""`elefante threads`: a person's conversations from the shell, as JSON documents and as text.
+
+Knows what each verb returns. Does not know SQL or options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from bot.settings import Settings
+from bot.wiring import App, build
+from core.errors import ConfigError, InputError
+from core.history.conversation import Conversation, Conversations
+from core.history.export import from_lines, record_of, to_lines
+from core.types import Thread, UserKey
+
+Document: TypeAlias = dict[str, Any]
+Change: TypeAlias = Callable[[Conversations, UserKey, str], Awaitable[Thread | None]]
+
+_SHOWN_MESSAGES = 20
+
+
+async def listed(settings: Settings, user: UserKey) -> Document:
+    """Return the person's threads, the one used last first."""
+    async with build(settings) as app:
+        threads = await app.conversations.threads(user)
+        return {"user": str(user), "threads": [await _described(app, thread) for thread in threads]}
+
+
+async def shown(settings: Settings, user: UserKey, thread_id: str) -> Document:
+    """Return a thread with its summary, its newest messages, and what a model's context of it costs, by part.
+
+    Raises:
+        ConfigError: the person has no such thread.
+    """
+    async with build(settings) as app:
+        thread = await _owned(app, user, thread_id)
+        context = await Conversation(thread, app.conversations).context("")
+        newest = await app.conversations.store.tail(thread.id, _SHOWN_MESSAGES)
+        budget = asdict(context.budget) | {"remaining": context.budget.remaining}
+        return {
+            "user": str(user),
+            "threads": [await _described(app, thread)],
+            "summary": context.summary,
+            "budget": budget,
+            "messages": [
+                {"sequence": m.sequence, "at": m.at.isoformat() if m.at else "", "tokens": m.tokens} | m.to_wire()
+                for m in newest
+            ],
+        }
+
+
+async def changed(settings: Settings, user: UserKey, thread_id: str, change: Change) -> Document:
+    """Change a thread and return it.
+
+    Raises:
+        ConfigError: the person has no such thread.
+    """
+    async with build(settings) as app:
+        await _owned(app, user, thread_id)
+        thread = await change(app.conversations, user, thread_id)
+        return {"user": str(user), "threads": [await _described(app, thread)] if thread else []}
+
+
+async def exported(settings: Settings, user: UserKey, thread_id: str) -> Sequence[str]:
+    """Return a thread whole, as JSON lines.
+
+    Raises:
+        ConfigError: the person has no such thread.
+    """
+    async with build(settings) as app:
+        return list(to_lines(await record_of(app.conversations.store, await _owned(app, user, thread_id))))
+
+
+def read(file: Path) -> Sequence[str]:
+    """Return the lines of an exported thread.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError("threads import", f"{file} cannot be read ({type(error).__name__})") from None
+
+
+async def imported(settings: Settings, user: UserKey, lines: Sequence[str]) -> Document:
+    """Take in a thread that was exported, as that person's, and return it.
+
+    Raises:
+        ConfigError: this is no exported thread, or it is here already.
+    """
+    try:
+        record = from_lines(lines, owner=user)
+    except InputError as error:
+        raise ConfigError("threads import", f"this is no exported thread: {error}") from None
+    async with build(settings) as app:
+        if await app.conversations.store.thread(record.thread.id) is not None:
+            raise ConfigError("threads import", f"there is a thread {record.thread.id} already")
+        await app.conversations.store.restore(record)
+        return {"user": str(user), "threads": [await _described(app, await _owned(app, user, record.thread.id))]}
+
+
+def render(document: Document) -> str:
+    """Return the document as a person reads it."""
+    lines = [
+        f"{thread['id']}  {thread['status']:<8} {thread['updated_at'][:16]}  {thread['messages']} messages  "
+        f"{thread['title'] or thread['chat']}"
+        for thread in document["threads"]
+    ]
+    if not lines:
+        return f"{document['user']} has no conversation."
+    if budget := document.get("budget"):
+        lines.append("tokens: " + ", ".join(f"{name} {tokens}" for name, tokens in budget.items()))
+    if document.get("summary"):
+        lines.append(f"summary: {document['summary']}")
+    lines += [f"{m['sequence']:>5} {m['role']}: {m['content']}" for m in document.get("messages", ())]
+    return "\n".join(lines)
+
+
+async def _owned(app: App, user: UserKey, thread_id: str) -> Thread:
+    thread = await app.conversations.store.thread(thread_id)
+    if thread is None or thread.conversation.user != user:
+        raise ConfigError("threads", f"{user} has no thread {thread_id!r}; see `elefante threads list`")
+    return thread
+
+
+async def _described(app: App, thread: Thread) -> Document:
+    messages, tokens = await app.conversations.store.totals(thread.id)
+    chat = thread.conversation.chat
+    return {
+        "id": thread.id,
+        "title": thread.title,
+        "status": thread.status.value,
+        "policy": thread.policy,
+        "chat": ":".join(part for part in (chat.platform, chat.chat, chat.thread) if part),
+        "created_at": thread.created_at.isoformat(timespec="seconds"),
+        "updated_at": thread.updated_at.isoformat(timespec="seconds"),
+        "messages": messages,
+        "tokens": tokens,
+    }
