@@ -59,6 +59,7 @@ class Kind(StrEnum):
     DELETE_WHAT = "delete-what"
     DELETE_ONE = "delete-one"
     DELETE_MANY = "delete-many"
+    DELETE_ALL = "delete-all"
     UPDATE_WHICH = "update-which"
     NEW_VALUE = "new-value"
     NOT_FOUND = "not-found"
@@ -79,6 +80,7 @@ LEADS: dict[Kind, Localized] = {
     Kind.DELETE_WHAT: say.DELETE_WHAT,
     Kind.DELETE_ONE: say.DELETE_ONE,
     Kind.DELETE_MANY: say.DELETE_MANY,
+    Kind.DELETE_ALL: say.DELETE_ALL,
     Kind.UPDATE_WHICH: say.UPDATE_WHICH,
     Kind.NEW_VALUE: say.NEW_VALUE,
     Kind.NOT_FOUND: say.NOT_FOUND,

@@ -6,14 +6,12 @@ Knows how people say that something changed. Does not know whether the person ag
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from core.mind.cues import Cues
 from core.mind.extract import clause
-from core.mind.words import flat, silent, stem, stems, words
-from core.types import MemoryItem
+from core.mind.words import flat, silent, stems, words
 
 _MAX_CHARS = 1000
 _IS = r"(?:é|eh|e|sao|is|are|it's|es|son)"
@@ -50,8 +48,13 @@ _WORD_OF_CHANGE = re.compile(
 )
 _MOVED = (
     (re.compile(r"^(?:eu )?(?:me )?mudei (?:para|pra|pro) (?:o |a )?(?=\w)"), "moro em "),
-    (re.compile(r"^(?:i|we)(?:'ve| have)? moved to "), "I live in "),
+    (re.compile(r"^(?:i|we)(?:'ve| have)?(?: just)? moved to "), "I live in "),
     (re.compile(r"^(?:yo )?me mude a "), "vivo en "),
+)
+_WHEN = re.compile(
+    r",? (?:(?:last|this|el|no|na|en|in|since|desde|este|esta|ha|hace|faz|a) (?:\S+ )?(?:week|month|year|summer|winter|"
+    r"semana|mes|meses|anos?|verao|\d{4}|passad[ao]|pasad[ao])\b.*|(?:semana|mes|ano) passad[ao]|yesterday|ontem|ayer|"
+    r"recently|recentemente|(?:a )?(?:\S+ )?(?:weeks?|months?|years?) ago)$"
 )
 _OVER = re.compile(
     r"^(?P<s>.+?) (?:isn't|is not|aren't|are not|is no longer|(?:ja )?nao (?:é|eh)|ya no es|no es) .{1,80}?,? "
@@ -62,31 +65,14 @@ _OWNED = re.compile(
     r"^(?P<s>.+?) (?:(?:just )?(?:got|has|have)|tem|esta com|ganhou|comprou|tiene) (?:a |an |um |uma |un |una )?"
     r"(?:new|nov[oa]|nuev[oa]) (?P<n>.+)$"
 )
-_ONLY_VALUE = re.compile(r"^(?:(?:nao|no),? )?(?:it's|it is|its|é|eh|es|sao|son)\s+")
-_SEVERAL = re.compile(r"[,;]\s|\s(?:e|and|y)\s")
-"""A memory with one of these may hold more than one fact: what is not the changed one must not get lost."""
-
+_ONLY_VALUE = re.compile(
+    r"^(?:(?:nao|no),? )?(?:it's|it is|it was|its|é|eh|es|sao|son|era[mn]?|foi|fue|"
+    r"(?:eu )?quis dizer|(?:i )?meant?(?: to say)?|quise decir|digo)[\s,:]+"
+)
 _NO_MORE = re.compile(
     r"^(?:eu |i |yo )?(?:(?:ja )?nao .{1,60}?mais|.{0,12}no longer|.{0,60}any ?more|ya no|we moved|we've moved)\b"
 )
 _ASKED_ONLY = re.compile(rf"^(?:eu |i )?(?:quero |want to )?{_CHANGE}\w* (?P<s>.+)$")
-_MONTH = r"(?:jan|fev|feb|mar|abr|apr|mai|may|jun|jul|ago|aug|set|sep|out|oct|nov|dez|dec|ene|dic)[a-z]*"
-_DATA = (
-    re.compile(r"\b\d{1,2}(?:[:h]\d{2}|h)\b(?:\s?[ap]m)?|\b\d{1,2}\s?[ap]m\b|\bnoon\b|\bmeio[- ]dia\b|\bmidnight\b"),
-    re.compile(
-        rf"\b(?:\d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?|\d{{4}}-\d\d-\d\d|"
-        rf"(?:dia |day |the )?\d{{1,2}}(?:st|nd|rd|th)?(?: (?:de|of))? {_MONTH}\b(?:,? (?:de )?\d{{4}})?|"
-        rf"{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|"
-        rf"(?:o )?dia \d{{1,2}}|(?:the )?\d{{1,2}}(?:st|nd|rd|th))\b"
-    ),
-    re.compile(
-        r"\b(?:segunda|terca|quarta|quinta|sexta|sabado|domingo|(?:mon|tues|wednes|thurs|fri|satur|sun)day|lunes|martes|"
-        r"miercoles|jueves|viernes)(?:-feira)?\b"
-    ),
-    re.compile(
-        r"(?:r\$|us\$|\$|€|£) ?\d[\d.,]*|\b\d[\d.,]* ?(?:reais|dollars?|euros?|dolares|pesos|libras|pounds|bucks)\b"
-    ),
-)
 
 
 class Edit(Enum):
@@ -99,12 +85,16 @@ class Edit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is said to be different: of what, its new value ("" if not told), and the whole as a statement."""
+    """What is said to be different: of what, its new value ("" if not told), and the whole as a statement.
+
+    `told` are the person's own words, where the statement puts them otherwise.
+    """
 
     subject: str
     value: str
     statement: str
     edit: Edit = Edit.REPLACE
+    told: str = ""
 
     @property
     def aim(self) -> frozenset[str]:
@@ -146,8 +136,9 @@ def _moved(text: str) -> Change | None:
     for pattern, verb in _MOVED:
         match = pattern.match(flat(text))
         if match:
-            place = text[match.end() :]
-            return Change(verb.split()[-2], place, verb + place)
+            place = _WHEN.sub("", flat(text[match.end() :]))
+            place = text[match.end() : match.end() + len(place)]
+            return Change(verb.split()[-2], place, verb + place, told=text)
     return None
 
 
@@ -199,7 +190,7 @@ def _restated(text: str) -> str:
     told = flat(text)
     over = _OVER.match(told)
     if over:
-        return f"{text[: over.end('s')]} {_verb_for(text)} {_without_verb(text[over.start('v') :])}"
+        return f"{text[: over.end('s')]} {_verb_for(text)} {without_verb(text[over.start('v') :])}"
     owned = _OWNED.match(told)
     return f"{text[: owned.end('s')]} {text[owned.start('n') :]}" if owned else text
 
@@ -218,76 +209,7 @@ def _verb_for(text: str) -> str:
     return "es" if re.search(r"\b(?:ahora|mi|la clave|cambie|el)\b", told) else "é"
 
 
-def bound(items: list[MemoryItem], named: frozenset[str]) -> list[MemoryItem]:
-    """Return those of the memories that have a binding of just these words, if any has: my address, not my sister's."""
-    exact = [item for item in items if any(stems(phrase) == named for phrase in item.bindings)]
-    return exact or items
-
-
-def fits(aim: frozenset[str], items: Sequence[MemoryItem]) -> tuple[list[MemoryItem], bool]:
-    """Return the memories that share most with what is named, and whether that is one and has all that is named."""
-    scored = [(len(aim & stems(" ".join((item.content, *item.bindings)))), item) for item in items]
-    best = max((score for score, _ in scored), default=0)
-    if not best:
-        return [], False
-    kept = bound([item for score, item in scored if score == best], aim)
-    return kept, len(kept) == 1 and best == len(aim)
-
-
-def renewed(old: str, wish: Change) -> tuple[str, bool]:
-    """Return the memory's new text, and whether nothing but the old value was lost."""
-    if wish.edit is Edit.ADD:
-        return f"{old.rstrip(' .,;')}, {wish.value}", True
-    if wish.edit is Edit.REMOVE:
-        return _without_item(old, wish.value)
-    parts = clause(old)
-    placed = _placed(parts.value if parts.subject else old, wish.value)
-    if placed:
-        return parts.head + placed if parts.subject else placed, True
-    if _SEVERAL.search(flat(old)):
-        return wish.statement or _without_verb(wish.value), False
-    if parts.subject:
-        return parts.head + _without_verb(wish.value), len(stems(parts.subject) - wish.aim) <= 1 or not wish.aim
-    same_start = _start(old) == _start(wish.statement)
-    swapped = _swapped_tail(old, wish)
-    return swapped or wish.statement, bool(swapped) or (same_start and len(stems(old)) <= 4)  # noqa: PLR2004 - one fact
-
-
-def _without_item(old: str, item: str) -> tuple[str, bool]:
-    """Return the list without the one entry that the item names, and whether there is such an entry."""
-    parts = clause(old)
-    entries = re.split(r",\s*|\s+(?:e|and|y)\s+", parts.value)
-    left = [entry for entry in entries if stems(entry) != stems(item)]
-    return parts.head + ", ".join(left), bool(parts.subject) and len(left) == len(entries) - 1 > 0
-
-
-def _start(text: str) -> str:
-    """Return the first word's stem, leaving out who speaks."""
-    return next((stem(word) for word in words(text) if flat(word) not in {"eu", "i", "yo", "we"}), "")
-
-
-def _swapped_tail(old: str, wish: Change) -> str:
-    """Return `placa do carro QRT4` with the new code: a memory without a verb whose last words hold digits."""
-    match = re.search(r"(?<=\s)\S*\d\S*(?:\s\S*\d\S*)*$", old)
-    alike = any(letter.isdigit() for letter in wish.value) and stems(wish.subject) <= stems(old)
-    return old[: match.start()] + _without_verb(wish.value) if match and alike else ""
-
-
-def _without_verb(value: str) -> str:
+def without_verb(value: str) -> str:
+    """Return the value without the verb of being at its start."""
     match = re.match(rf"{_IS} ", flat(value))
     return value[match.end() :] if match else value
-
-
-def _placed(old_value: str, new_value: str) -> str:
-    """Return the old value with its one date, time, weekday or amount replaced by the new one, or ""."""
-    for kind in _DATA:
-        new, old = kind.findall(flat(new_value)), list(kind.finditer(flat(old_value)))
-        if len(new) == 1 and len(old) == 1:
-            found = kind.search(flat(new_value))
-            if found is None:
-                continue
-            left = stems(new_value[: found.start()] + new_value[found.end() :])
-            around = stems(old_value[: old[0].start()] + old_value[old[0].end() :])
-            if left <= around:
-                return old_value[: old[0].start()] + new_value[found.start() : found.end()] + old_value[old[0].end() :]
-    return ""

@@ -48,13 +48,15 @@ class Intent(StrEnum):
     KEEP_OUT = "keep-out"
     LEAVE = "leave"
     WHAT_IF = "what-if"
+    CLOCK = "clock"
     UNSURE = "unsure"
 
 
-_WHOLE = (Intent.CANCEL, Intent.HOW, Intent.BYE, Intent.GREETING, Intent.THANKS, Intent.ABOUT, Intent.ACK)
+_WHOLE = (Intent.CLOCK, Intent.CANCEL, Intent.HOW, Intent.BYE, Intent.GREETING, Intent.THANKS, Intent.ABOUT, Intent.ACK)
 _EARLY = (("keep-out", Intent.KEEP_OUT), ("leave", Intent.LEAVE), ("forget-not", Intent.SAVE))
 _REQUEST = (
     ("what-if", Intent.WHAT_IF),
+    ("wipe", Intent.DELETE),
     ("list", Intent.LIST),
     ("forgot", Intent.ASK),
     ("task", Intent.TASK),

@@ -27,7 +27,8 @@ _ABBREVIATION = re.compile(
 _BREAK = re.compile(r"(?<=[.!?…])\s+|\s*[\n;]+\s*")
 _AFTER_CUE = re.compile(
     r"[\s:,;.–—-]*(?:(?:isso|isto|this|esto|eso|it|o seguinte|the following) *(?:ai *)?[:,–—-]+\s*)?"
-    r"(?:(?:de |do fato de )?(?:que|q)\b|that\b|de\b(?= (?:o|a|os|as|um|uma|meu|minha)\b))?[\s:,–—-]*"
+    r"(?:(?:de |do fato de )?(?:que|q)\b|that\b|to\b(?= \w)|(?:de|pra|para)\b(?= \w+[aei]r\b)|"
+    r"de\b(?= (?:o|a|os|as|um|uma|meu|minha)\b))?[\s:,–—-]*"
 )
 _DETACHED = re.compile(
     r"(?:isso|isto|disso|disto|it|this|that|esto|eso|tudo|all|essa informacao|esta informacao|"
@@ -35,6 +36,13 @@ _DETACHED = re.compile(
     r"(?:uma|alguma|una|mais uma) (?:coisa|informacao|nota|cosa)|a note|one more thing)?"
     r"[\s.!?]*"
 )
+_WHEN_TO = re.compile(
+    r"^((?:(?:o[nf]|n[ao]s?|at|in|a|as|next|this|el|la) )?(?:hoje|hj|amanha|depois|mais tarde|logo|segunda|terca|"
+    r"quarta|quinta|sexta|sabado|domingo|dia|semana|proxim\w+|daqui|tomorrow|today|tonight|later|\w+day|\d\S*|manana|hoy|luego)\b"
+    r"[\w :/]{0,25}?) (?:de|pra|para|que|to)(?= \w)"
+)
+"""When to be reminded, before what of."""
+
 _FILLER = re.compile(r" (?:ai|aqui)(?=\s*[:=])")
 _ANCHOR = (
     r"(?:(?:eu )?(?:me chamo|moro|trabalho|estudo|nasci|sou|tenho|gosto|prefiro|odeio|adoro|uso|calco|faco)|"
@@ -52,8 +60,20 @@ _VERB = re.compile(
 )
 _IMPLIED = (
     (re.compile(r"^(?:everyone )?call me |^(?:pode )?me cham(?:e|ar|a) de |^llamame "), "nome name nombre"),
+    (
+        re.compile(
+            r"^(?:i|we)(?:'ve| have)?(?: just)? moved to |^(?:eu )?(?:me )?mudei (?:para|pra|pro) |^(?:yo )?me mude a "
+        ),
+        "endereço address dirección",
+    ),
     (re.compile(r"^(?:eu )?nasci |^i was born |^naci "), "nascimento birth nacimiento"),
 )
+_VERBS = frozenset(
+    "moro mora morar live lives living vivo vive moved mudei nasci naci born trabalha working works".split()
+)
+"""Words of a concept that are no name for it: "live Berlin" is not "address Berlin"."""
+
+_MAX_NAME_WORDS = 2
 _AKIN = {"food": "alergia allergy comida food", "age": "aniversário birthday nascimento"}
 """Where else an answer may stand: what cannot be eaten is an allergy, an age is counted from a birthday."""
 
@@ -102,6 +122,9 @@ def content(cues: Cues, sentence: str) -> str:
     if asked:
         text = text[asked.end() :]
         text = text[_AFTER_CUE.match(flat(text)).end() :]  # type: ignore[union-attr] # it matches the empty text
+        timed = _WHEN_TO.match(flat(text)) if cues.has("reminder", sentence) else None
+        if timed:
+            text = text[: timed.end(1)] + text[timed.end() :]
     filler = _FILLER.search(flat(text))
     if filler:
         text = text[: filler.start()] + text[filler.end() :]
@@ -137,8 +160,7 @@ def bindings(said: str) -> tuple[str, ...]:
     rest = " ".join(word for word in words(parts.value) if word.isalpha()) if parts.subject else ""
     if len(words(about)) == 1 and rest and not concepts(about):
         found.append(subject(f"{about} {rest}", max_words=5))
-    if concepts(about):
-        found += [translated(about, locale) for locale in Locale]
+    found += translations(about)
     others = [concept for concept in concepts(said) if concept not in concepts(about)]
     found += [" ".join(dict.fromkeys((*concept.names.values(),))) for concept in others[:2]]
     found += [phrase for pattern, phrase in _IMPLIED if pattern.match(flat(said))]
@@ -183,8 +205,15 @@ def _json_draft(cues: Cues, text: str) -> MemoryDraft | None:
 
 
 def translations(phrase: str) -> list[str]:
-    """Return the phrase in the other languages, if any word of it is a known concept."""
-    return [translated(phrase, locale) for locale in Locale] if concepts(phrase) else []
+    """Return the phrase in every language, as far as its words are known concepts.
+
+    Of a phrase with more other words than a name has, the concepts alone: "address Berlin last month" helps nobody.
+    """
+    known = concepts(phrase)
+    others = [word for word in words(phrase) if not silent(word) and not concepts(word)]
+    if known and len(others) <= _MAX_NAME_WORDS and not any(flat(word) in _VERBS for word in words(phrase)):
+        return [translated(phrase, locale) for locale in Locale]
+    return [" ".join(concept.names[locale] for concept in known[:2]) for locale in Locale if known]
 
 
 def queries(text: str) -> list[str]:

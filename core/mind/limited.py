@@ -75,7 +75,10 @@ class LimitedMind(ChatModel):
                 return {"ids": tasks.delete_ids(scene, wishes)}
 
     def _spoken(self, scene: Scene, wishes: tuple[Wish, ...]) -> str:
-        """Return what ends the turn; in a conversation's first answer, after a word on being limited."""
+        """Return what ends the turn; a conversation's first answer has a word on being limited: after what was done."""
         move = next_move(scene, self._cues, wishes)
         text = move.text or say.SWITCHED_OFF[scene.locale]  # ended although something was left to do
-        return f"{say.INTRO[scene.locale]}\n\n{text}" if scene.first else text
+        if not scene.first:
+            return text
+        intro = say.INTRO[scene.locale]
+        return f"{text}\n\n{intro}" if scene.acted else f"{intro}\n\n{text}"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.mind import sentences as say
-from core.mind.change import bound
 from core.mind.cues import Cues
+from core.mind.renewal import bound
 from core.mind.scene import line
-from core.mind.words import is_kind, stems
+from core.mind.words import is_kind, silent, stem, stems, subject, words
 from core.types import Locale, MemoryItem
 
 MAX_QUOTES = 5
@@ -47,6 +47,18 @@ def answered(items: Sequence[MemoryItem], locale: Locale) -> str:
 def nearest(items: Sequence[MemoryItem], locale: Locale) -> str:
     """Return a memory that may be what was meant, called just that."""
     return _quoting(say.NEAREST[locale], items[:1], locale)
+
+
+def shared(phrase: str, items: Sequence[MemoryItem]) -> str:
+    """Return the word of a question, as it was asked, that names what the nearest memories are about; "" if none."""
+    held = stems(" ".join((items[0].content, *items[0].bindings))) if items else frozenset()
+    said = (word for word in words(subject(phrase, asking=True)) if not silent(word) and not is_kind(stem(word)))
+    return next((word for word in said if stem(word) in held), "")
+
+
+def related(about: str, items: Sequence[MemoryItem], locale: Locale) -> str:
+    """Return what was told about a thing, where that may not be all that was asked of it."""
+    return _quoting(say.RELATED[locale].format(subject=about), items[:MAX_QUOTES], locale)
 
 
 def unknown(locale: Locale) -> str:

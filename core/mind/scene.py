@@ -66,6 +66,11 @@ class Scene:
         """Return whether the action was tried in this turn, however it ended."""
         return any(step.action == action for step in self.brief.steps)
 
+    @property
+    def acted(self) -> bool:
+        """Return whether anything was done in this turn before it ends."""
+        return any(step.action not in {QUESTION, FINISH} for step in self.brief.steps)
+
     def last(self, action: str) -> Step | None:
         """Return the action's last step of this turn that was not refused as a repeat."""
         steps = [step for step in self.brief.steps if step.action == action and step.outcome is not Outcome.REPEATED]
@@ -159,6 +164,12 @@ def day(moment: datetime, locale: Locale) -> str:
     if moment.year <= 1970:  # noqa: PLR2004 - told by no store of ours
         return ""
     return f"{moment.day} {moment:%b %Y}" if locale is Locale.EN else f"{moment:%d/%m/%Y}"
+
+
+def moment(now: datetime, locale: Locale) -> str:
+    """Return day, date and time of day, in UTC, as people of that language write them."""
+    at = now.astimezone(UTC)
+    return f"{say.WEEKDAYS[locale].split()[at.weekday()]}, {day(at, locale)}, {at:%H:%M} UTC"
 
 
 def line(item: MemoryItem, locale: Locale, *, whole: bool = False) -> str:

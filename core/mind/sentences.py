@@ -11,14 +11,12 @@ from core.types import Locale, Localized
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
 INTRO: Localized = {
-    PT: "(Modo limitado, sem modelo de linguagem: eu guardo, encontro, mudo e apago o que você me contar. "
-    "Para conversar de verdade, ponha no `.env` uma chave ou um endereço compatível com OpenAI, como o Ollama, "
-    "e `MODEL=`.)",
+    PT: "(Modo limitado, sem modelo de linguagem: guardo, acho, mudo e apago o que você me contar. "
+    "Para conversar de verdade, ponha no `.env` `MODEL=` e uma chave ou o endereço do Ollama.)",
     EN: "(Limited mode, without a language model: I keep, find, change and delete what you tell me. "
-    "For real conversation, put a key or an OpenAI-compatible address, such as Ollama's, and `MODEL=` into `.env`.)",
+    "For real conversation, put `MODEL=` and a key or Ollama's address into `.env`.)",
     ES: "(Modo limitado, sin modelo de lenguaje: guardo, encuentro, cambio y borro lo que me cuentes. "
-    "Para conversar de verdad, pon en `.env` una clave o una dirección compatible con OpenAI, como Ollama, "
-    "y `MODEL=`.)",
+    "Para conversar de verdad, pon en `.env` `MODEL=` y una clave o la dirección de Ollama.)",
 }
 
 # --- questions: the lead is the first line ---------------------------------------------------------------------------
@@ -52,6 +50,11 @@ DELETE_MANY: Localized = {
     PT: "O que devo apagar? Responda com os números, “todas” ou “nenhuma”.",
     EN: "Which should I delete? Answer with the numbers, “all” or “none”.",
     ES: "¿Cuáles borro? Responde con los números, “todas” o “ninguna”.",
+}
+DELETE_ALL: Localized = {
+    PT: "Posso apagar tudo isto de vez? (sim, não, ou os números)",
+    EN: "Shall I delete all of this for good? (yes, no, or the numbers)",
+    ES: "¿Borro todo esto para siempre? (sí, no, o los números)",
 }
 UPDATE_WHICH: Localized = {
     PT: "O que devo mudar? Responda com o número.",
@@ -90,6 +93,11 @@ FOUND_NOTHING: Localized = {
     PT: "Procurei {queries} e não achei nada.",
     EN: "I looked for {queries} and found nothing.",
     ES: "Busqué {queries} y no encontré nada.",
+}
+LOOKED_AT_ALL: Localized = {
+    PT: "Olhei tudo o que guardo de você ({count}).",
+    EN: "I looked at all that I keep of yours ({count}).",
+    ES: "Miré todo lo que guardo de ti ({count}).",
 }
 SAVED: Localized = {PT: "Guardei:", EN: "Saved:", ES: "Guardado:"}
 SAVED_NOTHING: Localized = {
@@ -134,11 +142,21 @@ AFTER_DELETE: Localized = {
     EN: "Done, that is no longer in my memory.",
     ES: "Listo, eso ya no está en mi memoria.",
 }
+AFTER_MANY_DELETED: Localized = {
+    PT: "Pronto, isso não está mais na minha memória. Se ainda houver mais, é só pedir de novo.",
+    EN: "Done, that is no longer in my memory. If there is more, just ask again.",
+    ES: "Listo, eso ya no está en mi memoria. Si queda más, pídelo de nuevo.",
+}
 HERE_IT_IS: Localized = {PT: "Você me contou:", EN: "You told me:", ES: "Me contaste:"}
 NEAREST: Localized = {
     PT: "O mais próximo que você me contou:",
     EN: "The nearest that you told me:",
     ES: "Lo más cercano que me contaste:",
+}
+RELATED: Localized = {
+    PT: "Sobre “{subject}”, você me contou:",
+    EN: "About “{subject}”, you told me:",
+    ES: "Sobre “{subject}”, me contaste:",
 }
 ALL_I_KNOW: Localized = {PT: "O que você já me contou:", EN: "What you have told me:", ES: "Lo que me has contado:"}
 MORE_IN_LIST: Localized = {
@@ -147,12 +165,14 @@ MORE_IN_LIST: Localized = {
     ES: "La lista entera está en /memories.",
 }
 KNOW_NOTHING: Localized = {
-    PT: "Não achei nada que pareça ser sobre você; tudo o que guardo está em /memories. "
-    "Conte algo, por exemplo: “lembre que meu aniversário é 3 de maio”.",
-    EN: "I found nothing that seems to be about you; all that I keep is at /memories. "
-    "Tell me something, for example: “remember that my birthday is 3 May”.",
-    ES: "No encontré nada que parezca ser sobre ti; todo lo que guardo está en /memories. "
-    "Cuéntame algo, por ejemplo: “recuerda que mi cumpleaños es el 3 de mayo”.",
+    PT: "Ainda não guardo nada seu. Conte algo, por exemplo: “lembre que meu aniversário é 3 de maio”.",
+    EN: "I keep nothing of yours yet. Tell me something, for example: “remember that my birthday is 3 May”.",
+    ES: "Todavía no guardo nada tuyo. Cuéntame algo, por ejemplo: “recuerda que mi cumpleaños es el 3 de mayo”.",
+}
+NOTHING_AT_ALL: Localized = {
+    PT: "Não guardo nada seu, então não há o que apagar.",
+    EN: "I keep nothing of yours, so there is nothing to delete.",
+    ES: "No guardo nada tuyo, así que no hay nada que borrar.",
 }
 NOTHING_TO_DELETE: Localized = {
     PT: "Não achei nada sobre “{subject}”, então não há o que apagar.",
@@ -191,6 +211,12 @@ SWITCHED_OFF: Localized = {
     PT: "Isso está desligado neste bot, então não fiz nada.",
     EN: "That is switched off in this bot, so I did nothing.",
     ES: "Eso está desactivado en este bot, así que no hice nada.",
+}
+CLOCK: Localized = {PT: "Agora é {now}.", EN: "It is {now}.", ES: "Ahora es {now}."}
+WEEKDAYS: Localized = {
+    PT: "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo",
+    EN: "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+    ES: "lunes martes miércoles jueves viernes sábado domingo",
 }
 GREETING: Localized = {
     PT: "Oi! Conte o que quer que eu guarde, ou pergunte pelo que já me contou.",

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.dialogue import Brief, Outcome, Step
-from core.mind import moves
+from core.mind import deletion, moves
 from core.mind import sentences as say
-from core.mind.change import fits, renewed
 from core.mind.cues import Cues, Intent
 from core.mind.extract import bindings, drafts, queries
+from core.mind.move import targets
+from core.mind.renewal import fits, renewed
 from core.mind.scene import DELETE, SAVE, SEARCH, UPDATE, Scene, quoted
 from core.mind.understanding import Wish
 from core.mind.words import words
@@ -21,17 +22,8 @@ from core.unicode import fold
 
 MAX_QUERIES = 8
 
-_MORE_LIST_QUERIES: Localized = {
-    Locale.PT: "alergia|telefone|trabalho|comida|consulta|dinheiro|código|viagem",
-    Locale.EN: "allergy|phone|work|food|appointment|money|code|trip",
-    Locale.ES: "alergia|teléfono|trabajo|comida|cita|dinero|código|viaje",
-}
-_LIST_QUERIES: Localized = {
-    Locale.PT: "sobre mim|nome|aniversário|família|endereço|senha|gosto|*",
-    Locale.EN: "about me|name|birthday|family|address|password|likes|*",
-    Locale.ES: "sobre mí|nombre|cumpleaños|familia|dirección|contraseña|gustos|*",
-}
-"""What a person may have told about themselves; the last is a search's sign for everything."""
+EVERYTHING = "*"
+"""What a search for all that is kept, newest first, is asked by."""
 
 _CHANGES: dict[str, tuple[Localized, Localized]] = {
     SAVE: (say.SAVED, say.SAVED_NOTHING),
@@ -46,13 +38,13 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
     for wish in wishes:
         match wish.intent:
             case Intent.LIST:
-                found += _list_queries(scene)
+                found.append(EVERYTHING)
             case Intent.DELETE | Intent.UPDATE if wish.agreed:
                 found += [option.rsplit(" (", 1)[0].strip("“”` ") for option in wish.targets]
-            case Intent.DELETE if moves.everything(cues, wish):
-                found += _list_queries(scene)
+            case Intent.DELETE if deletion.everything(cues, wish):
+                found.append(EVERYTHING)
             case Intent.DELETE:
-                found += queries(moves.about_deletion(scene, cues, wish) or wish.text)
+                found += queries(deletion.about_deletion(scene, cues, wish) or wish.text)
             case Intent.UPDATE:
                 told = moves.change_of(cues, wish)
                 found += queries(told.subject or wish.text)
@@ -63,17 +55,11 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [scene.message]
 
 
-def _list_queries(scene: Scene) -> list[str]:
-    """Return what a list is made of: at first what people tell most, then the rest."""
-    return (_MORE_LIST_QUERIES if scene.ran(SEARCH) else _LIST_QUERIES)[scene.locale].split("|")
-
-
 def save_drafts(cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:
     """Return what to save, in the shape of a MemoryDraft."""
     said = [piece for wish in wishes if wish.intent is Intent.SAVE for piece in wish.said]
-    said += [
-        moves.change_of(cues, wish).statement for wish in wishes if wish.intent is Intent.UPDATE and not wish.agreed
-    ]
+    changes = [moves.change_of(cues, wish) for wish in wishes if wish.intent is Intent.UPDATE and not wish.agreed]
+    said += [change.told or change.statement for change in changes]
     return [
         {"type": draft.kind.value, "content": draft.content, "bindings": list(draft.bindings)}
         for draft in drafts(cues, [piece for piece in said if piece])
@@ -87,7 +73,7 @@ def update_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSON
         if wish.intent is not Intent.UPDATE:
             continue
         told = moves.change_of(cues, wish)
-        chosen = moves.targets(scene, wish) if wish.agreed else fits(told.aim, scene.found or scene.shown)[0]
+        chosen = targets(scene, wish) if wish.agreed else fits(told.aim, scene.found or scene.shown)[0]
         if chosen and told.value:
             text, _ = renewed(chosen[0].content, told)
             found.append({"id": chosen[0].id, "type": None, "content": text, "bindings": _rebound(chosen[0], text)})
@@ -107,7 +93,7 @@ def _rebound(item: MemoryItem, text: str) -> list[JSONValue] | None:
 def delete_ids(scene: Scene, wishes: Sequence[Wish]) -> list[JSONValue]:
     """Return the ids of the memories whose deletion the person agreed to."""
     agreed = (wish for wish in wishes if wish.intent is Intent.DELETE and wish.agreed)
-    return [item.id for wish in agreed for item in moves.targets(scene, wish)]
+    return [item.id for wish in agreed for item in targets(scene, wish)]
 
 
 # --- reports ---------------------------------------------------------------------------------------------------------
@@ -132,6 +118,8 @@ def report(brief: Brief) -> str:
 
 
 def _search_report(step: Step, locale: Locale) -> str:
+    if EVERYTHING in step.queries:
+        return say.LOOKED_AT_ALL[locale].format(count=len(step.items))
     first = quoted(step.queries[0]) if step.queries else "…"
     told = say.FOUND_NOTHING if not step.items else say.FOUND_ONE if len(step.items) == 1 else say.FOUND_MANY
     return told[locale].format(queries=first, count=len(step.items))

@@ -27,7 +27,17 @@ LIKELY = 0.1
 
 _MAX_SENTENCES = 40
 _SMALL = frozenset(
-    {Intent.GREETING, Intent.THANKS, Intent.BYE, Intent.HOW, Intent.ACK, Intent.CHAT, Intent.CANCEL, Intent.ABOUT}
+    {
+        Intent.GREETING,
+        Intent.THANKS,
+        Intent.BYE,
+        Intent.HOW,
+        Intent.ACK,
+        Intent.CHAT,
+        Intent.CANCEL,
+        Intent.ABOUT,
+        Intent.CLOCK,
+    }
 )
 _OPEN = frozenset({Intent.UNSURE, Intent.CHAT, Intent.ACK})
 _IT_IS = re.compile(r"^(?:é|eh|it'?s|is|es|la|ele é|ela é)\s+|^[:=\s]+")
@@ -40,13 +50,17 @@ _FEW_WORDS = (2, 3)
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One thing that the person wants: of which sentences, of which memories (as quoted), agreed to or not."""
+    """One thing that the person wants: of which sentences, of which memories (as quoted), agreed to or not.
+
+    `value` is a new value told apart from its subject; `corrects` says that it is of what we quoted last.
+    """
 
     intent: Intent
     said: tuple[str, ...]
     targets: tuple[str, ...] = ()
     agreed: bool = False
     value: str = ""
+    corrects: bool = False
 
     @property
     def text(self) -> str:
@@ -103,9 +117,11 @@ def _names_an_option(scene: Scene, cues: Cues) -> bool:
 
 
 def _delete(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
-    several = asked.kind is Kind.DELETE_MANY
+    several = asked.kind is not Kind.DELETE_ONE
     chosen = picked(scene.message, asked.options, by_words=several and _names_an_option(scene, cues))
-    if asked.kind is Kind.DELETE_ONE and means_yes(scene.message):
+    if means_yes(scene.message):
+        if asked.kind is Kind.DELETE_MANY:
+            return Wish(Intent.DELETE, (scene.before,))  # yes, but which? it is asked again
         chosen = tuple(range(len(asked.options)))
     if not chosen:
         return None
@@ -142,9 +158,8 @@ def _missing(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
     told, reply = cues.intent(scene.message), flat(scene.message)
     if _SAVE_IT.match(reply) and len(words(reply)) <= _MAX_CHOICE_WORDS:
         return None if "?" in scene.before or cues.has("ask", scene.before) else Wish(Intent.SAVE, (scene.before,))
-    stated = told is Intent.SAVE and not _IT_IS.match(reply)
-    otherwise = told not in {None, Intent.UNSURE, Intent.CHAT, Intent.SAVE} and not _IT_IS.match(reply)
-    if stated or otherwise or _NO_VALUE.match(reply) or not is_value(scene.message):
+    own = told not in {None, Intent.UNSURE} and not _IT_IS.match(reply)
+    if own or _NO_VALUE.match(reply) or not is_value(scene.message):
         return None
     return Wish(Intent.SAVE, (f"{asked.subject}: {_value(scene.message)}",))
 
@@ -161,6 +176,7 @@ _COMPLETIONS: dict[Kind, Callable[[Asked, Scene, Cues], Wish | None]] = {
     Kind.DELETE_WHAT: _what(Intent.DELETE),
     Kind.DELETE_ONE: _delete,
     Kind.DELETE_MANY: _delete,
+    Kind.DELETE_ALL: _delete,
     Kind.UPDATE_WHICH: _update,
     Kind.NEW_VALUE: _new_value,
     Kind.NOT_FOUND: _missing,
@@ -231,4 +247,4 @@ def _corrected(scene: Scene, cues: Cues, wish: Wish) -> Wish:
         return wish
     if len(told) != 1:
         return Wish(Intent.UNSURE, wish.said)
-    return Wish(Intent.UPDATE, wish.said, (quoted(told.pop()),), agreed=True, value=value)
+    return Wish(Intent.UPDATE, wish.said, (quoted(told.pop()),), agreed=True, value=value, corrects=True)

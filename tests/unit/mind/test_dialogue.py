@@ -333,11 +333,14 @@ async def test_what_is_known_is_listed(chat: TinyCycle) -> None:
     assert "/memories" in answer
 
 
-async def test_what_the_first_search_of_a_list_does_not_find_a_second_one_may(chat: TinyCycle) -> None:
+async def test_a_list_is_of_everything_whatever_it_is_about(chat: TinyCycle) -> None:
     chat.know("tenho alergia a amendoim", "alergia")
+    chat.know("xyzzy", "plugh")
     answer = await chat.say("o que você sabe sobre mim?")
-    assert chat.actions == ["MemorySearch", "MemorySearch", "Finish"]
+    assert chat.actions == ["MemorySearch", "Finish"]
+    assert chat.steps[0].queries == ("*",)
     assert "amendoim" in answer
+    assert "xyzzy" in answer
 
 
 async def test_knowing_nothing_is_said_with_an_example(chat: TinyCycle) -> None:

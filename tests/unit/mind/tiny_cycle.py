@@ -90,11 +90,16 @@ class TinyCycle:
     def _search(self, queries: list[str]) -> Step:
         assert queries
         assert all(query.strip() for query in queries)
+        if "*" in queries:
+            return self._recalled(queries, list(self.memories.values())[::-1])
         wanted = stems(" ".join(queries))
         scored = [
             (len(wanted & stems(" ".join((item.content, *item.bindings)))), item) for item in self.memories.values()
         ]
-        found = tuple(item for score, item in sorted(scored, key=lambda pair: -pair[0]) if score)[:8]
+        return self._recalled(queries, [item for score, item in sorted(scored, key=lambda pair: -pair[0]) if score][:8])
+
+    def _recalled(self, queries: list[str], items: list[MemoryItem]) -> Step:
+        found = tuple(items[:25])
         self.history += [Message(Role.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id) for item in found]
         return Step("MemorySearch", Outcome.DONE if found else Outcome.NOTHING, tuple(queries), found)
 
