@@ -148,11 +148,10 @@ class DiscordApi:
 
     async def history(self, channel_id: int, after: int, limit: int) -> list[discord.Message]:
         """Return the messages after that id, the oldest first."""
-        pages = self.client.get_partial_messageable(channel_id).history(
-            limit=limit, after=discord.Object(after), oldest_first=True
-        )
 
         async def request() -> list[discord.Message]:
+            channel = self.client.get_partial_messageable(channel_id)
+            pages = channel.history(limit=limit, after=discord.Object(after), oldest_first=True)
             return [message async for message in pages]
 
         return await self.insist(f"GET /channels/{channel_id}/messages", request)

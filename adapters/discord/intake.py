@@ -123,7 +123,7 @@ class Intake:
         if incoming is None:
             return
         if incoming.addressed:
-            await self._addressed(self._threaded(incoming, room), message)
+            await self._addressed(incoming, message, room)
         self._bookmarks.saw(room, message.id, addressed=incoming.addressed)
 
     def _threaded(self, incoming: Incoming, room: Room) -> Incoming:
@@ -135,11 +135,12 @@ class Intake:
         self._bookmarks.saw(replace(room, id=message_id, parent=room.id, ours=True), message_id, addressed=True)
         return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.message_id))
 
-    async def _addressed(self, incoming: Incoming, message: discord.Message) -> None:
+    async def _addressed(self, incoming: Incoming, message: discord.Message, room: Room) -> None:
         if not incoming.text:
             await self._courtesy(incoming, ONLY_TEXT if has_content(message) else NOTHING_SAID)
         elif self._clock.now() - incoming.at <= timedelta(seconds=self._config.max_age_s):
             self._told.discard(incoming.chat)
+            incoming = self._threaded(incoming, room)
             await self.receive(incoming, self.surface(incoming))
         elif incoming.chat not in self._told:
             self._told.add(incoming.chat)

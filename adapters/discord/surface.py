@@ -33,8 +33,8 @@ class DiscordSurface(Surface):
     """Posts and edits in one place.
 
     `asked` names the message answered; with it every post has a nonce of its own, so that what is sent twice (after a
-    lost response, after a crash) is there once. `stop` is the id of the Stop button; "" leaves it out. `again` says that
-    the answer was begun by an earlier process.
+    lost response, after a crash) is there once. `stop` is the id of the Stop button; "" leaves it out. `again` says
+    that the answer was begun by an earlier process.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from pathlib import Path
 from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import AWAY
 from core.types import ChatKey, Incoming, Locale, UserKey
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idle, running
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import Note
@@ -73,6 +73,27 @@ async def test_what_was_asked_long_before_the_restart_gets_one_line_a_room(tmp_p
             await idle(server)
             assert server.room(ROOM).screen().count(AWAY[Locale.PT]) == 1
             assert not bot.door.received
+
+
+async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again(tmp_path: Path) -> None:
+    clock = FakeClock()
+    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json", auto_thread=True, max_age_s=60)
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, config=config) as bot:
+            await server.says(ANA, f"{ME} antes", room=ROOM)
+            await flow(server, clock, lambda: bot.door.answered == 1)
+        await server.says(ANA, f"{ME} um", room=ROOM, age_s=3600)
+        for text in ("dois", "três"):
+            await server.says(ANA, f"{ME} {text}", room=ROOM)
+        failures = [refusing(500, 0), refusing(502, 0)]
+        server.faults.append(
+            lambda m, p: failures.pop()(m, p) if failures and m == "GET" and "/messages" in p else None
+        )
+        async with running(server, clock, config=config) as bot:
+            await flow(server, clock, lambda: bot.door.answered == 2)
+            assert [incoming.text for incoming in bot.door.received] == ["dois", "três"]
+            assert not failures
 
 
 async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten(tmp_path: Path) -> None:
