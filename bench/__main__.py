@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 
 BENCHES = {
+    "discord": "CPU of an event beside the bare library, time to the first sign, edits at the reported limits",
     "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
