@@ -17,9 +17,10 @@ from core.dialogue import Task
 from core.errors import ProviderDown
 from core.memory.user_memory import UserMemory
 from core.people import Decision, Matter, Person, Preferences, Standing, Stranger
-from core.types import Locale, MemoryDraft, MemoryKind, UserKey
+from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
+from tests.unit.test_chatbot import stuck
 
 SAVES = '{"items": [{"type": "text", "content": "abc123", "bindings": ["wifi password"]}]}'
 
@@ -262,3 +263,21 @@ async def test_privacy_names_the_models_and_how_to_delete() -> None:
     async with chatting(House()) as chat:
         told = await chat.say("/privacy", private=False)
     assert all(part in told for part in ("scripted:1", "hash@64", "/forget all", "/export", "holds none of your words"))
+
+
+async def test_what_is_being_answered_elsewhere_is_stopped_before_everything_is_forgotten() -> None:
+    house = House()
+    model = stuck(house)
+    async with chatting(house) as chat:
+        mine, others = house.surface(), house.surface()
+        asked = house.incoming("think long", message_id="a", chat="other")
+        elsewhere = await chat.bot.receive(asked, mine)
+        of_bia = await chat.bot.receive(replace(asked, user=BIA, message_id="b", chat=ChatKey("test", "hers")), others)
+        await model.reached.wait()
+        await chat.say(f"/forget all {code_in(await chat.say('/forget all'))}")
+        await elsewhere
+        assert mine.texts == ["Stopped."]
+        assert others.texts == []
+        assert not await house.history.threads(ANA)
+        await chat.bot.receive(house.incoming("/stop", user=BIA, message_id="c", chat="hers"), others)
+        await of_bia

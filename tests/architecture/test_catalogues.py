@@ -1,0 +1,56 @@
+"""What people read is there in every language, with the same places to fill in."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import string
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import pytest
+
+import core
+from core.commands import survey
+from core.types import Locale
+
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(core.__path__, "core.")
+    if not module.name.startswith(("core.providers", "core.storage"))
+)
+
+
+def catalogues(value: Any, name: str) -> Iterator[tuple[str, Mapping[Locale, Any]]]:
+    """Yield every mapping by language in a value, with what to call it."""
+    if isinstance(value, Mapping):
+        if any(isinstance(key, Locale) for key in value):
+            yield name, value
+        else:
+            for key, inner in value.items():
+                yield from catalogues(inner, f"{name}[{key}]")
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from catalogues(getattr(value, field.name, None), f"{name}.{field.name}")
+
+
+def blanks(text: str) -> set[str]:
+    """The names of what a text leaves open."""
+    return {field for _, field, _, _ in string.Formatter().parse(text) if field is not None}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_sentence_is_there_in_every_language(module: str) -> None:
+    for name, value in vars(importlib.import_module(module)).items():
+        for where, catalogue in catalogues(value, name):
+            assert set(catalogue) == set(Locale), where
+            texts = [text for text in catalogue.values() if isinstance(text, str)]
+            assert len({bool(text) for text in texts}) <= 1, f"{where}: empty in one language only"
+            if texts and not where.startswith("_"):
+                assert len({frozenset(blanks(text)) for text in texts}) == 1, where
+
+
+def test_catalogues_are_found() -> None:
+    found = [name for name, _ in catalogues(vars(survey), "survey")]
+    assert len(found) > 10
