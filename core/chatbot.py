@@ -28,6 +28,7 @@ from core.mailbox import Mailbox
 from core.memory.memories import Memories
 from core.ports import Clock, Door, Inbox, Surface
 from core.texts import AGAIN, CLAIMED, PAUSED, PRIVATE, failure_text
+from core.thread import TurnState
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Message, Role, Shown
 from core.unicode import clean
@@ -129,35 +130,29 @@ class ChatBot(Door):
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:
         async with self._mailbox.lane(incoming.chat):
-            clock = self._parts.clock
-            started_s = clock.monotonic()
-            outcome = "completed"
-            view = View(surface, clock)
+            record = _Record(self._parts.clock.monotonic())
+            view = View(surface, self._parts.clock)
             try:
-                await self._turn(incoming, view)
+                await self._turn(incoming, view, record)
             except asyncio.CancelledError:
                 await view.close(within_s=_LAST_WORDS_S)
                 raise
-            except SurfaceGone:
-                outcome = "gone"
+            except SurfaceGone as error:
+                record.error = type(error).__name__
             except Exception as error:  # noqa: BLE001  (the one place: whatever failed, the person is told)
-                outcome = type(error).__name__
+                record.error = type(error).__name__
                 if not isinstance(error, BotError):
                     _log.exception("turn failed")
-                await self._apologise(error, incoming, view)
-            await self._close(incoming)
-            duration_s = round(clock.monotonic() - started_s, 3)
-            said = {"question": incoming.text} if self._parts.log_content else {}
-            facts = {"platform": incoming.chat.platform, "outcome": outcome, "duration_s": duration_s}
-            _log.info("turn", extra=facts | said)
+                await self._apologise(error, incoming, view, record)
+            await self._close(incoming, record)
 
-    async def _turn(self, incoming: Incoming, view: View) -> None:
-        self._check(incoming.text)
+    async def _turn(self, incoming: Incoming, view: View, record: _Record) -> None:
         deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)
         self._running[incoming.conversation] = deadline
         try:
             async with deadline:
-                await self._run(await self._open(incoming, view), incoming)
+                record.turn = await self._open(incoming, view)
+                await self._run(record.turn, incoming)
         finally:
             del self._running[incoming.conversation]
         await view.close()
@@ -184,9 +179,13 @@ class ChatBot(Door):
             others = len(self._mailbox) - 1
             await commands.run(commands.Request(turn, incoming, standing, desk, others, self._running), turn.asked.text)
             return
+        await turn.enter(TurnState.PENDING)
+        self._check(turn.asked.text)
+        await turn.enter(TurnState.VALIDATED)
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began and await self._said_again(turn):
             return
+        await turn.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
 
     async def _said_again(self, turn: Turn) -> bool:
@@ -195,7 +194,8 @@ class ChatBot(Door):
         Whether it had reached the person before the break, nobody can know: twice with a mark is better than never.
         """
         context = await turn.conversation.context("")
-        said = [m for m in context.messages if m.turn == turn.asked.turn and m.role is Role.ASSISTANT]
+        spoken = [m for m in context.messages if m.turn == turn.asked.turn and m.role is Role.ASSISTANT]
+        said = [m for m in spoken if not m.error]  # an apology is no answer
         if not said:
             return False
         answered = not said[-1].in_history  # only a final answer is kept from the calls of its own turn
@@ -226,9 +226,12 @@ class ChatBot(Door):
         except StorageError:  # what is to be told may be just that
             return None
 
-    async def _apologise(self, error: Exception, incoming: Incoming, view: View) -> None:
-        """Tell the person what failed, in place of whatever was on the screen for the moment."""
-        await self._say(failure_text(error, await self._locale(incoming, None)), view)
+    async def _apologise(self, error: Exception, incoming: Incoming, view: View, record: _Record | None = None) -> None:
+        """Tell the person what failed, in place of whatever was on the screen for the moment, and keep it as said."""
+        text = failure_text(error, await self._locale(incoming, None))
+        await self._say(text, view)
+        if record is not None and record.turn is not None and not incoming.text.startswith("/"):
+            record.last_words = text
 
     async def _say(self, text: str, view: View) -> None:
         try:
@@ -237,11 +240,35 @@ class ChatBot(Door):
         except SurfaceError as error:
             _log.warning("not delivered", extra={"error": type(error).__name__})
 
-    async def _close(self, incoming: Incoming) -> None:
+    async def _close(self, incoming: Incoming, record: _Record | None = None) -> None:
+        """Let go of the message, and write down how its turn ended: its state, and one line for audits (D7)."""
         try:
+            if record is not None and record.turn is not None and not incoming.text.startswith("/"):
+                await record.turn.end(record.error, record.last_words)
             await self._parts.inbox.close(incoming)
         except StorageError as error:  # it will be answered twice rather than never
             _log.warning("inbox not closed", extra={"error": type(error).__name__})
+        if record is None:
+            return
+        said: dict[str, object] = {"question": incoming.text} if self._parts.log_content else {}
+        facts: dict[str, object] = {
+            "thread_id": record.turn.conversation.thread.id if record.turn is not None else "",
+            "platform": incoming.chat.platform,
+            "status": TurnState.ERROR.value if record.error else TurnState.COMPLETED.value,
+            "error": record.error,
+            "duration_s": round(self._parts.clock.monotonic() - record.started_s, 3),
+        }
+        _log.info("turn", extra=facts | said)
+
+
+@dataclass(slots=True)
+class _Record:
+    """What is known of a turn when it is over; `last_words` is the apology of one that failed."""
+
+    started_s: float
+    turn: Turn | None = None
+    error: str = ""
+    last_words: str = ""
 
 
 def _is_stop(text: str) -> bool:

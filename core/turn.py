@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 
 from core.delivery.view import View
@@ -21,6 +21,7 @@ from core.memory.user_memory import UserMemory
 from core.ports import Clock
 from core.prompts import build
 from core.texts import LENGTH_STOP
+from core.thread import TurnState
 from core.types import Locale, MemoryItem, Message, Modal, Role, Shown
 from core.unicode import one_line
 
@@ -49,6 +50,16 @@ class Turn:
     clock: Clock
     steps: list[Step] = field(default_factory=list)
     remembers: bool = True
+
+    async def enter(self, state: TurnState, error: str = "") -> None:
+        """Store how far answering has come (D4)."""
+        await self.conversation.enter(self.asked.turn, state, error)
+
+    async def end(self, error: str, last_words: str) -> None:
+        """Store that the turn is over: well, or by an error, whose name and last words are kept with it."""
+        if last_words:
+            await self._store(Message(Role.ASSISTANT, last_words, in_history=False, error=error))
+        await self.enter(TurnState.ERROR if error else TurnState.COMPLETED, error)
 
     async def status(self, text: str) -> None:
         """Show a `textForReplace`: the next message takes its place (T5)."""
@@ -79,11 +90,13 @@ class Turn:
         """
         prompt = await self.prompt(task, instruction)
         said: list[str] = []
+        started_s = self.clock.monotonic()
         try:
             await self.view.stream(self._pieces(prompt, said))
         finally:
             if text := "".join(said).strip():
-                await self._store(Message(Role.ASSISTANT, text, in_history=in_history))
+                duration_s = self.clock.monotonic() - started_s
+                await self._store(Message(Role.ASSISTANT, text, in_history=in_history, duration_s=duration_s))
 
     async def report(self, step: Step, instruction: str, plainly: str) -> None:
         """Record a step and stream a short text on it.
@@ -135,16 +148,7 @@ class Turn:
                         yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
 
     async def _store(self, message: Message) -> None:
-        await self.conversation.add(
-            Message(
-                message.role,
-                message.content,
-                message.modal,
-                message.in_history,
-                turn=self.asked.turn,
-                memory_id=message.memory_id,
-            )
-        )
+        await self.conversation.add(replace(message, turn=self.asked.turn))
 
 
 def memory_line(item: MemoryItem) -> str:

@@ -64,6 +64,7 @@ class House:
     trusted: tuple[str, ...] = ("test",)
     off: tuple[str, ...] = ()
     language: Locale | None = None
+    log_content: bool = False
     decisions: Decisions = field(init=False)
     model: ScriptedModel = field(init=False)
     models: Models = field(init=False)
@@ -101,6 +102,7 @@ class House:
                 clock=self.clock,
                 limits=self.limits,
                 language=self.language,
+                log_content=self.log_content,
             )
         )
 

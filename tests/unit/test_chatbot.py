@@ -220,6 +220,56 @@ async def test_messages_of_one_chat_are_answered_in_order() -> None:
     assert surface.texts == ["A", "B", "C"]
 
 
+@pytest.mark.spec("D4", "J9")
+async def test_a_turn_goes_through_its_states_each_with_its_time() -> None:
+    house = House(FINISH)
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hi"), house.surface()))
+    (thread,) = await house.history.threads(ANA)
+    states = await house.history.transitions(thread.id)
+    assert [entered.state.value for entered in states] == ["pending", "validated", "invoked", "completed"]
+    assert len({entered.turn for entered in states}) == 1
+    assert all(entered.at == house.clock.now() for entered in states)
+
+
+@pytest.mark.spec("D2", "D4")
+async def test_a_turn_that_fails_ends_in_error_and_its_apology_is_an_interaction_with_its_category() -> None:
+    house = House({Task.DECIDE: [ProviderDown("x")]})
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hello there"), surface))
+    (thread,) = await house.history.threads(ANA)
+    *_, last = await house.history.transitions(thread.id)
+    assert (last.state.value, last.error) == ("error", "ProviderDown")
+    *_, apology = await house.history.tail(thread.id, 9)
+    assert (apology.role.value, apology.text, apology.error) == ("assistant", surface.texts[0], "ProviderDown")
+
+
+@pytest.mark.spec("D2")
+async def test_an_answer_is_kept_with_the_time_it_took() -> None:
+    house = House(FINISH)
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hi"), house.surface()))
+    (thread,) = await house.history.threads(ANA)
+    asked, answer = await house.history.tail(thread.id, 9)
+    assert (asked.sequence, answer.sequence) == (1, 2)
+    assert answer.duration_s is not None
+    assert answer.duration_s >= 0
+
+
+@pytest.mark.spec("D7")
+@pytest.mark.parametrize("log_content", [False, True])
+async def test_a_turn_leaves_one_line_for_audits(caplog: pytest.LogCaptureFixture, *, log_content: bool) -> None:
+    house = House({Task.DECIDE: [ProviderDown("x")]}, log_content=log_content)
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("a secret question"), house.surface()))
+    (thread,) = await house.history.threads(ANA)
+    (line,) = [vars(record) for record in caplog.records if record.getMessage() == "turn"]
+    assert (line["thread_id"], line["status"], line["error"]) == (thread.id, "error", "ProviderDown")
+    assert line["duration_s"] >= 0
+    assert line.get("question") == ("a secret question" if log_content else None)
+
+
 class StuckModel(ScriptedModel):
     """Never answers; `reached` is set when it was asked."""
 
