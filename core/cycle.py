@@ -6,16 +6,20 @@ Knows how the next action is chosen and when to stop choosing. Does not know wha
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from core.actions.action import Action
 from core.actions.registry import Registry
 from core.dialogue import Outcome, Step, Task
-from core.errors import BadReply
+from core.errors import BadReply, ContextTooLong
 from core.llm import choose
 from core.turn import Turn
 from core.types import Locale, Localized
+
+Result = TypeVar("Result")
 
 THINKING: Localized = {
     Locale.PT: "IA está pensando...",
@@ -39,11 +43,11 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
     """
     while True:
         started_s = turn.clock.monotonic()
-        action = await _decide(turn, registry, max_steps=max_steps)
+        action = await _shortened(turn, partial(_decide, turn, registry, max_steps=max_steps))
         decided_s = turn.clock.monotonic()
         before = len(turn.steps)
         try:
-            await action.run(turn)
+            await _shortened(turn, partial(action.run, turn))
         except BadReply as error:  # nothing was changed: the next decision is told, and may choose another way
             _log.warning("action failed", extra={"action": action.name, "error": str(error)})
             if action.ends_cycle:
@@ -76,6 +80,21 @@ async def _decide(turn: Turn, registry: Registry, *, max_steps: int) -> Action:
         turn.steps.append(Step("decision", Outcome.FAILED, detail="the next action could not be decided"))
         return registry.fallback
     return next(action for action in choices if action.name == name)
+
+
+async def _shortened(turn: Turn, work: Callable[[], Awaitable[Result]]) -> Result:
+    """Do the work, and once more with less of the conversation when a model finds it too long.
+
+    An action asks before it changes anything, and after that its report fails softly: doing it again is safe.
+    """
+    before = list(turn.steps)
+    try:
+        return await work()
+    except ContextTooLong:
+        if not turn.shorten():
+            raise
+        turn.steps[:] = before
+        return await work()
 
 
 def _close_step(turn: Turn, *, decide_s: float, run_s: float) -> None:

@@ -49,6 +49,9 @@ class Turn:
     view: View
     clock: Clock
     steps: list[Step] = field(default_factory=list)
+    max_history_tokens: int | None = None
+    """Set once a model found the conversation too long."""
+    _sent_tokens: int = 0
     remembers: bool = True
 
     async def enter(self, state: TurnState, error: str = "") -> None:
@@ -113,7 +116,8 @@ class Turn:
 
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
         """Return the prompt that asks for `instruction` with all that this turn may show a model."""
-        context = await self.conversation.context(self.asked.turn)
+        context = await self.conversation.context(self.asked.turn, max_tokens=self.max_history_tokens)
+        self._sent_tokens = context.budget.window + context.budget.memories
         brief = Brief(
             task=task,
             locale=self.locale,
@@ -124,6 +128,13 @@ class Turn:
             choices=tuple(choices),
         )
         return build(brief, context, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
+
+    def shorten(self) -> bool:
+        """Show models half of what they were shown of the conversation from now on; False if that was done before."""
+        if self.max_history_tokens is not None:
+            return False
+        self.max_history_tokens = max(self._sent_tokens // 2, self.asked.tokens, 1)  # the question itself always stays
+        return True
 
     async def known_ids(self, ids: Sequence[str]) -> tuple[list[MemoryItem], tuple[str, ...]]:
         """Return the memories that the ids may mean, and the ids refused.

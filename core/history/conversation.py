@@ -158,8 +158,10 @@ class Conversation:
             summaries.schedule(self._thread.id)
         return stored
 
-    async def context(self, turn: str) -> Context:
+    async def context(self, turn: str, *, max_tokens: int | None = None) -> Context:
         """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
+
+        `max_tokens` bounds the messages further, for a model that found the whole too long.
 
         Raises:
             InputTooLong: the person's last message does not fit into the model; it says how many characters would.
@@ -174,7 +176,7 @@ class Conversation:
             summary=summary.tokens if summary else 0,
             answer=limits.answer_tokens,
         )
-        left = min(room.remaining, bound.max_tokens or room.remaining)
+        left = min(room.remaining, bound.max_tokens or room.remaining, max_tokens or room.remaining)
         messages = fit(await newest(self._store, self._thread.id, bound, turn=turn, max_tokens=left), left)
         window, memories = parts(messages)
         return Context(

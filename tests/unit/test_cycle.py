@@ -6,7 +6,7 @@ import pytest
 
 from core.cycle import THINKING, think
 from core.dialogue import Outcome, Prompt, Task
-from core.errors import ProviderDown
+from core.errors import ContextTooLong, ProviderDown
 from core.types import Locale, MemoryDraft, MemoryKind, Modal, Role
 from tests.fakes.house import ANA, BIA, House, ToldView
 from tests.fakes.surface import RecordingSurface
@@ -298,3 +298,29 @@ async def test_nobody_but_us_writes_a_task() -> None:
     text = house.model.prompts[0].turns[-1].text
     assert text.count("<task>") == 1
     assert text.count("</task>") == 1
+
+
+async def test_a_conversation_that_a_model_finds_too_long_is_halved_once_and_asked_again() -> None:
+    fits = {"now": False}
+
+    def finish(prompt: Prompt) -> str | ContextTooLong:
+        return "answered" if fits["now"] or len(prompt.brief.history) < 10 else ContextTooLong("too long")
+
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: finish})
+    fits["now"] = True
+    for number in range(12):
+        await run(house, f"message number {number} with some words in it")
+    fits["now"] = False
+    surface = await run(house, "and this is the last one")
+    assert surface.texts == ["answered"]
+    long, short = house.model.asked(Task.FINISH)[-2:]
+    assert len(short.brief.history) < len(long.brief.history)
+    assert short.brief.history[-1].text == "and this is the last one"
+    assert [step.action for step in short.brief.steps] == ["Finish"]
+
+
+async def test_a_conversation_that_stays_too_long_is_told() -> None:
+    house = House({Task.DECIDE: [ContextTooLong("too long")]})
+    with pytest.raises(ContextTooLong):
+        await run(house, "hi")
+    assert len(house.model.asked(Task.DECIDE)) == 2
