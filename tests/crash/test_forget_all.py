@@ -79,7 +79,7 @@ async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_
         asked = await say(app, bot, ANA, "/forget all", "zqname")
         [code] = re.findall(r"all ([A-Z]{4})", asked)
         assert await say(app, bot, ANA, f"/forget all {code}", "zqname") == "Done: everything is forgotten."
-        assert left(tmp_path, *mine, "zq") == []
+        assert left(tmp_path, *mine) == []
         assert left(tmp_path, "zwabc123", "zwname", "zw918273", BIA.user) == [
             "zwabc123",
             "zwname",
@@ -90,7 +90,7 @@ async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_
             str(OWNER): "owner",
             str(BIA): "member",
         }
-    assert left(tmp_path, *mine, "zq") == []
+    assert left(tmp_path, *mine) == []
 
 
 async def test_the_lines_typed_in_the_terminal_go_with_the_one_who_typed_them(tmp_path: Path) -> None:
