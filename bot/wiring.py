@@ -80,7 +80,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         history, inbox = SqliteHistory(database), SqliteInbox(database)
         conversations, models = await build_conversations(settings, history, models, clock, stack, dry=dry)
         decisions, preferences = SqliteDecisions(database), SqlitePreferences(database)
-        access = Access(SqlitePeople(database), decisions, clock, trusted={"console"})
+        access = Access(SqlitePeople(database), decisions, clock, trusted={"console", "api"})
         stores = (preferences, decisions, ledger, ConsoleHistory(settings), history, inbox)
         kept = Kept(decisions, preferences, memories, history, stores, logs_words=settings.log_content)
         desk = Desk(access, kept, models, registry, clock)

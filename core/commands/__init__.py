@@ -15,6 +15,7 @@ from core.commands.memories import MEMORIES, RECALL
 from core.commands.privacy import PRIVACY_COMMAND
 from core.commands.remember import REMEMBER
 from core.commands.talk import RESET, STOP
+from core.commands.threads import CONTEXT_COMMAND, THREADS
 from core.types import Locale, Localized
 
 __all__ = ["COMMANDS", "STAFF_COMMANDS", "Command", "Desk", "Kept", "Request", "run"]
@@ -80,6 +81,8 @@ COMMANDS: dict[str, Command] = {
         EXPORT,
         PRIVACY_COMMAND,
         LANGUAGE,
+        THREADS,
+        CONTEXT_COMMAND,
         RESET,
         STOP,
     )

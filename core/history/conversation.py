@@ -140,6 +140,11 @@ class Conversation:
         """The thread as it was when it was opened."""
         return self._thread
 
+    @property
+    def conversations(self) -> Conversations:
+        """Where it comes from, and all others."""
+        return self._all
+
     async def add(self, message: Message) -> Message:
         """Store a message and return it with its id, its cost and its time, now unless it has one.
 
