@@ -15,9 +15,11 @@ import pytest
 
 from adapters.console import terminal
 from bot import logs
+from bot.console_history import ConsoleHistory
 from bot.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
+from core.errors import StorageError
 from core.people import Matter, Person, Standing
 from core.storage.ledger import Call, SqliteLedger
 from core.types import ChatKey, Incoming, SurfaceLimits, UserKey
@@ -104,3 +106,10 @@ async def test_the_lines_typed_in_the_terminal_go_with_the_one_who_typed_them(tm
         await app.parts.desk.forget(app.settings.console_owner)
         assert not left(tmp_path, "zqsecret")
         await app.parts.desk.forget(app.settings.console_owner)
+
+
+async def test_lines_that_cannot_be_removed_are_told(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    (tmp_path / "console-history").mkdir()
+    with pytest.raises(StorageError, match="history cannot be removed"):
+        await ConsoleHistory(settings).forget(settings.console_owner)

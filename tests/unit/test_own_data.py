@@ -17,6 +17,7 @@ from core.dialogue import Task
 from core.errors import ProviderDown
 from core.memory.user_memory import UserMemory
 from core.people import Decision, Matter, Person, Preferences, Standing, Stranger
+from core.thread import Summary
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
@@ -281,3 +282,13 @@ async def test_what_is_being_answered_elsewhere_is_stopped_before_everything_is_
         assert not await house.history.threads(ANA)
         await chat.bot.receive(house.incoming("/stop", user=BIA, message_id="c", chat="hers"), others)
         await of_bia
+
+
+async def test_summaries_of_what_was_said_are_taken_out_too() -> None:
+    house = House()
+    await lived(house)
+    [thread] = await house.history.threads(ANA)
+    await house.history.fold(thread.id, Summary("Ana said hello", through=1))
+    async with chatting(house) as chat:
+        told = await chat.say("/export")
+    assert f'{{"kind":"summary","thread":"{thread.id}","text":"Ana said hello"}}' in told
