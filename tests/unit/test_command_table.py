@@ -32,12 +32,14 @@ EVERYBODYS = {
     "/export": '```json\n{"kind":"person"',
     "/privacy": "**What I keep of you:**",
     "/language": "Choose: /language pt",
+    "/threads": "Your conversations:",
+    "/context": "A model is shown 0 messages of this conversation.",
     "/reset": "A fresh conversation.",
     "/stop": "Nothing is running.",
     "/wonder": "I do not know the command /wonder. See /help.",
     "hello": "Hello",
 }
-ONES_OWN = {"/recall", "/memories", "/forget", "/export"}
+ONES_OWN = {"/recall", "/memories", "/forget", "/export", "/threads"}
 STAFFS = {
     "/admin": "/admin status",
     "/admin status": "State: answering",
