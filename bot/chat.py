@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adapters import console
+from bot.metering import AttributedDoor
 from bot.settings import Settings
 from bot.wiring import build, embedder_trouble, open_chatbot, say
 
@@ -13,5 +14,9 @@ async def chat(settings: Settings) -> None:
         if (trouble := await embedder_trouble(app)) is not None:
             say(trouble)
         await console.run(
-            chatbot, app.clock, user=settings.console_owner, data_dir=settings.data_dir, language=settings.locale
+            AttributedDoor(chatbot),
+            app.clock,
+            user=settings.console_owner,
+            data_dir=settings.data_dir,
+            language=settings.locale,
         )

@@ -10,6 +10,7 @@ import logging
 import signal
 from collections.abc import Awaitable
 
+from bot.metering import AttributedDoor
 from bot.platforms import PLATFORMS, Start
 from bot.settings import Settings
 from bot.wiring import build, embedder_trouble, open_chatbot, say
@@ -35,7 +36,7 @@ async def run(settings: Settings) -> None:
     async with build(settings) as app, open_chatbot(app) as chatbot:
         if (trouble := await embedder_trouble(app)) is not None:
             say(trouble)
-        start = Start(app, chatbot, stop, say)
+        start = Start(app, AttributedDoor(chatbot), stop, say)
         ended = await asyncio.gather(*(_watched(platform.run(start)) for platform in chosen), return_exceptions=True)
         chatbot.abandon()
     failures = [failure for failure in ended if isinstance(failure, BaseException)]

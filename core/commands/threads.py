@@ -101,13 +101,15 @@ ELSEWHERE: Localized = {
 SWITCHED: Localized = {PT: "Continuamos: {title}.", EN: "Going on with: {title}.", ES: "Seguimos con: {title}."}
 ARCHIVED: Localized = {PT: "Guardada: {title}.", EN: "Put away: {title}.", ES: "Archivada: {title}."}
 CONTEXT: Localized = {
-    PT: "Mostro ao modelo {messages} mensagens desta conversa. Em tokens: instruções {system}, resumo "
-    "{summary}, mensagens {window}, memórias {memories}, reservados para a resposta {answer}; livres {remaining} de {max_tokens}.",
-    EN: "A model is shown {messages} messages of this conversation. In tokens: instructions {system}, summary "
-    "{summary}, messages {window}, memories {memories}, kept for the answer {answer}; free {remaining} of {max_tokens}.",
-    ES: "Muestro al modelo {messages} mensajes de esta conversación. En tokens: instrucciones {system}, resumen "
-    "{summary}, mensajes {window}, memorias {memories}, reservados para la respuesta {answer}; libres {remaining} de "
+    PT: "Mostro ao modelo {messages} mensagens desta conversa. Em tokens: instruções {system}, resumo {summary}, "
+    "mensagens {window}, memórias {memories}, reservados para a resposta {answer}; livres {remaining} de "
     "{max_tokens}.",
+    EN: "A model is shown {messages} messages of this conversation. In tokens: instructions {system}, "
+    "summary {summary}, messages {window}, memories {memories}, kept for the answer {answer}; "
+    "free {remaining} of {max_tokens}.",
+    ES: "Muestro al modelo {messages} mensajes de esta conversación. En tokens: instrucciones {system}, "
+    "resumen {summary}, mensajes {window}, memorias {memories}, reservados para la respuesta {answer}; "
+    "libres {remaining} de {max_tokens}.",
 }
 
 THREADS = Command(

@@ -24,7 +24,7 @@ from core.llm import choose, complete, complete_as
 from core.ports import ChatModel
 from core.providers.options import ModelOptions
 from core.types import JSONValue
-from tests.fakes import openai_server
+from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import HEAD, Answer, Break
 from tests.fakes.wires import KEY, WORDS, Wire, prompt, wire
 
@@ -91,7 +91,9 @@ async def test_the_end_a_length_stop_and_a_refusal_are_told_apart(lab: Wire, sto
     lab.server.answers = [lab.api.says("oi", stop=stop)]
     async with lab.model() as model, model.stream(prompt()) as events:
         *_, last = [event async for event in events]
-    assert last == Finish(stop, Usage(input_tokens=100, output_tokens=9, cached_tokens=50, reasoning_tokens=4))
+    written = 30 if lab.api is anthropic_server else 0  # the other protocol does not tell
+    usage = Usage(100, 9, cached_tokens=50, reasoning_tokens=4, cache_write_tokens=written)
+    assert last == Finish(stop, usage)
 
 
 async def test_a_refusal_in_a_field_of_its_own_is_a_refusal() -> None:

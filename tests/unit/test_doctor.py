@@ -58,7 +58,7 @@ async def test_every_mode_and_the_embedder_are_asked_once_and_the_cost_is_said()
         "a vector of 8",
     ]
     assert all(finding["total_ms"] >= 0 for finding in document["findings"])
-    one = (50 * 0.10 + 50 * 0.01 + 9 * 0.50) / 1e6
+    one = (20 * 0.10 + 30 * 0.125 + 50 * 0.01 + 9 * 0.50) / 1e6
     assert document["cost_usd"] == pytest.approx(4 * one)
     assert "100 + 9 tokens" in text
     assert f"US$ {4 * one:.6f}" in text
