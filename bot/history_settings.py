@@ -34,6 +34,12 @@ class HistorySettings(BaseSettings):
         ge=1_000,
         description="What the models take in all, in tokens, answer included.",
     )
+    tokenizer: Literal["", "provider", "o200k_base", "characters", "words"] = Field(
+        default="",
+        description="How tokens of messages are counted: provider (Claude's own count, a request for each message), "
+        "o200k_base (OpenAI's), characters (four a token), words (three quarters of one a token). Default: exactly for "
+        "OpenAI's models, by characters for others, corrected by what each model reports.",
+    )
     recent_window_size: int = Field(
         default=_USUAL.window_messages, ge=2, description="Messages that a summary never covers."
     )

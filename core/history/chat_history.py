@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from core.errors import InputTooLong
 from core.history.budget import fit
-from core.history.tokens import Tokenizer
+from core.tokenizer import Tokenizer
 from core.types import Message, Role
 
 

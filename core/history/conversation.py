@@ -14,10 +14,11 @@ from core.history import policy
 from core.history.budget import Budget, fit, parts
 from core.history.policy import HistoryLimits, Policy
 from core.history.summary import Summaries
-from core.history.tokens import ByCharacters, Tokenizer, count
+from core.history.tokens import ByCharacters, count
 from core.history.window import newest
 from core.ports import Clock, HistoryStore
 from core.thread import Transition, TurnState
+from core.tokenizer import Tokenizer
 from core.types import ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
 
 _log = logging.getLogger(__name__)

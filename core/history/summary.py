@@ -16,11 +16,12 @@ from core.dialogue import Brief, Prompt, PromptTurn, Stop, Task
 from core.errors import BotError
 from core.history.budget import is_said_by_person
 from core.history.policy import HistoryLimits
-from core.history.tokens import Tokenizer, count
+from core.history.tokens import count
 from core.language import choose
 from core.llm import complete
 from core.ports import ChatModel, Clock, HistoryStore
 from core.thread import Summary
+from core.tokenizer import Tokenizer
 from core.types import Message, Modal, Role
 
 SYSTEM = """\

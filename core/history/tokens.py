@@ -10,31 +10,15 @@ import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
+
+from core.tokenizer import Tokenizer
 
 _MESSAGE_OVERHEAD_TOKENS = 4  # the role and its marks, as OpenAI's chat models count them
 _MAX_RUN_CHARS = 256
 # A run without a break costs the square of its length: longer ones are counted in pieces, a token or two too dear.
 _LONG_RUN = re.compile(rf"(\S{{{_MAX_RUN_CHARS}}}|\s{{{_MAX_RUN_CHARS}}})")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-class Tokenizer(Protocol):
-    """Counts what a message of some text costs a model. Never raises, and takes time linear in the text."""
-
-    @property
-    def name(self) -> str:
-        """What it counts by, for people."""
-        ...
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether a count may take so long that it belongs outside the event loop."""
-        ...
-
-    def count(self, text: str) -> int:
-        """Return the tokens of one message of that text, what a provider adds to each message included."""
-        ...
 
 
 class O200k(Tokenizer):

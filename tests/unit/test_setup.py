@@ -14,7 +14,8 @@ from core.errors import ConfigError
 
 async def answered(env: Path, *answers: str) -> list[str]:
     """Run the questions with these answers and return what was said."""
-    given, said = iter(answers), []
+    said: list[str] = []
+    given = iter(answers)
     await setup(env, lambda _: next(given), said.append)
     assert next(given, None) is None
     return said

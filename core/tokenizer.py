@@ -1,0 +1,23 @@
+"""The socket of token counting. Knows no way to count."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Tokenizer(Protocol):
+    """Counts what a message of some text costs a model. Never raises, and takes time linear in the text."""
+
+    @property
+    def name(self) -> str:
+        """What it counts by, for people."""
+        ...
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a count may take so long that it belongs outside the event loop."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Return the tokens of one message of that text, what a provider adds to each message included."""
+        ...
