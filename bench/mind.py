@@ -1,6 +1,7 @@
 """How well the mind without a model understands people: labelled messages, by language. `python -m bench mind`.
 
-The report set was written before any rule and is only measured; rules and examples are made from the tune set.
+The report sets were written before the rules that they measure and are only measured; rules and examples are made
+from the tune set.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Verdict:
 
 
 def labels(name: str) -> list[Label]:
-    """Return the labelled messages of a set: `tune` or `report`."""
+    """Return the labelled messages of a set: `tune`, `report` or `report2`."""
     found: list[Label] = json.loads((DATA / f"mind_{name}.json").read_text("utf-8"))
     return found
 
@@ -144,13 +145,13 @@ async def _measure(name: str) -> tuple[list[Verdict], float]:
 
 def main() -> None:
     """Print both sets' rates, the tune set's failures, and the CPU that a message costs beside its embedding."""
-    for name in ("tune", "report"):
+    for name in ("tune", "report", "report2"):
         verdicts, cpu_s = asyncio.run(_measure(name))
         for language, (decided, count, extracted, drawn) in sorted(rates(verdicts).items()):
             print(
-                f"{name:6} {language:3} decisions {decided:6.1%} of {count:3}, extraction {extracted:6.1%} of {drawn:3}"
+                f"{name:7} {language:3} decisions {decided:6.1%} of {count:3}, extraction {extracted:6.1%} of {drawn:3}"
             )
-        print(f"{name:6} CPU a message {cpu_s * 1000:.1f} ms, without embedding")
+        print(f"{name:7} CPU a message {cpu_s * 1000:.1f} ms, without embedding")
         for verdict in verdicts:
             if name == "tune" and not (verdict.decided and verdict.extracted is not False):
                 print(f"  {verdict.label['lang']} {verdict.label['text']!r}: {verdict.why}")

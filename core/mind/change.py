@@ -31,8 +31,10 @@ _CHANGED = (
     # I changed S to V
     rf"^{_LEAD}{_CHANGE}\w* (?P<s>.+?)(?: {_TO} | with |: ?)(?:{_IS} )?(?P<v>.+)$",
     # put S to V
-    r"^(?:pon|ponha|poe|bota|coloca|push|move|bump|shift|postpone|adia|remarca|aplaza|mueve|passa|pasa)r? (?P<s>.+?) "
-    rf"(?:{_TO}|en|em|como) (?P<v>.+)$",
+    (
+        r"^(?:poe|ponha|pon|bota|coloca|push|move|bump|shift|postpone|adia|remarca|aplaza|mueve|passa|pasa)r? "
+        rf"(?P<s>.+?) (?:{_TO}|en|em|como) (?P<v>.+)$"
+    ),
     # S is now V; S, now V; S now is V
     rf"^(?P<s>.+?),? (?:{_IS} )?(?:agora|now|ahora)(?:,| {_IS})? (?P<v>.+)$",
     rf"^(?P<s>.+?) {_IS} (?P<v>.+?) (?:agora|now|ahora|these days)$",

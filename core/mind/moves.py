@@ -65,12 +65,12 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
     items, share = recall.best(wish.text, scene.found)
     if share >= recall.GOOD:
         return Move(FINISH, recall.answered(items, scene.locale))
-    shared = recall.shared(wish.text, items)
-    if shared:
-        return Move(FINISH, recall.related(shared, items, scene.locale))
     about = named(subject(wish.text, asking=True), scene.locale).replace("”", "")
     if not about or not _personal(cues, wish):
         return Move(FINISH, recall.unknown(scene.locale))
+    shared = recall.shared(wish.text, items)
+    if shared:
+        return Move(FINISH, recall.related(shared, items, scene.locale))
     lines = [say.NOT_FOUND[scene.locale].format(subject=about)]
     if items:
         lines.append(recall.nearest(items, scene.locale))
