@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.dialogue import Brief, Outcome, Step, Task
+from core.markdown import verbatim
 from core.mind import sentences as say
 from core.types import JSONValue, Locale, MemoryItem, MemoryKind, Message, Modal, Role
 from core.unicode import one_line
@@ -19,7 +20,6 @@ from core.unicode import one_line
 SEARCH, SAVE, UPDATE, DELETE = "MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete"
 QUESTION, FINISH = "Question", "Finish"
 _QUOTED_CHARS = 200
-_MARKDOWN = frozenset("*_`~[]<>#|\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +148,8 @@ def quoted(content: str, max_chars: int | None = _QUOTED_CHARS) -> str:
     text = one_line(content, max_chars) if max_chars else content
     if "\n" in text:
         return f"\n```\n{text.replace('```', '´´´')}\n```"
-    if not _MARKDOWN.intersection(text):
-        return f"“{text}”"
-    fence = "``" if "`" in text else "`"
-    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
+    shown = verbatim(text)
+    return f"“{text}”" if shown == text else shown
 
 
 def quotes(text: str) -> list[str]:
