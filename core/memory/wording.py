@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
-from core.unicode import fold
+from core.words import FUNCTION_WORDS, folded_words
 
-_WORD: Final = re.compile(r"[^\W_]+")
 _MIN_PREFIX_CHARS: Final = 4
 _COMMON_WEIGHT: Final = 0.5
-
-# Folded. What is left of a question without them is what it asks about.
-_FUNCTION_WORDS: Final = frozenset(
-    """
-    a o as os um uma uns umas de do da dos das em no na nos nas por pelo pela para pra pro com sem sobre entre ate e ou
-    mas que se eu tu ele ela voce voces eles elas me mim te lhe meu minha meus minhas seu sua seus suas teu tua nosso
-    nossa dele dela isso isto aquilo esse essa este esta aquele aquela qual quais quem quando onde como quanto quanta
-    quantos quantas porque cade sou estou estao sao foi era ser estar tem tenho ter ha vai vou fica ficam ja nao sim
-    muito mais la aqui ai
-    the an and or but of to in on at for from with without by about into is are was were be been am does did have has
-    had i you he she it we they my mine your yours his her its our their this that these those what which who whom when
-    where why how much many can could would should will not yes there s t m re ll d ve
-    el los las una unos unas y u pero del al en por con sin yo ella nosotros ustedes usted ellos ellas mi mis tus su sus
-    le les lo es soy eres son estan estoy fue tiene tengo hay cual cuales quien quienes cuando donde cuanto cuantos
-    cuantas si muy mas ahi mio mia
-    """.split()
-)
 
 
 def words(text: str) -> Sequence[str]:
     """Return the different words of a text that are no function words, folded, in order."""
-    found = dict.fromkeys(_all_words(text))
-    return [word for word in found if word not in _FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
+    found = dict.fromkeys(folded_words(text))
+    return [word for word in found if word not in FUNCTION_WORDS and (len(word) > 1 or word.isdigit())]
 
 
 def same(one: str, other: str) -> bool:
@@ -50,7 +31,7 @@ class Held:
 
     def __init__(self, text: str) -> None:
         """Lay the words out in one string: a search in it is much cheaper than comparing words one by one."""
-        self._line = f" {' '.join(_all_words(text))} "
+        self._line = f" {' '.join(folded_words(text))} "
 
     def __contains__(self, word: str) -> bool:
         """Tell whether a folded word is among them, whatever its ending."""
@@ -79,7 +60,3 @@ class Asked:
 def common_words(sentences: Iterable[str]) -> frozenset[str]:
     """Return the words of sentences that are nobody's in particular."""
     return frozenset(word for sentence in sentences for word in words(sentence))
-
-
-def _all_words(text: str) -> Sequence[str]:
-    return _WORD.findall(text.lower() if text.isascii() else fold(text))

@@ -12,10 +12,11 @@ from datetime import datetime
 import numpy as np
 
 from core.ports import MemoryStore
-from core.storage.lexicon import Lexicon, keywords, words
+from core.storage.lexicon import Lexicon, keywords
 from core.storage.record import checked, phrases_of, random_id, storable
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector, Vectors
 from core.unicode import fold
+from core.words import folded_words
 
 _STEM_WEIGHT = 0.5
 
@@ -143,7 +144,7 @@ class InMemoryMemories(MemoryStore):
         asked_stems = self._lexicon.stems(asked_words)
         texts = {}
         for entry in self._of(owner).values():
-            found = [word for phrase in entry.phrases for word in words(phrase)]
+            found = [word for phrase in entry.phrases for word in folded_words(phrase)]
             texts[entry.item.id] = (Counter(found), Counter(self._lexicon.stems(found)))
         scores = {
             key: _bm25(asked_words, found, [both[0] for both in texts.values()])

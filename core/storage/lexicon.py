@@ -1,49 +1,31 @@
 """What counts as a word when memories are looked up by their words.
 
-Knows function words and endings of Portuguese, English and Spanish. Does not know where the words are kept. Text is
-folded first, so that case and accents never stand between a person and a memory.
+Knows endings of Portuguese, English and Spanish. Does not know where the words are kept.
 """
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 import snowballstemmer
 
 from core.unicode import fold
+from core.words import FUNCTION_WORDS, folded_words
 
-_WORD = re.compile(r"[^\W_]+")
 _LANGUAGES = ("portuguese", "english", "spanish")
 _MIN_STEM_CHARS = 3
 _MAX_KEYWORDS = 24
 _KEPT_WORDS = 8192
 
-# Folded, like everything they are compared with. Question words and memory verbs are in: nobody stores a fact by them.
-_FUNCTION_WORDS = frozenset(
-    """
-    a o as os um uma uns umas de do da dos das em no na nos nas por pelo pela para pra com sem que qual quais quem
-    quando onde como quanto quanta e ou mas se eu tu voce ele ela nos eles elas me te lhe meu minha meus minhas seu sua
-    seus suas isso isto aquilo este esta esse essa ao aos foi ser sou era estou esta sao tem tenho ter ja nao sim mais
-    lembra lembre lembrar sabe
-    the an of to in on at by for with from and or but is are was were be been am i you he she it we they my your his her
-    its our their this that these those what which who whom when where how do does did have has had not yes about know
-    remember please s t m
-    el la los las una unos unas del al en con sin cual cuales quien cuando donde cuanto cuanta y pero yo mi mis tu tus
-    su sus lo le les es son fue estoy tiene tengo esto eso recuerda recuerdas sabes
-    """.split()
-)
-
-
-def words(text: str) -> list[str]:
-    """Return the folded words of a text, in order."""
-    return _WORD.findall(fold(text))
+# Nobody stores a fact by the verbs of remembering.
+_VERBS = "lembra lembre lembrar sabe know remember please recuerda recuerdas sabes"
+_PASSED_OVER = FUNCTION_WORDS.union(_VERBS.split())
 
 
 def keywords(text: str) -> list[str]:
     """Return the different words of a question; function words only where it has no others."""
-    found = list(dict.fromkeys(words(text)))
-    return [word for word in found if word not in _FUNCTION_WORDS] or found
+    found = list(dict.fromkeys(folded_words(text)))
+    return [word for word in found if word not in _PASSED_OVER] or found
 
 
 class Lexicon:

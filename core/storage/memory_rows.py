@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.storage.lexicon import Lexicon, words
+from core.storage.lexicon import Lexicon
 from core.storage.record import digest, microseconds, phrases_of, storable, to_blob
 from core.storage.sqlite import Transaction
 from core.types import MemoryDraft, UserKey, Vector
+from core.words import folded_words
 
 OWNER = "(SELECT id FROM owners WHERE platform = ? AND user = ?)"
 
@@ -30,7 +31,7 @@ class Named:
 
 def texts_of(lexicon: Lexicon, draft: MemoryDraft) -> tuple[str, str]:
     """Return what the full-text row holds: the words of all phrases, and their stems."""
-    found = [word for phrase in phrases_of(draft) for word in words(phrase)]
+    found = [word for phrase in phrases_of(draft) for word in folded_words(phrase)]
     return " ".join(found), " ".join(lexicon.stems(found))
 
 
