@@ -86,14 +86,14 @@ class ChatBot(Door):
         """Take one message: durable first, then answered in its chat's lane. `/stop` overtakes a running answer."""
         incoming = replace(incoming, text=clean(incoming.text, self._parts.limits.max_message_chars + 1))
         self._parts.desk.platforms.add(incoming.chat.platform)
-        verdict = await self._parts.desk.access.judge(incoming)
-        if verdict is not Verdict.ANSWER:
-            await self._turn_away(verdict, incoming, surface)
-            return _done()
-        if _is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
-            running.stop()
-            return _done()
         try:
+            verdict = await self._parts.desk.access.judge(incoming)
+            if verdict is not Verdict.ANSWER:
+                await self._turn_away(verdict, incoming, surface)
+                return _done()
+            if _is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
+                running.stop()
+                return _done()
             if not await self._parts.inbox.accept(incoming):
                 return _done()
         except StorageError as error:

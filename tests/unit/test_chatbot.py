@@ -164,6 +164,20 @@ async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> No
     assert not house.model.prompts
 
 
+async def test_a_check_that_cannot_read_is_told_and_never_raised() -> None:
+    house = House(FINISH, trusted=())
+
+    async def unreadable(_: object) -> None:
+        raise StorageError("disk gone")
+
+    house.people.find = unreadable  # type: ignore[method-assign,assignment]
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hello there"), surface))
+    assert "could not write" in surface.texts[0]
+    assert not house.model.prompts
+
+
 async def test_a_chat_that_is_gone_ends_the_turn_quietly() -> None:
     house = House(FINISH)
     surface = house.surface()
