@@ -117,8 +117,13 @@ def render(document: Document) -> str:
         lines.append("tokens: " + ", ".join(f"{name} {tokens}" for name, tokens in budget.items()))
     if document.get("summary"):
         lines.append(f"summary: {document['summary']}")
-    lines += [f"{m['sequence']:>5} {m['role']}: {m['content']}" for m in document.get("messages", ())]
+    lines += [f"{m['sequence']:>5} {_said(m)}" for m in document.get("messages", ())]
     return "\n".join(lines)
+
+
+def _said(message: Document) -> str:
+    content = message["content"]
+    return f"memory: {content['content']}" if isinstance(content, dict) else f"{message['role']}: {content}"
 
 
 async def _owned(app: App, user: UserKey, thread_id: str) -> Thread:

