@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from statistics import median, quantiles
 from typing import Any
 
@@ -30,8 +30,9 @@ from bench.process import rss_mib
 from bench.table import show
 from core.clock import SystemClock
 from core.delivery.view import View
-from core.ports import Clock, Door, Surface
-from core.types import Incoming, Shown
+from core.ports import Clock, Door, Surface, Surfaces
+from core.screen import Shown
+from core.types import Incoming
 from tests.e2e.discord_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
@@ -56,7 +57,7 @@ class Echo(Door):
         """Answer in a task of its own, as the core does."""
         return asyncio.ensure_future(self._answer(incoming, surface))
 
-    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+    async def resume(self, platform: str, surfaces: Surfaces) -> None:
         """Nothing is owed."""
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:

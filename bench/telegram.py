@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -31,8 +31,9 @@ from bench.process import rss_mib
 from bench.table import show
 from core.clock import SystemClock
 from core.delivery.view import View
-from core.ports import Clock, Door, Surface
-from core.types import Incoming, Shown
+from core.ports import Clock, Door, Surface, Surfaces
+from core.screen import Shown
+from core.types import Incoming
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import slowly
@@ -86,7 +87,7 @@ class Echo(Door):
         """Answer in a task of its own, as the core does."""
         return asyncio.ensure_future(self._answer(incoming, surface))
 
-    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+    async def resume(self, platform: str, surfaces: Surfaces) -> None:
         """Nothing is owed."""
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:

@@ -16,7 +16,8 @@ from bench.table import show
 from bot.settings import load
 from bot.wiring import build, open_chatbot
 from core.ports import Surface
-from core.types import ChatKey, Incoming, Shown, SurfaceLimits, UserKey
+from core.screen import Shown, SurfaceLimits
+from core.types import ChatKey, Incoming, UserKey
 
 TURNS = 40
 

@@ -12,8 +12,9 @@ from core.history.reports import ReportingModel
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, tokenizer_of
 from core.llm import Models
-from core.ports import Clock, HistoryStore
+from core.ports import Clock
 from core.prompts import SYSTEM
+from core.stores import HistoryStore
 from core.tokenizer import Tokenizer
 
 _CLAUDE_RATIO = 1.3  # Source: Anthropic's migration notes: about 30 % more tokens than the tokenizers before

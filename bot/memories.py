@@ -9,12 +9,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from core.memory.user_memory import UserMemory
-
 from bot.settings import Settings
 from bot.wiring import build
 from core.actions.drafts import to_bindings, to_kind
 from core.errors import ConfigError
+from core.memory.user_memory import UserMemory
 from core.types import JSONValue, MemoryDraft, MemoryItem, UserKey
 from core.unicode import clean
 

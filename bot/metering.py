@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 from bot.prices import Prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
-from core.ports import ChatModel, Clock, Door, Embedder, Surface
+from core.ports import ChatModel, Clock, Door, Embedder, Surface, Surfaces
 from core.storage.ledger import Call
 from core.types import Incoming, UserKey, Vectors
 
@@ -46,18 +46,27 @@ class AttributedDoor(Door):
         finally:
             _asker.reset(token)
 
-    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+    async def resume(self, platform: str, surfaces: Surfaces) -> None:
         """Hand on. A door opens the surface of a message right before it makes the message's task."""
-
-        def reopen_for(incoming: Incoming) -> Surface:
-            _asker.set(incoming.user)
-            return reopen(incoming)
-
         token = _asker.set(None)
         try:
-            await self._door.resume(platform, reopen_for)
+            await self._door.resume(platform, _AttributedSurfaces(surfaces))
         finally:
             _asker.reset(token)
+
+
+class _AttributedSurfaces(Surfaces):
+    """Remembers whose message it is when its surface is opened again."""
+
+    def __init__(self, surfaces: Surfaces) -> None:
+        self._surfaces = surfaces
+
+    def again(self, incoming: Incoming) -> Surface:
+        _asker.set(incoming.user)
+        return self._surfaces.again(incoming)
+
+    def private(self, user: UserKey) -> Surface:
+        return self._surfaces.private(user)
 
 
 @dataclass(frozen=True, slots=True)

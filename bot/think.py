@@ -17,19 +17,9 @@ from core.delivery.view import View
 from core.dialogue import Step
 from core.language import choose
 from core.ports import Surface
+from core.screen import Shown, SurfaceLimits
 from core.turn import Turn
-from core.types import (
-    ChatKey,
-    ConversationKey,
-    JSONValue,
-    MemoryHit,
-    Message,
-    Modal,
-    Role,
-    Shown,
-    SurfaceLimits,
-    UserKey,
-)
+from core.types import ChatKey, ConversationKey, JSONValue, MemoryHit, Message, Modal, Role, UserKey
 from core.unicode import clean
 
 

@@ -28,7 +28,7 @@ from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.ports import Clock, MemoryStore, VectorIndex
+from core.ports import Clock, VectorIndex
 from core.storage.decisions import SqliteDecisions
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
@@ -37,6 +37,7 @@ from core.storage.memories import SqliteMemories
 from core.storage.people import SqlitePeople
 from core.storage.preferences import SqlitePreferences
 from core.storage.sqlite import Database, open_copy, open_database
+from core.stores import MemoryStore
 
 MAX_LOADED_OWNERS = 256
 

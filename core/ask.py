@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from core.errors import InputError
 from core.ports import Clock, Door, Surface
-from core.types import ChatKey, Incoming, JSONValue, Modal, Shown, SurfaceLimits, UserKey
+from core.screen import Shown, SurfaceLimits
+from core.types import ChatKey, Incoming, JSONValue, Modal, UserKey
 
 _UNLIMITED = 1 << 30
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
 from core import commands
-from core.access import Verdict
+from core.access import Verdict, room_name
 from core.actions.registry import Registry
 from core.cycle import think
 from core.deadline import Deadline
@@ -26,11 +27,13 @@ from core.language import choose, detect, from_tag
 from core.llm import Models
 from core.mailbox import Mailbox
 from core.memory.memories import Memories
-from core.ports import Clock, Door, Inbox, Surface
+from core.ports import Clock, Door, Surface, Surfaces
+from core.screen import Shown
+from core.stores import Inbox, Mark
 from core.texts import AGAIN, CLAIMED, PAUSED, PRIVATE, failure_text
 from core.thread import TurnState
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Locale, Message, Role, Shown
+from core.types import ConversationKey, Incoming, Locale, Message, Role
 from core.unicode import clean
 
 _LAST_WORDS_S = 2.0
@@ -101,14 +104,15 @@ class ChatBot(Door):
             return _done()
         return asyncio.shield(self._begin(incoming, surface))
 
-    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+    async def resume(self, platform: str, surfaces: Surfaces) -> None:
         """Queue what was accepted on that platform before a crash and never answered, oldest first."""
         self._parts.desk.platforms.add(platform)
+        self._parts.desk.notices.connect(platform, surfaces)
         for incoming in await self._parts.inbox.owed(platform):
             verdict = await self._parts.desk.access.recheck(incoming)
             if verdict is Verdict.ANSWER:
                 _log.info("resumed", extra={"platform": platform})
-                self._begin(incoming, reopen(incoming))
+                self._begin(incoming, surfaces.again(incoming))
             elif verdict is not Verdict.TELL_PAUSED:  # meanwhile its sender lost the right to an answer
                 await self._close(incoming)
 
@@ -129,7 +133,8 @@ class ChatBot(Door):
             await self._say(texts[verdict][await self._locale(incoming, None)], View(surface, self._parts.clock))
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:
-        async with self._mailbox.lane(incoming.chat):
+        # A button does not wait for the answers before it.
+        async with nullcontext() if incoming.pressed else self._mailbox.lane(incoming.chat):
             record = _Record(self._parts.clock.monotonic())
             view = View(surface, self._parts.clock)
             try:
@@ -148,24 +153,28 @@ class ChatBot(Door):
 
     async def _turn(self, incoming: Incoming, view: View, record: _Record) -> None:
         deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)
-        self._running[incoming.conversation] = deadline
+        if not incoming.pressed:  # what is stopped is the answer that the button overtook
+            self._running[incoming.conversation] = deadline
         try:
             async with deadline:
                 record.turn = await self._open(incoming, view)
                 await self._run(record.turn, incoming)
         finally:
-            del self._running[incoming.conversation]
+            if self._running.get(incoming.conversation) is deadline:
+                del self._running[incoming.conversation]
         await view.close()
 
     async def _open(self, incoming: Incoming, view: View) -> Turn:
         parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation)
         preferences = await parts.desk.kept.preferences.of(incoming.user)
+        turn = uuid.uuid4().hex
+        mark = Mark(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
-            asked=Message(Role.USER, incoming.text, turn=uuid.uuid4().hex, source_id=incoming.message_id),
+            asked=Message(Role.USER, incoming.text, turn=turn, source_id=incoming.message_id),
             locale=await self._locale(incoming, conversation),
             conversation=conversation,
-            memory=parts.memories.of(incoming.user),
+            memory=parts.memories.of(await parts.memories.owner(incoming.user), mark),
             models=parts.models,
             view=view,
             clock=parts.clock,

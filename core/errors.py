@@ -115,6 +115,10 @@ class SurfaceGone(SurfaceError):
     """Blocked, kicked, deleted or closed: nobody will read it."""
 
 
+class FileTooLarge(SurfaceError):
+    """A file that came with a message holds more than was asked for."""
+
+
 class StorageError(BotError):
     """The database cannot be used."""
 

@@ -15,11 +15,16 @@ from core.types import Locale, UserKey
 
 
 class Standing(StrEnum):
-    """What a person is to the bot."""
+    """What a person is to the bot.
+
+    A guest is answered within the guests' quotas: somebody made one, or nobody in particular where a room was let in or
+    everybody is.
+    """
 
     OWNER = "owner"
     ADMIN = "admin"
     MEMBER = "member"
+    GUEST = "guest"
     BLOCKED = "blocked"
 
 
@@ -84,10 +89,14 @@ class People(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What a person chose: a language (None: that of what they write), and whether anything new is remembered."""
+    """What a person chose: a language (None: that of what they write), and whether anything new is remembered.
+
+    `drafts` is whether answers stream as drafts where the platform has those (None: as the owner set it).
+    """
 
     language: Locale | None = None
     remembers: bool = True
+    drafts: bool | None = None
 
 
 class PreferenceStore(Protocol):
@@ -113,6 +122,12 @@ class Matter(StrEnum):
     ROOM = "room"  # (a room as PLATFORM:ID) ALLOWED
     ACTION = "action"  # (an action) ON or OFF
     PAUSE = "pause"  # ("") ON
+    ACCESS = "access"  # ("") an access mode
+    QUOTA = "quota"  # (a person or room as PLATFORM:ID, a Standing, or "bot") limits, as `core.quota` writes them
+    MODEL = "model"  # (a mode of thought) PROVIDER:MODEL
+    PROMPT = "prompt"  # ("" or a room as PLATFORM:ID) how the bot is to be, in the owner's words
+    POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
+    DRAFTS = "drafts"  # (a room as PLATFORM:ID, or "") ON or OFF: whether answers stream as drafts
 
 
 ALLOWED, ON, OFF = "allowed", "on", "off"

@@ -20,9 +20,10 @@ from core.markdown import verbatim
 from core.memory.user_memory import UserMemory
 from core.ports import Clock
 from core.prompts import build
+from core.screen import Choice, File, Shown
 from core.texts import LENGTH_STOP
 from core.thread import TurnState
-from core.types import Locale, MemoryItem, Message, Modal, Role, Shown
+from core.types import Locale, MemoryItem, Message, Modal, Role
 from core.unicode import one_line
 
 _MEMORY_PREVIEW_CHARS = 160
@@ -76,17 +77,22 @@ class Turn:
             lines = "\n".join(memory_line(item) for item in items)
             await self.view.show(Shown(lines, Modal.MEMORY, tuple(items)))
 
-    async def tell(self, text: str) -> None:
+    async def tell(self, text: str, *, choices: Sequence[Choice] = (), menu: Sequence[Choice] = ()) -> None:
         """Show a message that is no part of the conversation: what a command answers."""
-        await self.view.show(Shown(text))
+        await self.view.show(Shown(text, choices=tuple(choices), menu=tuple(menu)))
 
-    async def say(self, text: str, *, in_history: bool) -> None:
+    async def hand_over(self, file: File, text: str) -> None:
+        """Show a file under a sentence, and return when the person has it."""
+        await self.view.show(Shown(text, file=file))
+        await self.view.flush()
+
+    async def say(self, text: str, *, in_history: bool, choices: Sequence[Choice] = ()) -> None:
         """Show a whole message of the bot's own words."""
-        await self.view.show(Shown(text))
+        await self.view.show(Shown(text, choices=tuple(choices)))
         await self._store(Message(Role.ASSISTANT, text, in_history=in_history))
 
-    async def speak(self, task: Task, instruction: str, *, in_history: bool) -> None:
-        """Stream what the chat model answers into the screen, and keep it.
+    async def speak(self, task: Task, instruction: str, *, in_history: bool, choices: Sequence[Choice] = ()) -> None:
+        """Stream what the chat model answers into the screen, with `choices` below it once it is whole, and keep it.
 
         Raises:
             ProviderError: the model failed; what had come by then is on the screen and kept.
@@ -95,24 +101,24 @@ class Turn:
         said: list[str] = []
         started_s = self.clock.monotonic()
         try:
-            await self.view.stream(self._pieces(prompt, said))
+            await self.view.stream(self._pieces(prompt, said), tuple(choices))
         finally:
             if text := "".join(said).strip():
                 duration_s = self.clock.monotonic() - started_s
                 await self._store(Message(Role.ASSISTANT, text, in_history=in_history, duration_s=duration_s))
 
-    async def report(self, step: Step, instruction: str, plainly: str) -> None:
-        """Record a step and stream a short text on it.
+    async def report(self, step: Step, instruction: str, plainly: str, choices: Sequence[Choice] = ()) -> None:
+        """Record a step and stream a short text on it, with `choices` below.
 
         Where the model cannot say it any more, `plainly` is said instead: what was done is done, and never goes untold.
         """
         self.steps.append(step)
         try:
-            await self.speak(Task.REPORT, instruction, in_history=True)
+            await self.speak(Task.REPORT, instruction, in_history=True, choices=choices)
         except ProviderError as error:
             _log.warning("report failed", extra={"error": type(error).__name__, "action": step.action})
             lines = [memory_line(item) for item in step.items]
-            await self.say("\n".join([plainly, *lines]), in_history=True)
+            await self.say("\n".join([plainly, *lines]), in_history=True, choices=choices)
 
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
         """Return the prompt that asks for `instruction` with all that this turn may show a model."""

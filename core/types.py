@@ -1,4 +1,4 @@
-"""Every noun of the house but those of asking a model, which stand in `core/dialogue.py`.
+"""Every noun of the house but those of asking a model (`core/dialogue.py`) and of what is shown (`core/screen.py`).
 
 Knows what things are. Does not know how any of them is stored, sent, shown or thought up: there is no I/O here and no
 import of ours. Identity given by storage (`id`) is a plain field that is empty until something was stored.
@@ -82,6 +82,9 @@ class Incoming:
 
     `message_id` is unique within the chat; `at` is aware UTC; `addressed` says whether the bot was meant (always, in a
     private chat); `private` whether nobody else reads along; `language` is the platform's tag for the person ("pt-br").
+    `pressed` says that a button was pressed, whose command the text is: it does not wait for the answers before it.
+    `file` is the platform's handle of a file that came with it, for `Surface.fetch` ("" for none); `attached` says that
+    there was something besides text, and `stale` that it is older than the owner wants answered.
     """
 
     chat: ChatKey
@@ -93,6 +96,10 @@ class Incoming:
     addressed: bool = True
     private: bool = True
     language: str = ""
+    pressed: bool = False
+    file: str = ""
+    attached: bool = False
+    stale: bool = False
 
     @property
     def conversation(self) -> ConversationKey:
@@ -210,7 +217,11 @@ class MemoryDraft:
 
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
-    """A stored memory. `id` is random text; `source_ids` are the stored user messages that it rests on."""
+    """A stored memory. `id` is random text; `source_ids` are the stored user messages that it rests on.
+
+    `rooms` are the rooms in which the person said it (PLATFORM:ID; none: in private only), `shared` whether they want
+    it known in every room; `pinned` ones stand first in lists.
+    """
 
     id: str
     kind: MemoryKind
@@ -219,6 +230,9 @@ class MemoryItem:
     created_at: datetime
     updated_at: datetime
     source_ids: tuple[int, ...] = ()
+    rooms: tuple[str, ...] = ()
+    shared: bool = False
+    pinned: bool = False
 
     def to_json(self) -> dict[str, JSONValue]:
         """Return what a model, an export and a `memory` message show of it; times in ISO 8601, UTC."""
@@ -232,6 +246,35 @@ class MemoryItem:
         }
 
 
+class ChangeKind(StrEnum):
+    """What was done to a memory."""
+
+    SAVED = "saved"
+    UPDATED = "updated"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one act did to one memory: how it was before (None: not there) and after (None: deleted).
+
+    `act` is one for all that was changed together, and is undone together; `undone` says that it was.
+    """
+
+    act: str
+    kind: ChangeKind
+    at: datetime
+    before: MemoryItem | None
+    after: MemoryItem | None
+    undone: bool = False
+
+    @property
+    def memory_id(self) -> str:
+        """Which memory that was."""
+        item = self.after or self.before
+        return "" if item is None else item.id
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
     """A memory that a search found: the phrase that matched best, and scores in 0..1 (higher is nearer)."""
@@ -241,28 +284,3 @@ class MemoryHit:
     score: float
     dense: float = 0.0
     lexical: float = 0.0
-
-
-# --- what is shown ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What a surface puts on the screen: Markdown text, and how the spec wants it seen.
-
-    `memories` are the items behind a MEMORY message, for surfaces that draw them in their own manner; `final` is False
-    while the text may still grow, so that a surface can leave costly formatting to the end.
-    """
-
-    text: str
-    modal: Modal = Modal.TEXT
-    memories: tuple[MemoryItem, ...] = ()
-    final: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class SurfaceLimits:
-    """What a surface bears: `max_chars` of one post (in `Surface.measure` units), `edit_interval_s` between edits."""
-
-    max_chars: int
-    edit_interval_s: float

@@ -10,6 +10,7 @@ from pathlib import Path
 from adapters.console.output import Output
 from adapters.console.person import PLATFORM, QUIT, Person
 from adapters.console.pipe import PipeSurface, read_line
+from adapters.console.screen import OneScreen
 from core.errors import SurfaceGone
 from core.ports import Clock, Door
 from core.types import Locale, UserKey
@@ -35,7 +36,7 @@ async def listen(door: Door, person: Person) -> None:
     """Answer line by line, each before the next is read."""
     output = Output(sys.stdout)
     surface = PipeSurface(output)
-    await door.resume(PLATFORM, lambda _: surface)
+    await door.resume(PLATFORM, OneScreen(surface))
     while not output.gone and (line := await read_line(sys.stdin.buffer)) is not None:
         if line.strip() == QUIT:
             break

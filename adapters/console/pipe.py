@@ -13,7 +13,8 @@ from typing import BinaryIO
 from adapters.console.output import Output
 from adapters.console.text import memory_line, printable
 from core.ports import Surface
-from core.types import Modal, Shown, SurfaceLimits
+from core.screen import Shown, SurfaceLimits
+from core.types import Modal
 
 _LIMITS = SurfaceLimits(max_chars=1_000_000_000, edit_interval_s=0.01)
 _MAX_LINE_BYTES = 4_000_004

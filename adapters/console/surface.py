@@ -13,7 +13,8 @@ from adapters.console.layout import Page, Row, Style, cut
 from adapters.console.output import Output
 from adapters.console.text import memory_line
 from core.ports import Surface
-from core.types import Modal, Shown, SurfaceLimits
+from core.screen import Shown, SurfaceLimits
+from core.types import Modal
 
 _LIMITS = SurfaceLimits(max_chars=16_000, edit_interval_s=0.04)
 

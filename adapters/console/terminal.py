@@ -13,6 +13,7 @@ from pathlib import Path
 from adapters.console.output import Output
 from adapters.console.person import PLATFORM, QUIT, STOP, Person
 from adapters.console.prompt import Prompt, quiet_keys
+from adapters.console.screen import OneScreen
 from adapters.console.surface import ConsoleSurface
 from adapters.console.texts import GREETING, HOW_TO_LEAVE
 from core.language import from_tag
@@ -30,7 +31,7 @@ async def talk(door: Door, person: Person, data_dir: Path) -> None:
     surface.say(GREETING[locale])
     surface.end()
     with _ending_in_order():
-        await door.resume(PLATFORM, lambda _: surface)
+        await door.resume(PLATFORM, OneScreen(surface))
         while not output.gone:
             try:
                 with surface.printing_above(prompt.above):

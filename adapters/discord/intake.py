@@ -26,8 +26,9 @@ from adapters.discord.texts import AWAY, NOTHING_SAID, ONLY_TEXT
 from core.delivery.view import View
 from core.errors import SurfaceError
 from core.language import choose
-from core.ports import Clock, Door, Surface
-from core.types import ChatKey, Incoming, Localized, Shown
+from core.ports import Clock, Door, Surface, Surfaces
+from core.screen import Shown
+from core.types import ChatKey, Incoming, Localized, UserKey
 from core.unicode import one_line
 
 _LOG = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ FROM_INTERACTION = "i"
 """Begins the id of what is no message: there is nothing to reply to."""
 
 
-class Intake:
+class Intake(Surfaces):
     """Takes messages one by one, in each room in their order."""
 
     def __init__(
@@ -66,7 +67,7 @@ class Intake:
 
     async def resume(self) -> None:
         """Go on with what was accepted before the last stop and never answered."""
-        await self._door.resume(PLATFORM, lambda incoming: self.surface(incoming, again=True))
+        await self._door.resume(PLATFORM, self)
 
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
         """Hand something to the door, and keep in mind that its answer is under way."""
@@ -88,6 +89,15 @@ class Intake:
                 await asyncio.wait({*self._open, timer}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             timer.cancel()
+
+    def again(self, incoming: Incoming) -> DiscordSurface:
+        """Return where to answer a message that was accepted earlier."""
+        return self.surface(incoming, again=True)
+
+    def private(self, user: UserKey) -> DiscordSurface:
+        """Return the person's direct messages."""
+        interval_s = self._config.edit_interval_s
+        return DiscordSurface(self._api, Place(person=int(user.user)), asked="", edit_interval_s=interval_s)
 
     def surface(self, incoming: Incoming, *, again: bool = False) -> DiscordSurface:
         """Return where to answer that message: in a room, as a reply to it, or in a new thread if that is wanted."""

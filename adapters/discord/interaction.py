@@ -15,7 +15,7 @@ from adapters.discord.api import DiscordApi, MessageLost, edit_options, sent
 from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure, stays
 from adapters.discord.surface import DiscordSurface
 from core.ports import Clock, Surface
-from core.types import Shown, SurfaceLimits
+from core.screen import Shown, SurfaceLimits
 
 _LIFE = timedelta(minutes=14, seconds=30)
 """An interaction's token is good for 15 minutes; the last half minute is left to the request itself."""

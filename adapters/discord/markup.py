@@ -13,7 +13,8 @@ from datetime import UTC
 
 import discord
 
-from core.types import MemoryItem, Modal, Shown
+from core.screen import Shown
+from core.types import MemoryItem, Modal
 from core.unicode import one_line
 
 MAX_CHARS = 2000

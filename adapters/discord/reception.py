@@ -18,7 +18,8 @@ from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
 from core.errors import SurfaceBusy, SurfaceError
 from core.language import choose
 from core.ports import Clock
-from core.types import ChatKey, ConversationKey, Incoming, Localized, Shown, UserKey
+from core.screen import Shown
+from core.types import ChatKey, ConversationKey, Incoming, Localized, UserKey
 from core.unicode import one_line
 
 _LOG = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from adapters.discord.api import DiscordApi, MessageLost
 from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure, stays
 from core.errors import SurfaceGone
 from core.ports import Surface
-from core.types import Shown, SurfaceLimits
+from core.screen import Shown, SurfaceLimits
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from adapters.telegram.pacer import Priority
 from adapters.telegram.surface import TelegramSurface, stays
 from core.errors import SurfaceGone
 from core.ports import Clock
-from core.types import Shown
+from core.screen import Shown
 
 _REFRESH_S = 20.0
 _DRAFT = "draft"

@@ -25,8 +25,9 @@ from adapters.telegram.texts import AWAY, JOINED, PRIVACY_MODE
 from core.delivery.view import View
 from core.errors import SurfaceError
 from core.language import choose
-from core.ports import Clock, Door
-from core.types import ChatKey, Incoming, Shown
+from core.ports import Clock, Door, Surfaces
+from core.screen import Shown
+from core.types import ChatKey, Incoming, UserKey
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that
 _IN_CHAT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED, ChatMember.OWNER}
 
 
-class Intake:
+class Intake(Surfaces):
     """Takes updates one by one. `max_age_s` is when a message is too old to be answered."""
 
     def __init__(self, door: Door, api: TelegramApi, me: User, clock: Clock, *, max_age_s: float, drafts: bool) -> None:
@@ -66,7 +67,7 @@ class Intake:
 
     async def resume(self) -> None:
         """Go on with what was accepted before the last stop and never answered."""
-        await self._door.resume(PLATFORM, self.surface)
+        await self._door.resume(PLATFORM, self)
 
     async def drain(self, limit_s: float) -> None:
         """Return when everything that was taken is answered, or after that time: the inbox keeps the rest."""
@@ -77,6 +78,14 @@ class Intake:
         finally:
             for task in {timer, *self._open}:
                 task.cancel()
+
+    def again(self, incoming: Incoming) -> TelegramSurface:
+        """Return where to answer a message that was accepted earlier."""
+        return self.surface(incoming)
+
+    def private(self, user: UserKey) -> TelegramSurface:
+        """Return the person's private chat, which has their id."""
+        return TelegramSurface(self._api, Place(int(user.user)), self._style, whole=Priority.ANSWER)
 
     def surface(self, incoming: Incoming) -> TelegramSurface:
         """Return where to answer that message: in a group, as a reply to it."""

@@ -18,7 +18,8 @@ from telegramify_markdown.config import RenderConfig
 from telegramify_markdown.entity import MessageEntity as Span
 from telegramify_markdown.entity import utf16_len
 
-from core.types import MemoryItem, Modal, Shown
+from core.screen import Shown
+from core.types import MemoryItem, Modal
 from core.unicode import one_line
 
 MAX_UNITS = 4096

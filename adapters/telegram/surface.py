@@ -12,7 +12,8 @@ from adapters.telegram.api import MessageLost, Place, TelegramApi
 from adapters.telegram.markup import MAX_UNITS, Rendered, draw, render
 from adapters.telegram.pacer import Priority
 from core.ports import Surface
-from core.types import Modal, Shown, SurfaceLimits
+from core.screen import Shown, SurfaceLimits
+from core.types import Modal
 
 
 class TelegramSurface(Surface):

@@ -6,16 +6,20 @@ Knows standings and decisions. Does not know how one is asked for.
 from __future__ import annotations
 
 from core.commands.command import Request
+from core.markdown import verbatim
 from core.people import ALLOWED, OFF, ON, Applied, Decision, Matter, Standing
 from core.types import Locale, Localized
+from core.unicode import one_line
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _ABOVE_ADMINS = {Standing.OWNER.value, Standing.ADMIN.value}
+_OWNERS_ONLY = {Matter.PAUSE, Matter.ACCESS, Matter.QUOTA, Matter.MODEL, Matter.PROMPT}
+_MAX_VALUE_CHARS = 80
 
 
 def may(standing: Standing | None, decision: Decision) -> bool:
-    """Whether somebody of that standing may decide so: owners all, admins all but owners, admins and the pause."""
-    if standing is not Standing.ADMIN or decision.matter is Matter.PAUSE:
+    """Whether somebody of that standing may decide so: owners all; admins neither who is above, nor what costs."""
+    if standing is not Standing.ADMIN or decision.matter in _OWNERS_ONLY:
         return standing is Standing.OWNER
     return decision.matter is not Matter.STANDING or not {decision.before, decision.after} & _ABOVE_ADMINS
 
@@ -45,35 +49,44 @@ async def _apply(request: Request, decision: Decision) -> None:
         await request.tell(ONLY_OWNERS)
         return
     applied = await request.desk.kept.decisions.apply(decision)
-    if applied is Applied.DONE and decision.matter is Matter.ACTION:
-        request.desk.turn_action(decision.name, decision.after)
+    if applied is Applied.DONE:
+        request.desk.take_effect(decision.matter, decision.name, decision.after)
     await request.tell(TOLD[applied], what=describe(decision, request.locale))
 
 
 def describe(decision: Decision, locale: Locale) -> str:
     """Return what was decided, on one line: what it is about, the value before, the value after."""
-    before, after = (_VALUES[decision.matter][value][locale] for value in (decision.before, decision.after))
+    before, after = (_value(decision.matter, value, locale) for value in (decision.before, decision.after))
     return f"{_subject(decision, locale)}: {before} → {after}"
 
 
 def describe_value(decision: Decision, locale: Locale) -> str:
     """Return what is so after the decision, on one line."""
-    return f"{_subject(decision, locale)}: {_VALUES[decision.matter][decision.after][locale]}"
+    return f"{_subject(decision, locale)}: {_value(decision.matter, decision.after, locale)}"
+
+
+def _value(matter: Matter, value: str, locale: Locale) -> str:
+    """Return the word for a value; what an owner wrote stands as it is, on one line."""
+    told = _VALUES[matter].get(value)
+    return told[locale] if told else verbatim(one_line(value, _MAX_VALUE_CHARS))
 
 
 def _subject(decision: Decision, locale: Locale) -> str:
-    if decision.matter is Matter.PAUSE:
-        return BOT[locale]
-    return f"`{decision.name}`" if decision.name else FORGOTTEN[locale]
+    name = f"`{decision.name}`" if decision.name else ""
+    if decision.matter in _ABOUT:
+        return f"{_ABOUT[decision.matter][locale]} {name}".rstrip()
+    return name or FORGOTTEN[locale]
 
 
 STANDINGS: dict[str, Localized] = {
     Standing.OWNER.value: {PT: "dono", EN: "owner", ES: "dueño"},
     Standing.ADMIN.value: {PT: "administrador", EN: "admin", ES: "administrador"},
     Standing.MEMBER.value: {PT: "membro", EN: "member", ES: "miembro"},
+    Standing.GUEST.value: {PT: "convidado", EN: "guest", ES: "invitado"},
     Standing.BLOCKED.value: {PT: "bloqueado", EN: "blocked", ES: "bloqueado"},
     "": {PT: "desconhecido", EN: "stranger", ES: "desconocido"},
 }
+_UNSET: Localized = {PT: "como na configuração", EN: "as the settings say", ES: "según la configuración"}
 _VALUES: dict[Matter, dict[str, Localized]] = {
     Matter.STANDING: STANDINGS,
     Matter.ROOM: {
@@ -83,14 +96,37 @@ _VALUES: dict[Matter, dict[str, Localized]] = {
     Matter.ACTION: {
         ON: {PT: "ligada", EN: "on", ES: "activada"},
         OFF: {PT: "desligada", EN: "off", ES: "desactivada"},
-        "": {PT: "como na configuração", EN: "as the settings say", ES: "según la configuración"},
+        "": _UNSET,
     },
     Matter.PAUSE: {
         ON: {PT: "em pausa", EN: "paused", ES: "en pausa"},
         "": {PT: "atendendo", EN: "answering", ES: "atendiendo"},
     },
+    Matter.ACCESS: {
+        "private": {PT: "privado", EN: "private", ES: "privado"},
+        "members": {PT: "só membros", EN: "members only", ES: "solo miembros"},
+        "open": {PT: "aberto a todos", EN: "open to everybody", ES: "abierto a todos"},
+        "": _UNSET,
+    },
+    Matter.QUOTA: {"": _UNSET},
+    Matter.MODEL: {"": _UNSET},
+    Matter.PROMPT: {"": {PT: "nenhum", EN: "none", ES: "ninguno"}},
+    Matter.POLICY: {"": _UNSET},
+    Matter.DRAFTS: {
+        ON: {PT: "ligados", EN: "on", ES: "activados"},
+        OFF: {PT: "desligados", EN: "off", ES: "desactivados"},
+        "": _UNSET,
+    },
 }
-BOT: Localized = {PT: "o bot", EN: "the bot", ES: "el bot"}
+_ABOUT: dict[Matter, Localized] = {
+    Matter.PAUSE: {PT: "o bot", EN: "the bot", ES: "el bot"},
+    Matter.ACCESS: {PT: "acesso", EN: "access", ES: "acceso"},
+    Matter.QUOTA: {PT: "cota", EN: "quota", ES: "cuota"},
+    Matter.MODEL: {PT: "modelo", EN: "model", ES: "modelo"},
+    Matter.PROMPT: {PT: "persona", EN: "persona", ES: "persona"},
+    Matter.POLICY: {PT: "política da conversa", EN: "history policy", ES: "política de la conversación"},
+    Matter.DRAFTS: {PT: "rascunhos", EN: "drafts", ES: "borradores"},
+}
 FORGOTTEN: Localized = {PT: "(alguém que foi esquecido)", EN: "(somebody forgotten)", ES: "(alguien olvidado)"}
 
 TOLD: dict[Applied, Localized] = {

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from core.access import Access
 from core.actions.registry import Registry
 from core.errors import ConfigError
 from core.llm import Models
 from core.memory.memories import Memories
+from core.notices import Notices
 from core.people import OFF, ON, Decisions, Matter, PreferenceStore
-from core.ports import Clock, HistoryStore
+from core.ports import Clock
+from core.stores import HistoryStore
 from core.types import ConversationKey, UserKey
 
 _CODE_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # none that is taken for a digit
@@ -29,6 +31,9 @@ class Forgets(Protocol):
     def forget(self, user: UserKey, /) -> Awaitable[object]:
         """Keep nothing of that person any more."""
         ...
+
+
+Effect: TypeAlias = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +62,31 @@ class Desk:
     clock: Clock
     started_s: float = field(init=False)
     platforms: set[str] = field(default_factory=set)
+    notices: Notices = field(init=False)
+    _effects: dict[Matter, Effect] = field(init=False)
     _lists: dict[ConversationKey, Mapping[int, str]] = field(default_factory=dict)
     _codes: dict[UserKey, tuple[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Note when the bot started."""
         self.started_s = self.clock.monotonic()
+        self.notices = Notices(self.clock)
+        self._effects = {Matter.ACTION: self.turn_action}
 
     async def open(self) -> None:
-        """Turn actions on and off as was decided before this start."""
-        for name, value in (await self.kept.decisions.values(Matter.ACTION)).items():
-            self.turn_action(name, value)
+        """Let what was decided before this start be so again."""
+        for matter in self._effects:
+            for name, value in (await self.kept.decisions.values(matter)).items():
+                self.take_effect(matter, name, value)
+
+    def on(self, matter: Matter, effect: Effect) -> None:
+        """Have `effect` called with the name and the value of what is decided of that matter; before `open`."""
+        self._effects[matter] = effect
+
+    def take_effect(self, matter: Matter, name: str, value: str) -> None:
+        """Let a decision be so at once. Of most matters whoever asks reads it anew each time, and nothing is to do."""
+        if matter in self._effects:
+            self._effects[matter](name, value)
 
     def turn_action(self, name: str, value: str) -> None:
         """Let it be offered (ON), not be offered (OFF), or be as the settings say (""). An unknown name is fine."""

@@ -14,7 +14,7 @@ MAX_STRANGERS = 20
 MAX_CHANGES = 20
 
 
-async def status(request: Request, _: list[str]) -> None:
+async def status(request: Request, _: str) -> None:
     """Show how the bot does."""
     desk, models = request.desk, request.desk.models
     owners = await desk.kept.memories.owners()
@@ -34,7 +34,7 @@ async def status(request: Request, _: list[str]) -> None:
     )
 
 
-async def users(request: Request, _: list[str]) -> None:
+async def users(request: Request, _: str) -> None:
     """Show who has which standing, which rooms are let in, and who asked to be let in."""
     locale, access = request.locale, request.desk.access
     people = await access.people()
@@ -56,7 +56,7 @@ async def actions(request: Request) -> None:
     await request.turn.tell("\n".join([ACTIONS[request.locale], *lines]))
 
 
-async def changes(request: Request, _: list[str]) -> None:
+async def changes(request: Request, _: str) -> None:
     """Show what was decided last: when, by whom, what."""
     locale = request.locale
     lines = [

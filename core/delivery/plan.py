@@ -11,10 +11,11 @@ Fed with statuses, whole messages, a growing text and the time; gives one write 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.delivery.split import Measure, Splitter, split
-from core.types import Modal, Shown, SurfaceLimits
+from core.screen import Choice, Shown, SurfaceLimits
+from core.types import Modal
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,19 @@ class StreamPlan:
             self.status(shown.text)
             return
         self.finish()
+        if shown.file is not None:
+            if self._messages and self._messages[-1].replaceable:  # no file can take the place of a text
+                self._place(Shown(shown.text))
+                shown = replace(shown, text="")
+            self._messages.append(_Message(shown, at_once=True))
+            return
         parts = self._parts(shown.text)
         if len(parts) == 1:
-            self._place(Shown(parts[0], shown.modal, shown.memories))
+            self._place(replace(shown, text=parts[0]))
             return
-        for number, text in enumerate(parts):
-            self._place(Shown(text, shown.modal), at_once=number == 0)
+        for number, text in enumerate(parts, 1):
+            buttons = (shown.choices, shown.menu) if number == len(parts) else ((), ())
+            self._place(Shown(text, shown.modal, choices=buttons[0], menu=buttons[1]), at_once=number == 1)
 
     def feed(self, more: str) -> None:
         """Let the answer grow."""
@@ -111,11 +119,13 @@ class StreamPlan:
             self._told = self._growing = False
         self._pending.append(more)
 
-    def finish(self) -> None:
-        """The answer is complete."""
+    def finish(self, choices: tuple[Choice, ...] = ()) -> None:
+        """The answer is complete; `choices` go below it."""
         if self._answer is not None:
             self._absorb(final=True)
             self._answer = None
+            if choices and self._told:
+                self._change(replace(self._messages[-1].wanted, choices=choices))
 
     def close(self, ended: str) -> None:
         """Nothing comes after this: a status that is still on the screen becomes `ended`."""

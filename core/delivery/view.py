@@ -15,7 +15,7 @@ from typing import Any
 from core.delivery.plan import Edit, Pace, Post, StreamPlan
 from core.errors import SurfaceBusy
 from core.ports import Clock, Surface
-from core.types import Shown
+from core.screen import Choice, Shown
 
 _LEAST_WAIT_S = 0.5
 """A surface that says it is busy without saying how long gets this much."""
@@ -62,8 +62,13 @@ class View:
         self._plan.show(shown)
         await self._settle()
 
-    async def stream(self, chunks: AsyncIterator[str]) -> str:
-        """Show a text while it comes, and return it whole.
+    async def flush(self) -> None:
+        """Return when everything shown so far is written: from then on a file that was handed over may go."""
+        await self._drain()
+        self._raise_once()
+
+    async def stream(self, chunks: AsyncIterator[str], choices: tuple[Choice, ...] = ()) -> str:
+        """Show a text while it comes, with `choices` below it once it is whole, and return it.
 
         If `chunks` fails, or this is cancelled, what came is completed on the screen (for at most `grace_s`) before the
         error goes on.
@@ -78,7 +83,7 @@ class View:
                 self._raise_once()
             whole = True
         finally:
-            self._plan.finish()
+            self._plan.finish(choices if whole else ())
             if not whole:
                 if isinstance(chunks, AsyncGenerator):  # let go of the model's connection now, not when it is collected
                     await chunks.aclose()

@@ -16,7 +16,8 @@ from core.history.policy import HistoryLimits, Policy
 from core.history.summary import Summaries
 from core.history.tokens import ByCharacters, count
 from core.history.window import newest
-from core.ports import Clock, HistoryStore
+from core.ports import Clock
+from core.stores import HistoryStore
 from core.thread import Transition, TurnState
 from core.tokenizer import Tokenizer
 from core.types import ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey

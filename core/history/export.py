@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from core.errors import InputError
-from core.ports import HistoryStore
+from core.stores import HistoryStore
 from core.thread import Summary, ThreadRecord, Transition, TurnState
 from core.types import ChatKey, ConversationKey, JSONValue, Message, Modal, Role, Thread, ThreadStatus, UserKey
 

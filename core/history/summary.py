@@ -19,7 +19,8 @@ from core.history.policy import HistoryLimits
 from core.history.tokens import count
 from core.language import choose
 from core.llm import complete
-from core.ports import ChatModel, Clock, HistoryStore
+from core.ports import ChatModel, Clock
+from core.stores import HistoryStore
 from core.thread import Summary
 from core.tokenizer import Tokenizer
 from core.types import Message, Modal, Role

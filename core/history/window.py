@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 from core.history.budget import is_said_by_person
 from core.history.policy import Bound
-from core.ports import HistoryStore
+from core.stores import HistoryStore
 from core.types import Message, Modal, Role
 
 _PAGE, _MAX_PAGE = 64, 512

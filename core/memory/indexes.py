@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from core.memory.lens import Lens
-from core.ports import MemoryStore, VectorIndex
+from core.ports import VectorIndex
+from core.stores import MemoryStore
 from core.types import UserKey, Vector, Vectors
 
 _CHUNK_ROWS = 4096

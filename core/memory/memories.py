@@ -17,7 +17,8 @@ from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes
 from core.memory.user_memory import UserMemory
 from core.memory.wording import common_words
-from core.ports import Clock, Embedder, MemoryStore
+from core.ports import Clock, Embedder
+from core.stores import NO_MARK, Mark, MemoryStore
 from core.types import UserKey
 
 _log = logging.getLogger(__name__)
@@ -37,10 +38,14 @@ class Memories:
         self._common_words = common_words(sentence for language in LANGUAGES for sentence in language)
         self._catching_up: dict[UserKey, asyncio.Task[None]] = {}
 
-    def of(self, owner: UserKey) -> UserMemory:
-        """Return that person's memory."""
+    async def owner(self, user: UserKey) -> UserKey:
+        """Return the name under which that person's memories are kept: another account's, where two were linked."""
+        return (await self._store.accounts(user))[0]
+
+    def of(self, owner: UserKey, mark: Mark = NO_MARK) -> UserMemory:
+        """Return that owner's memory; what is changed through it is marked so."""
         return UserMemory(
-            owner, self._store, self._indexes, self._embedding, self._clock, self._common_words, self._catch_up
+            owner, self._store, self._indexes, self._embedding, self._clock, self._common_words, self._catch_up, mark
         )
 
     async def owners(self) -> Sequence[UserKey]:

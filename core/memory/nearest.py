@@ -8,7 +8,7 @@ from typing import Final
 from core.memory.fusion import FLOOR, dense_score, fuse
 from core.memory.indexes import Shelf
 from core.memory.ranking import Match
-from core.ports import MemoryStore
+from core.stores import MemoryStore
 from core.types import UserKey, Vectors
 
 _PHRASES_A_MEMORY: Final = 4

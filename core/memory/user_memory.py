@@ -18,7 +18,8 @@ from core.memory.indexes import Indexes, Shelf
 from core.memory.nearest import nearest
 from core.memory.ranking import Evidence, Match, rank
 from core.memory.wording import Asked, words
-from core.ports import Clock, MemoryStore
+from core.ports import Clock
+from core.stores import NO_MARK, Mark, MemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey, Vector
 
 _WORDED_A_HIT: Final = 2
@@ -36,6 +37,7 @@ class UserMemory:
     clock: Clock
     common_words: frozenset[str]
     on_partial: Callable[[UserKey], None]
+    mark: Mark = NO_MARK
 
     @staticmethod
     def phrases_of(draft: MemoryDraft) -> tuple[str, ...]:

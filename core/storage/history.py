@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from core.ports import HistoryStore
 from core.storage import history_rows as rows_of
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD
 from core.storage.record import microseconds, random_id, to_json
 from core.storage.sqlite import Database, Transaction
+from core.stores import HistoryStore
 from core.thread import Summary, ThreadRecord, Transition
 from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from core.errors import StorageError
-from core.ports import HistoryStore
 from core.storage.record import random_id, storable
+from core.stores import HistoryStore
 from core.thread import Summary, ThreadRecord, Transition
 from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
 

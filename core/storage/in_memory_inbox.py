@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.ports import Inbox
+from core.stores import Inbox
 from core.types import ChatKey, Incoming, UserKey
 
 

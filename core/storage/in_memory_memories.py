@@ -11,9 +11,9 @@ from datetime import datetime
 
 import numpy as np
 
-from core.ports import MemoryStore
 from core.storage.lexicon import Lexicon, keywords
 from core.storage.record import checked, phrases_of, random_id, storable
+from core.stores import MemoryStore
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector, Vectors
 from core.unicode import fold
 from core.words import folded_words
@@ -164,6 +164,10 @@ class InMemoryMemories(MemoryStore):
         _check_space(vectors, space)
         held = {i for _, _, i in self._phrases(owner)}
         self._vectors.update({(i, space): np.array(vector, np.float32) for i, vector in vectors.items() if i in held})
+
+    async def accounts(self, user: UserKey) -> Sequence[UserKey]:
+        """Return every account of that person's, the owner first."""
+        return [user]
 
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""

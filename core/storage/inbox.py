@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from core.ports import Inbox
 from core.storage.record import to_json
 from core.storage.sqlite import Database, Row
+from core.stores import Inbox
 from core.types import ChatKey, Incoming, JSONValue, UserKey
 
 

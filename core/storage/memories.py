@@ -11,12 +11,12 @@ from datetime import datetime
 
 import numpy as np
 
-from core.ports import MemoryStore
 from core.storage import memory_rows
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import OWNER, Named
 from core.storage.record import checked, digest, microseconds, moment, random_id, storable, to_json
 from core.storage.sqlite import Database, Row
+from core.stores import MemoryStore
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector, Vectors
 
 _ALL = """
@@ -252,6 +252,10 @@ class SqliteMemories(MemoryStore):
         """Store vectors of phrases of the owner's; ids that are gone or another's are left out."""
         async with self._database.transaction() as transaction:
             await memory_rows.put_vectors(transaction, owner, vectors, space)
+
+    async def accounts(self, user: UserKey) -> Sequence[UserKey]:
+        """Return every account of that person's, the owner first."""
+        return [user]
 
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""

@@ -205,4 +205,84 @@ _PREFERENCES: Migration = (
     """,
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_HISTORY, _INBOX, _MEMORIES, _CALLS, _PEOPLE, _THREADS, _DECISIONS, _PREFERENCES)
+_CHANGES: Migration = (
+    "ALTER TABLE memories ADD COLUMN account INTEGER REFERENCES owners (id)",  # who said it; NULL: the owner
+    "ALTER TABLE memories ADD COLUMN shared INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE memories ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+    # Another account's memories are kept under this owner.
+    "ALTER TABLE owners ADD COLUMN linked INTEGER REFERENCES owners (id)",
+    """
+    CREATE TABLE rooms ( -- where else than in private a memory was said
+        memory INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+        room TEXT NOT NULL, -- PLATFORM:ID
+        PRIMARY KEY (memory, room)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE changes (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        owner INTEGER NOT NULL REFERENCES owners (id) ON DELETE CASCADE,
+        act TEXT NOT NULL, kind TEXT NOT NULL, at INTEGER NOT NULL,
+        key TEXT NOT NULL, -- the memory's
+        before TEXT, after TEXT, -- JSON of it
+        undone INTEGER NOT NULL DEFAULT 0
+    )
+    """,
+    "CREATE INDEX changes_owner ON changes (owner, id)",
+    "CREATE INDEX changes_key ON changes (key)",
+)
+
+_MONEY: Migration = (
+    "ALTER TABLE calls ADD COLUMN room TEXT NOT NULL DEFAULT ''",  # where others read along; '' in private
+    "CREATE INDEX calls_room ON calls (room, at) WHERE room != ''",
+    """
+    CREATE TABLE told ( -- who was told what of a quota, so that it is said once a period
+        scope TEXT NOT NULL, period TEXT NOT NULL, share INTEGER NOT NULL, -- 80 or 100 %
+        at INTEGER NOT NULL,
+        PRIMARY KEY (scope, period, share)
+    ) WITHOUT ROWID
+    """,
+)
+
+_NOTICES: Migration = (
+    """
+    CREATE TABLE broadcasts (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at INTEGER NOT NULL, platform TEXT NOT NULL, user TEXT NOT NULL, -- whose it is
+        text TEXT NOT NULL, -- '' once it is over
+        state TEXT NOT NULL -- draft, running, done, cancelled
+    )
+    """,
+    """
+    CREATE TABLE recipients (
+        broadcast INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+        platform TEXT NOT NULL, user TEXT NOT NULL,
+        state TEXT NOT NULL, -- waiting, told, unreachable
+        PRIMARY KEY (broadcast, platform, user)
+    ) WITHOUT ROWID
+    """,
+    "CREATE TABLE link_codes (code TEXT PRIMARY KEY, platform TEXT NOT NULL, user TEXT NOT NULL, at INTEGER NOT NULL)",
+    # A command that waits for the text of the next message there.
+    """
+    CREATE TABLE awaited (
+        platform TEXT NOT NULL, chat TEXT NOT NULL, topic TEXT NOT NULL, user TEXT NOT NULL,
+        command TEXT NOT NULL, at INTEGER NOT NULL,
+        PRIMARY KEY (platform, chat, topic, user)
+    ) WITHOUT ROWID
+    """,
+    "ALTER TABLE preferences ADD COLUMN drafts INTEGER",  # NULL: as the owner set it
+)
+
+MIGRATIONS: tuple[Migration, ...] = (
+    _HISTORY,
+    _INBOX,
+    _MEMORIES,
+    _CALLS,
+    _PEOPLE,
+    _THREADS,
+    _DECISIONS,
+    _PREFERENCES,
+    _CHANGES,
+    _MONEY,
+    _NOTICES,
+)

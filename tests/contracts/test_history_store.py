@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import StorageError
-from core.ports import HistoryStore
 from core.storage.history import SqliteHistory
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
+from core.stores import HistoryStore
 from core.thread import Summary, ThreadRecord, Transition, TurnState
 from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
 from tests.fakes.clock import START

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.ports import Inbox
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.storage.inbox import SqliteInbox
 from core.storage.sqlite import open_database
+from core.stores import Inbox
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START
 

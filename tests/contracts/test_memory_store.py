@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.ports import MemoryStore
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
+from core.stores import MemoryStore
 from core.types import MemoryDraft, MemoryKind, UserKey, Vector
 from tests.fakes.clock import START
 

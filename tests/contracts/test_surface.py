@@ -36,7 +36,8 @@ from core.clock import SystemClock
 from core.delivery.view import View
 from core.errors import SurfaceGone
 from core.ports import Surface
-from core.types import MemoryItem, MemoryKind, Modal, Shown
+from core.screen import Shown
+from core.types import MemoryItem, MemoryKind, Modal
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer

@@ -21,8 +21,9 @@ from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.errors import StorageError
 from core.people import Matter, Person, Standing
+from core.screen import SurfaceLimits
 from core.storage.ledger import Call, SqliteLedger
-from core.types import ChatKey, Incoming, SurfaceLimits, UserKey
+from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.surface import RecordingSurface
 
 ANA, BIA = UserKey("telegram", "7770123456789"), UserKey("telegram", "8880123456789")

@@ -20,7 +20,8 @@ from adapters import console
 from adapters.console.person import Person
 from core.clock import SystemClock
 from core.delivery.view import View
-from core.types import Incoming, MemoryItem, MemoryKind, Modal, Shown, UserKey
+from core.screen import Shown
+from core.types import Incoming, MemoryItem, MemoryKind, Modal, UserKey
 from tests.fakes.door import ScriptedDoor
 
 SAVED = datetime(2026, 3, 14, 12, tzinfo=UTC)

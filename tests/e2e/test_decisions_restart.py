@@ -10,7 +10,8 @@ import pytest
 
 from bot.settings import Settings
 from bot.wiring import build, open_chatbot
-from core.types import ChatKey, Incoming, SurfaceLimits, UserKey
+from core.screen import SurfaceLimits
+from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.surface import RecordingSurface
 
 ME = UserKey("console", "me")

@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 
 from core.delivery.view import View
-from core.types import Incoming, MemoryItem, MemoryKind, Modal, Shown
+from core.screen import Shown
+from core.types import Incoming, MemoryItem, MemoryKind, Modal
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.discord_limits import Limits

@@ -11,7 +11,8 @@ from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
 from core.commands import COMMANDS, STAFF_COMMANDS
 from core.commands.admin import VERBS
 from core.delivery.view import View
-from core.types import ChatKey, Incoming, Locale, Shown
+from core.screen import Shown
+from core.types import ChatKey, Incoming, Locale
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from core.delivery.view import View
-from core.types import Incoming, MemoryItem, MemoryKind, Modal, Shown
+from core.screen import Shown
+from core.types import Incoming, MemoryItem, MemoryKind, Modal
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.door import slowly, words

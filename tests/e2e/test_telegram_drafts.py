@@ -9,7 +9,8 @@ import pytest
 
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
-from core.types import Incoming, Modal, Shown
+from core.screen import Shown
+from core.types import Incoming, Modal
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import slowly, words

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.delivery.view import View
-from core.types import Incoming, Shown
+from core.screen import Shown
+from core.types import Incoming
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.telegram_people import Person

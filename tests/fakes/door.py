@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from core.delivery.view import View
 from core.errors import SurfaceError
 from core.mailbox import Mailbox
-from core.ports import Clock, Door, Surface
+from core.ports import Clock, Door, Surface, Surfaces
 from core.types import Incoming
 
 Script = Callable[[Incoming, View], Awaitable[None]]
@@ -71,11 +71,11 @@ class ScriptedDoor(Door):
         self.received.append(incoming)
         return asyncio.shield(self._start(incoming, surface)) if incoming.addressed else _done()
 
-    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+    async def resume(self, platform: str, surfaces: Surfaces) -> None:
         for incoming in self.owed:
             if incoming.chat.platform == platform:
                 self._known.add((incoming.chat.chat, incoming.message_id))
-                self._start(incoming, reopen(incoming))
+                self._start(incoming, surfaces.again(incoming))
 
     def _start(self, incoming: Incoming, surface: Surface) -> asyncio.Task[None]:
         task = asyncio.create_task(self._answer(incoming, surface))

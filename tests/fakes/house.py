@@ -17,7 +17,8 @@ from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.people import Decisions, People, PreferenceStore
-from core.ports import Clock, HistoryStore, Inbox, MemoryStore
+from core.ports import Clock
+from core.screen import SurfaceLimits
 from core.storage.exact_index import ExactIndex
 from core.storage.in_memory_decisions import InMemoryDecisions
 from core.storage.in_memory_history import InMemoryHistory
@@ -25,8 +26,9 @@ from core.storage.in_memory_inbox import InMemoryInbox
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.in_memory_people import InMemoryPeople
 from core.storage.in_memory_preferences import InMemoryPreferences
+from core.stores import HistoryStore, Inbox, MemoryStore
 from core.turn import Turn
-from core.types import ChatKey, Incoming, Locale, Message, Role, SurfaceLimits, UserKey
+from core.types import ChatKey, Incoming, Locale, Message, Role, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import Answer, HashEmbedder, ScriptedModel
 from tests.fakes.surface import RecordingSurface

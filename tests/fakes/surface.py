@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from core.errors import SurfaceError
 from core.ports import Clock, Surface
-from core.types import Modal, Shown, SurfaceLimits
+from core.screen import Shown, SurfaceLimits
+from core.types import Modal
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,12 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.memory.wording import Asked, Held
-from core.ports import MemoryStore
 from core.storage.exact_index import ExactIndex
 from core.storage.faiss_index import FaissIndex
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
+from core.stores import MemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder

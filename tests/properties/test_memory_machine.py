@@ -15,10 +15,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from core.ports import MemoryStore
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
+from core.stores import MemoryStore
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 from tests.fakes.clock import START
 

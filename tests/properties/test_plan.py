@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.delivery.plan import Edit, Pace, Post, StreamPlan
-from core.types import MemoryItem, MemoryKind, Modal, Shown, SurfaceLimits
+from core.screen import Shown, SurfaceLimits
+from core.types import MemoryItem, MemoryKind, Modal
 
 LIMITS = SurfaceLimits(max_chars=60, edit_interval_s=1.5)
 words = st.text("abc .\n", max_size=50)

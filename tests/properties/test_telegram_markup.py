@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adapters.telegram.markup import draw, render, style
-from core.types import Shown
+from core.screen import Shown
 from tests.fakes.telegram_people import units
 
 STYLE = style()

@@ -11,6 +11,7 @@ from core.people import ALLOWED, ON, Decision, Matter, Person, Standing
 from core.types import UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
+from tests.fakes.surfaces import OneSurface
 
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 CARO = UserKey("test", "caro")
@@ -164,11 +165,11 @@ async def test_who_lost_the_right_to_an_answer_meanwhile_is_owed_none() -> None:
     await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", "", ON))
     surface = house.surface()
     async with house.chatbot() as bot:
-        await bot.resume("test", lambda _: surface)
+        await bot.resume("test", OneSurface(surface))
     assert [incoming.user for incoming in await house.inbox.owed("test")] == [ANA]
     await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", ON, ""))
     async with house.chatbot() as bot:
-        await bot.resume("test", lambda _: surface)
+        await bot.resume("test", OneSurface(surface))
     assert surface.texts == ["Hello"]
     assert await house.inbox.owed("test") == []
 

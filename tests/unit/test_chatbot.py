@@ -17,6 +17,7 @@ from core.types import Incoming, Modal
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.model import ScriptedModel
+from tests.fakes.surfaces import OneSurface
 
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 
@@ -60,7 +61,7 @@ async def test_what_was_owed_is_answered_after_a_restart() -> None:
     await house.inbox.accept(house.incoming("hi"))
     surface = house.surface()
     async with house.chatbot() as bot:
-        await bot.resume("test", lambda _: surface)
+        await bot.resume("test", OneSurface(surface))
     assert surface.texts == ["Hello"]
     assert await house.inbox.owed("test") == []
 
@@ -78,7 +79,7 @@ async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with
         await (await bot.receive(house.incoming("hi"), before))
     asked = len(house.model.prompts)
     async with house.chatbot() as bot:
-        await bot.resume("test", lambda _: after)
+        await bot.resume("test", OneSurface(after))
     assert before.texts == ["Hello"]
     assert after.texts == ["↻ I was interrupted here; going on.\nHello"]
     assert len(house.model.prompts) == asked
@@ -97,7 +98,7 @@ async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() 
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("keep 123"), house.surface()))
     async with house.chatbot() as bot:
-        await bot.resume("test", lambda _: after)
+        await bot.resume("test", OneSurface(after))
     assert after.texts == ["↻ I was interrupted here; going on.", "ok"]
     assert await house.memories.of(ANA).count() == 1
     assert "ok" in [m.text for m in house.model.prompts[-1].brief.history]

@@ -12,7 +12,8 @@ import pytest
 from adapters.console.output import Output
 from adapters.console.surface import ConsoleSurface
 from core.errors import SurfaceGone
-from core.types import Modal, Shown
+from core.screen import Shown
+from core.types import Modal
 
 
 class Size(Output):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from adapters.discord.markup import MAX_CHARS, draw, measure
 from core.delivery.split import split
-from core.types import MemoryItem, MemoryKind, Modal, Shown
+from core.screen import Shown
+from core.types import MemoryItem, MemoryKind, Modal
 from tests.fakes.clock import START
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -14,7 +14,7 @@ from bot.prices import load_prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
 from core.errors import ProviderBusy, StorageError, StreamCut
 from core.llm import complete
-from core.ports import ChatModel, Door, Surface
+from core.ports import ChatModel, Door, Surface, Surfaces
 from core.storage.ledger import Call
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START, FakeClock
@@ -22,6 +22,7 @@ from tests.fakes.http_server import Answer, LoopbackServer
 from tests.fakes.model import ScriptedModel
 from tests.fakes.openai_server import embedding, fails
 from tests.fakes.surface import RecordingSurface
+from tests.fakes.surfaces import OneSurface
 from tests.fakes.wires import openai_embedder, prompt
 
 HAIKU = "anthropic:claude-haiku-5-5"
@@ -142,9 +143,9 @@ class Asking(Door):
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
         return asyncio.create_task(self._answer(incoming, surface))
 
-    async def resume(self, platform: str, reopen: Callable[[Incoming], Surface]) -> None:
+    async def resume(self, platform: str, surfaces: Surfaces) -> None:
         del platform
-        tasks = [asyncio.create_task(self._answer(incoming, reopen(incoming))) for incoming in self._owed]
+        tasks = [asyncio.create_task(self._answer(incoming, surfaces.again(incoming))) for incoming in self._owed]
         await asyncio.gather(*tasks)
 
 
@@ -159,7 +160,7 @@ async def test_a_call_is_the_persons_whose_message_is_answered() -> None:
     surface = RecordingSurface(FakeClock())
     for answered in [await door.receive(said_by(user), surface) for user in people]:
         await answered
-    await door.resume("telegram", lambda _: surface)
+    await door.resume("telegram", OneSurface(surface))
     await complete(book.metered(ScriptedModel({})), prompt())
     users = [call.user.user if call.user else None for call in book.calls]
     assert users == [*people, *people, None]

@@ -10,10 +10,10 @@ import pytest
 from core.errors import InputTooLong
 from core.history.conversation import Conversation, Conversations
 from core.history.policy import LAST_MESSAGES, LAST_TOKENS, NAMES, SUMMARY, HistoryLimits
-from core.ports import HistoryStore
 from core.storage.history import SqliteHistory
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
+from core.stores import HistoryStore
 from core.thread import Summary, TurnState
 from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus, UserKey
 from tests.fakes.clock import FakeClock

@@ -15,10 +15,10 @@ from core.history.conversation import Conversation, Conversations
 from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import ByCharacters
-from core.ports import HistoryStore
 from core.storage.history import SqliteHistory
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
+from core.stores import HistoryStore
 from core.tokenizer import Tokenizer
 from core.types import ChatKey, ConversationKey, Message, Modal, Role, UserKey
 from tests.fakes.clock import FakeClock

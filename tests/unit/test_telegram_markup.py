@@ -6,7 +6,8 @@ import pytest
 from telegramify_markdown.config import get_runtime_config
 
 from adapters.telegram.markup import MAX_UNITS, Rendered, draw, render, style
-from core.types import MemoryItem, MemoryKind, Modal, Shown
+from core.screen import Shown
+from core.types import MemoryItem, MemoryKind, Modal
 from tests.fakes.clock import START
 
 STYLE = style()

@@ -13,11 +13,11 @@ from core.errors import StorageError
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
-from core.ports import MemoryStore
 from core.storage.faiss_index import FaissIndex
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
+from core.stores import MemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ProviderDown, StreamCut, SurfaceBusy, SurfaceError, SurfaceGone
-from core.types import Modal, Shown, SurfaceLimits
+from core.screen import Shown, SurfaceLimits
+from core.types import Modal
 from tests.fakes.clock import FakeClock
 from tests.fakes.surface import RecordingSurface
 

@@ -1,0 +1,240 @@
+"""Where things are kept: the sockets of the inbox, of conversations and of memories.
+
+Each docstring is the promise; `tests/contracts/` holds every implementation to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from core.thread import Threads
+from core.types import Change, Incoming, MemoryDraft, MemoryItem, MemoryKind, Message, UserKey, Vector, Vectors
+
+
+class Inbox(Protocol):
+    """What we still owe an answer to. Durable before any model is asked."""
+
+    async def accept(self, incoming: Incoming) -> bool:
+        """Store it; it is on disk when this returns. False, and nothing stored, for a known (chat, message_id)."""
+        ...
+
+    async def close(self, incoming: Incoming) -> None:
+        """Mark it answered. A message that was never accepted, or is closed already, is fine."""
+        ...
+
+    async def owed(self, platform: str) -> Sequence[Incoming]:
+        """Return what was accepted on that platform and not closed, oldest first."""
+        ...
+
+    async def forget(self, user: UserKey) -> None:
+        """Remove every row of that person's."""
+        ...
+
+
+class HistoryStore(Threads, Protocol):
+    """Every message ever said, by thread. Order is the order of `append`.
+
+    A thread of which the model is shown less loses nothing here: nothing but `forget` removes a message.
+    """
+
+    async def append(self, thread_id: str, message: Message) -> Message:
+        """Store it and return it with its id and sequence.
+
+        A known non-empty source_id returns the stored row and stores nothing.
+        """
+        ...
+
+    async def tail(self, thread_id: str, limit: int, *, before: int = 0) -> Sequence[Message]:
+        """Return the newest `limit` messages, oldest first; with `before`, of those with a smaller sequence."""
+        ...
+
+    async def since(self, thread_id: str, after: int, limit: int) -> Sequence[Message]:
+        """Return the oldest `limit` messages with a sequence greater than `after`, oldest first."""
+        ...
+
+    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Message]:
+        """Return those of the messages that are in threads of that person's, in the order asked."""
+        ...
+
+    async def shown_memories(self, thread_id: str) -> frozenset[str]:
+        """Return the ids of all memories ever shown in the thread."""
+        ...
+
+    async def forget(self, user: UserKey) -> None:
+        """Remove every thread and message of that person's."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a change of memory came to be: the act that it is part of ("": it cannot be undone), the room it was said in.
+
+    `account` is who said it, where several accounts are one owner.
+    """
+
+    act: str = ""
+    room: str = ""
+    account: UserKey | None = None
+
+
+NO_MARK = Mark()
+
+
+class MemoryStore(Protocol):
+    """The truth about memories. The owner is the first argument of every verb, so that no query can forget it.
+
+    A memory, its phrases, their vectors, its full-text row and its sources change in one transaction or not at all.
+    A *phrase* is a text that a memory is found by: each binding, and the content itself. Each has an integer id of its
+    own that is never reused. Vectors are stored per phrase with the `space` they belong to; a phrase may lack one (the
+    embedder was down), and then appears in `unembedded`.
+    """
+
+    async def add(
+        self,
+        owner: UserKey,
+        drafts: Sequence[MemoryDraft],
+        *,
+        at: datetime,
+        source_ids: Sequence[int] = (),
+        vectors: Mapping[str, Vector] | None = None,
+        space: str = "",
+        mark: Mark = NO_MARK,
+    ) -> Sequence[MemoryItem]:
+        """Store all drafts, in order. `vectors` maps phrase texts to vectors of `space`; others stay unembedded.
+
+        What is stored was said in `mark.room` ("": in private).
+
+        Raises:
+            ValueError: a draft without a binding, or with an empty one; nothing is stored.
+        """
+        ...
+
+    async def update(
+        self,
+        owner: UserKey,
+        memory_id: str,
+        draft: MemoryDraft,
+        *,
+        at: datetime,
+        vectors: Mapping[str, Vector] | None = None,
+        space: str = "",
+        mark: Mark = NO_MARK,
+    ) -> MemoryItem | None:
+        """Replace kind, content and bindings; None, and nothing changed, if the owner has no such memory.
+
+        Phrases whose text stays keep their id and vectors; `created_at` and sources stay. With a `mark.room`, it counts
+        as said there, too.
+        """
+        ...
+
+    async def delete(
+        self, owner: UserKey, memory_ids: Sequence[str], *, at: datetime | None = None, mark: Mark = NO_MARK
+    ) -> Sequence[MemoryItem]:
+        """Delete those of the ids that the owner has, with all their rows; return what was deleted.
+
+        With a `mark.act`, and `at`, what was deleted is kept as a change until `purge`; without, nothing is.
+        """
+        ...
+
+    async def put_flags(self, owner: UserKey, memory_id: str, *, pinned: bool, shared: bool) -> MemoryItem | None:
+        """Say whether it stands first in lists, and is known in every room; None if the owner has no such memory."""
+        ...
+
+    async def put_room(self, owner: UserKey, memory_ids: Sequence[str], room: str) -> None:
+        """Note that those of the owner's memories were said in that room, too."""
+        ...
+
+    async def changes(self, owner: UserKey, *, act: str = "", memory_id: str = "", limit: int) -> Sequence[Change]:
+        """Return what was changed, the newest first: all of it, that of one act, or that of one memory."""
+        ...
+
+    async def undo(self, owner: UserKey, act: str, *, at: datetime) -> Sequence[Change] | None:
+        """Take back all of an act, in one transaction, and return its changes, marked as undone.
+
+        A deleted memory comes back with its id, age, flags, rooms and sources, without vectors. None, and nothing
+        changed, if there is nothing of that act, it was taken back before, or one of its memories changed since.
+        """
+        ...
+
+    async def purge(self, before: datetime) -> int:
+        """Forget the changes of memories that were deleted before then, with every word of theirs; return how many."""
+        ...
+
+    async def link(self, owner: UserKey, other: UserKey) -> None:
+        """Make two accounts one owner, by the name of the first: what the other has is the owner's from now on.
+
+        Each memory knows which account it came from. Raises ValueError if one of them is linked already.
+        """
+        ...
+
+    async def unlink(self, owner: UserKey, other: UserKey) -> None:
+        """Part them again: what came from the other account is its own again. Accounts that are not linked are fine."""
+        ...
+
+    async def accounts(self, user: UserKey) -> Sequence[UserKey]:
+        """Return every account of that person's, the owner first: only themselves, where nothing was linked."""
+        ...
+
+    async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
+        """Map each of the owner's accounts to how many memories came from it."""
+        ...
+
+    async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+        """Return those of the ids that the owner has, in the order asked."""
+        ...
+
+    async def find(self, owner: UserKey, kind: MemoryKind, content: str) -> MemoryItem | None:
+        """Return the owner's memory of that kind and content (compared by `core.unicode.fold`), or None."""
+        ...
+
+    async def page(
+        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None
+    ) -> Sequence[MemoryItem]:
+        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
+        ...
+
+    async def count(self, owner: UserKey, kind: MemoryKind | None = None) -> int:
+        """Return how many memories the owner has, of one kind or all."""
+        ...
+
+    async def audible(self, owner: UserKey, room: str) -> frozenset[str]:
+        """Return the ids of the owner's memories that may be spoken of in that room: said there, or shared."""
+        ...
+
+    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
+        """Return ids, shape (n,), and vectors, shape (n, dims), of every phrase embedded in that space, by id."""
+        ...
+
+    async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
+        """Map those of the phrase ids that the owner has to (memory id, text)."""
+        ...
+
+    async def memory_phrases(self, owner: UserKey, memory_ids: Sequence[str]) -> Mapping[int, str]:
+        """Map the phrase ids of those memories to their texts."""
+        ...
+
+    async def lexical(self, owner: UserKey, query: str, limit: int) -> Sequence[tuple[str, float]]:
+        """Return (memory id, score > 0, higher is better) of the best full-text matches, best first.
+
+        `query` is free text: no operator in it has a meaning, and text without a word finds nothing.
+        """
+        ...
+
+    async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
+        """Map up to `limit` phrase ids that have no vector in that space to their texts, oldest first."""
+        ...
+
+    async def put_vectors(self, owner: UserKey, space: str, vectors: Mapping[int, Vector]) -> None:
+        """Store vectors of phrases of the owner's; ids that are gone or another's are left out."""
+        ...
+
+    async def owners(self) -> Sequence[UserKey]:
+        """Return everybody who has a memory."""
+        ...
+
+    async def forget(self, owner: UserKey) -> int:
+        """Delete everything of the owner's and return how many memories that were."""
+        ...
