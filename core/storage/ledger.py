@@ -22,6 +22,12 @@ _COLUMNS = {
     "model": "model",
     "outcome": "outcome",
 }
+_INSERT = """
+    INSERT INTO calls (
+        at, platform, user, mode, task, model, outcome, duration_s, first_s,
+        input_tokens, cached_tokens, reasoning_tokens, output_tokens, cost_usd
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
 _FAILED = "outcome GLOB '[A-Z]*'"  # the other outcomes are written small
 
 
@@ -81,7 +87,7 @@ class SqliteLedger:
         called = (microseconds(call.at), *user, call.mode, call.task, call.model, call.outcome)
         row = (*called, call.duration_s, call.first_s, *tokens, call.cost_usd)
         async with self._database.transaction() as transaction:
-            await transaction.run(f"INSERT INTO calls VALUES (NULL{', ?' * len(row)})", row)  # noqa: S608  (marks only)
+            await transaction.run(_INSERT, row)
 
     async def sums(self, since: datetime, by: Sequence[str]) -> Sequence[Sum]:
         """Return the calls since then, summed by some of GROUPINGS, in their order.
