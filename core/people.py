@@ -115,6 +115,36 @@ class PreferenceStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class LinkCode:
+    """A code by which somebody's other account may be linked to theirs: `digest` is what is kept of it."""
+
+    digest: str
+    user: UserKey
+    name: str
+    at: datetime
+
+
+class LinkCodes(Protocol):
+    """The codes that wait to be entered, at most one for each account."""
+
+    async def put(self, code: LinkCode) -> None:
+        """Keep it, in place of the one that the account had."""
+        ...
+
+    async def find(self, digest: str) -> LinkCode | None:
+        """Return the code, or None if there is none of that digest."""
+        ...
+
+    async def drop(self, before: datetime) -> None:
+        """Forget what was put before then."""
+        ...
+
+    async def forget(self, user: UserKey) -> None:
+        """Forget the account's code. None is fine."""
+        ...
+
+
 class Matter(StrEnum):
     """What a decision is about; in brackets what its `name` is, and the values it can have besides "" (undecided)."""
 

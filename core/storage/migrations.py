@@ -261,7 +261,14 @@ _NOTICES: Migration = (
         PRIMARY KEY (broadcast, platform, user)
     ) WITHOUT ROWID
     """,
-    "CREATE TABLE link_codes (code TEXT PRIMARY KEY, platform TEXT NOT NULL, user TEXT NOT NULL, at INTEGER NOT NULL)",
+    """
+    CREATE TABLE link_codes (
+        digest TEXT NOT NULL UNIQUE, -- of the code
+        platform TEXT NOT NULL, user TEXT NOT NULL, name TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (platform, user)
+    ) WITHOUT ROWID
+    """,
     # A command that waits for the text of the next message there.
     """
     CREATE TABLE awaited (

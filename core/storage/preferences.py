@@ -16,23 +16,28 @@ class SqlitePreferences(PreferenceStore):
     async def of(self, user: UserKey) -> Preferences:
         """Return what they chose; the defaults, where they chose nothing."""
         rows = await self._database.rows(
-            "SELECT language, remembers FROM preferences WHERE platform = ? AND user = ?", (user.platform, user.user)
+            "SELECT language, remembers, drafts FROM preferences WHERE platform = ? AND user = ?",
+            (user.platform, user.user),
         )
         if not rows:
             return Preferences()
-        [(language, remembers)] = rows
-        return Preferences(Locale(language) if language else None, bool(remembers))
+        [(language, remembers, drafts)] = rows
+        return Preferences(
+            language=Locale(language) if language else None,
+            remembers=bool(remembers),
+            drafts=None if drafts is None else bool(drafts),
+        )
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
         """Keep what they chose, in place of what they chose before."""
         async with self._database.transaction() as transaction:
             await transaction.run(
                 """
-                INSERT INTO preferences (platform, user, language, remembers) VALUES (?, ?, ?, ?)
+                INSERT INTO preferences (platform, user, language, remembers, drafts) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT (platform, user) DO UPDATE SET language = excluded.language,
-                    remembers = excluded.remembers
+                    remembers = excluded.remembers, drafts = excluded.drafts
                 """,
-                (user.platform, user.user, preferences.language or "", preferences.remembers),
+                (user.platform, user.user, preferences.language or "", preferences.remembers, preferences.drafts),
             )
 
     async def forget(self, user: UserKey) -> None:

@@ -32,12 +32,13 @@ async def test_who_chose_nothing_is_remembered_and_answered_as_they_write(prefer
 
 @pytest.mark.parametrize("language", [None, *Locale])
 @pytest.mark.parametrize("remembers", [True, False])
+@pytest.mark.parametrize("drafts", [None, True, False])
 async def test_what_was_chosen_last_is_kept_for_that_person_only(
-    preferences: PreferenceStore, language: Locale | None, remembers: bool
+    preferences: PreferenceStore, language: Locale | None, remembers: bool, drafts: bool | None
 ) -> None:
-    await preferences.put(ANA, Preferences(Locale.ES, not remembers))
-    await preferences.put(ANA, Preferences(language, remembers))
-    assert await preferences.of(ANA) == Preferences(language, remembers)
+    await preferences.put(ANA, Preferences(Locale.ES, not remembers, not drafts))
+    await preferences.put(ANA, Preferences(language, remembers, drafts))
+    assert await preferences.of(ANA) == Preferences(language, remembers, drafts)
     assert await preferences.of(ABROAD) == Preferences()
 
 

@@ -1,0 +1,66 @@
+"""What every store of link codes promises."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from core.people import LinkCode, LinkCodes
+from core.storage.in_memory_link_codes import InMemoryLinkCodes
+from core.storage.link_codes import SqliteLinkCodes
+from core.storage.sqlite import open_database
+from core.types import UserKey
+
+ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(params=["sqlite", "in-memory"])
+async def codes(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LinkCodes]:
+    if request.param == "in-memory":
+        yield InMemoryLinkCodes()
+        return
+    database = await open_database(tmp_path / "codes.db")
+    yield SqliteLinkCodes(database)
+    await database.close()
+
+
+async def test_a_code_is_found_by_its_digest_only(codes: LinkCodes) -> None:
+    await codes.put(LinkCode("a", ANA, "Ana", NOON))
+    assert await codes.find("a") == LinkCode("a", ANA, "Ana", NOON)
+    assert await codes.find("b") is None
+
+
+async def test_an_account_has_one_code_the_newest(codes: LinkCodes) -> None:
+    await codes.put(LinkCode("a", ANA, "Ana", NOON))
+    await codes.put(LinkCode("b", ANA, "Ana", NOON))
+    assert await codes.find("a") is None
+    assert (await codes.find("b")) is not None
+
+
+async def test_a_digest_leads_to_one_account_the_one_that_had_it_last(codes: LinkCodes) -> None:
+    await codes.put(LinkCode("a", ANA, "Ana", NOON))
+    await codes.put(LinkCode("a", ABROAD, "Ana", NOON))
+    found = await codes.find("a")
+    assert found is not None
+    assert found.user == ABROAD
+
+
+async def test_old_codes_are_dropped_and_newer_ones_stay(codes: LinkCodes) -> None:
+    await codes.put(LinkCode("a", ANA, "Ana", NOON))
+    await codes.put(LinkCode("b", ABROAD, "Ana", NOON + timedelta(seconds=1)))
+    await codes.drop(NOON + timedelta(seconds=1))
+    assert await codes.find("a") is None
+    assert await codes.find("b") is not None
+
+
+async def test_a_person_who_is_forgotten_leaves_no_code(codes: LinkCodes) -> None:
+    await codes.put(LinkCode("a", ANA, "Ana", NOON))
+    await codes.put(LinkCode("b", ABROAD, "Ana", NOON))
+    await codes.forget(ANA)
+    await codes.forget(ANA)
+    assert await codes.find("a") is None
+    assert await codes.find("b") is not None
