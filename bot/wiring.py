@@ -33,6 +33,7 @@ from core.storage.decisions import SqliteDecisions
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.ledger import SqliteLedger
+from core.storage.link_codes import SqliteLinkCodes
 from core.storage.memories import SqliteMemories
 from core.storage.people import SqlitePeople
 from core.storage.preferences import SqlitePreferences
@@ -83,7 +84,15 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         decisions, preferences = SqliteDecisions(database), SqlitePreferences(database)
         access = Access(SqlitePeople(database), decisions, clock, trusted={"console", "api"})
         stores = (preferences, decisions, ledger, ConsoleHistory(settings), history, inbox)
-        kept = Kept(decisions, preferences, memories, history, stores, logs_words=settings.log_content)
+        kept = Kept(
+            decisions,
+            preferences,
+            memories,
+            history,
+            stores,
+            SqliteLinkCodes(database),
+            logs_words=settings.log_content,
+        )
         desk = Desk(access, kept, models, registry, clock)
         await desk.open()
         parts = ChatBotParts(

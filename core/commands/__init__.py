@@ -11,6 +11,7 @@ from core.commands.command import Command, Request
 from core.commands.desk import Desk, Kept
 from core.commands.export import EXPORT
 from core.commands.forget import FORGET
+from core.commands.link import LINK, UNLINK_COMMAND
 from core.commands.memories import MEMORIES, RECALL
 from core.commands.privacy import PRIVACY_COMMAND
 from core.commands.remember import REMEMBER
@@ -80,6 +81,8 @@ COMMANDS: dict[str, Command] = {
         MEMORY,
         EXPORT,
         PRIVACY_COMMAND,
+        LINK,
+        UNLINK_COMMAND,
         LANGUAGE,
         THREADS,
         CONTEXT_COMMAND,

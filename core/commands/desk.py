@@ -14,7 +14,7 @@ from core.errors import ConfigError
 from core.llm import Models
 from core.memory.memories import Memories
 from core.notices import Notices
-from core.people import OFF, ON, Decisions, Matter, PreferenceStore
+from core.people import OFF, ON, Decisions, LinkCodes, Matter, PreferenceStore
 from core.ports import Clock
 from core.stores import HistoryStore
 from core.types import ConversationKey, UserKey
@@ -48,6 +48,7 @@ class Kept:
     memories: Memories
     history: HistoryStore
     stores: Sequence[Forgets]
+    links: LinkCodes
     logs_words: bool = False
 
 
@@ -119,9 +120,14 @@ class Desk:
         return bool(code) and said.strip().upper() == code and self.clock.monotonic() - at_s <= _CODE_VALID_S
 
     async def forget(self, user: UserKey) -> None:
-        """Keep nothing of that person any more; of an owner or admin the role stays, without a name."""
-        await self.kept.memories.of(user).forget()
-        await self.access.forget(user)
-        for store in self.kept.stores:
-            await store.forget(user)
-        self._lists = {where: ids for where, ids in self._lists.items() if where.user != user}
+        """Keep nothing of that person any more, on any account that they linked.
+
+        Of an owner or admin the role stays, without a name.
+        """
+        accounts = await self.kept.memories.accounts(user)
+        await self.kept.memories.of(accounts[0]).forget()
+        for account in accounts:
+            await self.access.forget(account)
+            for store in (self.kept.links, *self.kept.stores):
+                await store.forget(account)
+        self._lists = {where: ids for where, ids in self._lists.items() if where.user not in accounts}

@@ -42,6 +42,10 @@ class Memories:
         """Return the name under which that person's memories are kept: another account's, where two were linked."""
         return (await self._store.accounts(user))[0]
 
+    async def accounts(self, user: UserKey) -> Sequence[UserKey]:
+        """Return every account of that person's, the owner first: only themselves, where nothing was linked."""
+        return await self._store.accounts(user)
+
     def of(self, owner: UserKey, mark: Mark = NO_MARK) -> UserMemory:
         """Return that owner's memory; what is changed through it is marked so."""
         return UserMemory(

@@ -16,13 +16,14 @@ from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.people import Decisions, People, PreferenceStore
+from core.people import Decisions, LinkCodes, People, PreferenceStore
 from core.ports import Clock
 from core.screen import SurfaceLimits
 from core.storage.exact_index import ExactIndex
 from core.storage.in_memory_decisions import InMemoryDecisions
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.in_memory_inbox import InMemoryInbox
+from core.storage.in_memory_link_codes import InMemoryLinkCodes
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.in_memory_people import InMemoryPeople
 from core.storage.in_memory_preferences import InMemoryPreferences
@@ -67,6 +68,7 @@ class House:
     off: tuple[str, ...] = ()
     language: Locale | None = None
     log_content: bool = False
+    links: LinkCodes = field(default_factory=InMemoryLinkCodes)
     decisions: Decisions = field(init=False)
     model: ScriptedModel = field(init=False)
     models: Models = field(init=False)
@@ -87,7 +89,7 @@ class House:
 
     def desk(self, access: Access) -> Desk:
         stores = (self.preferences, self.decisions, self.history, self.inbox)
-        kept = Kept(self.decisions, self.preferences, self.memories, self.history, stores)
+        kept = Kept(self.decisions, self.preferences, self.memories, self.history, stores, self.links)
         desk = Desk(access, kept, self.models, self.registry, self.clock)
         desk.started_s = 0.0
         return desk

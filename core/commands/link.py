@@ -1,0 +1,218 @@
+"""/link and /unlink: two accounts of one person, one memory. Knows codes, and what is to be said before it is done.
+
+A code shows that whoever enters it has seen the other account. That is not enough: somebody could be talked into
+entering a stranger's. So the one who enters it is told whose it is and what they would hand over, and says yes to that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from core.commands.command import Command, Request
+from core.markdown import verbatim
+from core.people import LinkCode
+from core.plural import Counted, counted
+from core.screen import Choice, Shown
+from core.types import Locale, Localized, UserKey
+from core.unicode import one_line
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+VALID_FOR: Final = timedelta(minutes=10)
+YES: Final = "yes"
+_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # none that is taken for a digit
+_CODE_CHARS: Final = 8
+_MAX_NAME_CHARS: Final = 64
+
+
+async def link(request: Request, argument: str) -> None:
+    """Give a code, or show what entering one would do, or do it."""
+    code, _, said = argument.partition(" ")
+    accounts = await request.desk.kept.memories.accounts(request.incoming.user)
+    if len(accounts) > 1:
+        await request.turn.tell(
+            LINKED[request.locale].format(accounts=_listed(accounts)),
+            choices=[Choice(PART[request.locale], "/unlink")],
+        )
+    elif not code:
+        await _give_code(request)
+    else:
+        await _enter(request, code, sure=said.strip().casefold() == YES)
+
+
+async def unlink(request: Request, argument: str) -> None:
+    """Say who keeps what, or part the accounts."""
+    desk, user = request.desk, request.incoming.user
+    memories = desk.kept.memories
+    accounts = await memories.accounts(user)
+    if len(accounts) == 1:
+        await request.tell(NOT_LINKED)
+        return
+    counts = await memories.counts(accounts[0])
+    keeps = "\n".join(
+        counted(KEEPS, request.locale, counts.get(account, 0), account=verbatim(str(account))) for account in accounts
+    )
+    if argument.strip().casefold() != YES:
+        await request.turn.tell(
+            UNLINK[request.locale].format(keeps=keeps), choices=[Choice(PART[request.locale], f"/unlink {YES}")]
+        )
+        return
+    for other in accounts[1:]:
+        await memories.unlink(accounts[0], other)
+    await request.turn.tell(PARTED[request.locale].format(keeps=keeps))
+    for other in accounts:
+        if other != user:
+            await desk.notices.tell(other, Shown(PARTED[request.locale].format(keeps=keeps)))
+
+
+async def _give_code(request: Request) -> None:
+    desk, incoming = request.desk, request.incoming
+    now = desk.clock.now()
+    await desk.kept.links.drop(now - VALID_FOR)
+    code = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_CHARS))
+    name = one_line(incoming.user_name, _MAX_NAME_CHARS)
+    await desk.kept.links.put(LinkCode(_digest(code), incoming.user, name, now))
+    minutes = int(VALID_FOR.total_seconds() // 60)
+    await request.tell(CODE, code=f"{code[:4]}-{code[4:]}", minutes=minutes)
+
+
+async def _enter(request: Request, code: str, *, sure: bool) -> None:
+    desk, user = request.desk, request.incoming.user
+    memories = desk.kept.memories
+    found = await desk.kept.links.find(_digest(code))
+    if found is None or desk.clock.now() - found.at > VALID_FOR:
+        await request.tell(NO_CODE)
+    elif found.user == user:
+        await request.tell(SAME_ACCOUNT)
+    elif len(await memories.accounts(found.user)) > 1:
+        await request.tell(OTHER_LINKED)
+    elif not sure:
+        await _ask(request, found, code)
+    else:
+        await desk.kept.links.forget(found.user)
+        await memories.link(found.user, user)
+        await request.tell(DONE, accounts=_listed([found.user, user]))
+        told = DONE[request.locale].format(accounts=_listed([found.user, user]))
+        await desk.notices.tell(found.user, Shown(told, choices=(Choice(PART[request.locale], "/unlink"),)))
+
+
+async def _ask(request: Request, found: LinkCode, code: str) -> None:
+    """Say whose code it is, and what entering it gives away."""
+    memories = request.desk.kept.memories
+    mine = await memories.of(request.incoming.user).count()
+    theirs = await memories.of(found.user).count()
+    name = f" ({verbatim(found.name)})" if found.name else ""
+    yours = counted(YOURS, request.locale, mine)
+    other = counted(OTHERS, request.locale, theirs, account=verbatim(str(found.user)) + name)
+    await request.turn.tell(
+        ASK[request.locale].format(yours=yours, other=other, account=verbatim(str(found.user)) + name),
+        choices=[Choice(JOIN[request.locale], f"/link {_plain(code)} {YES}")],
+    )
+
+
+def _listed(accounts: Sequence[UserKey]) -> str:
+    return ", ".join(verbatim(str(account)) for account in accounts)
+
+
+def _plain(code: str) -> str:
+    return code.replace("-", "").strip().upper()[:_CODE_CHARS]
+
+
+def _digest(code: str) -> str:
+    """Return what is kept of a code: who reads the database cannot enter it."""
+    return hashlib.sha256(_plain(code).encode()).hexdigest()
+
+
+CODE: Localized = {
+    PT: "Para que a sua outra conta e esta tenham uma só memória, escreva para mim na outra conta, em particular, nos "
+    "próximos {minutes} minutos:\n\n`/link {code}`\n\nNão dê este código a ninguém: quem o usa passa a ler o que eu "
+    "guardo de você.",
+    EN: "For your other account and this one to have one memory, write to me from the other account, in private, "
+    "within {minutes} minutes:\n\n`/link {code}`\n\nGive this code to nobody: whoever uses it reads what I keep of "
+    "you.",
+    ES: "Para que tu otra cuenta y esta tengan una sola memoria, escríbeme desde la otra cuenta, en privado, en los "
+    "próximos {minutes} minutos:\n\n`/link {code}`\n\nNo des este código a nadie: quien lo usa podrá leer lo que "
+    "guardo de ti.",
+}
+ASK: Localized = {
+    PT: "Este código é da conta {account}. Unindo as duas, cada uma vê e muda tudo: {yours} e {other}. "
+    "**Só diga sim se as duas contas são suas.** Se alguém lhe pediu para escrever isto, não continue.",
+    EN: "This code is from the account {account}. Once linked, each sees and changes everything: {yours} and {other}. "
+    "**Only say yes if both accounts are yours.** If somebody asked you to write this, stop here.",
+    ES: "Este código es de la cuenta {account}. Al unirlas, cada una ve y cambia todo: {yours} y {other}. "
+    "**Di que sí solo si las dos cuentas son tuyas.** Si alguien te pidió que escribieras esto, no sigas.",
+}
+YOURS: Counted = {
+    PT: {"one": "{count} memória desta conta", "other": "{count} memórias desta conta"},
+    EN: {"one": "{count} memory of this account", "other": "{count} memories of this account"},
+    ES: {"one": "{count} memoria de esta cuenta", "other": "{count} memorias de esta cuenta"},
+}
+OTHERS: Counted = {
+    PT: {"one": "{count} de {account}", "other": "{count} de {account}"},
+    EN: {"one": "{count} of {account}", "other": "{count} of {account}"},
+    ES: {"one": "{count} de {account}", "other": "{count} de {account}"},
+}
+JOIN: Localized = {PT: "São minhas: unir", EN: "Both are mine: link", ES: "Son mías: unir"}
+PART: Localized = {PT: "Separar as contas", EN: "Unlink", ES: "Separar las cuentas"}
+DONE: Localized = {
+    PT: "Pronto: {accounts} têm agora uma só memória. Para separá-las de novo: /unlink",
+    EN: "Done: {accounts} have one memory now. To part them again: /unlink",
+    ES: "Listo: {accounts} tienen ahora una sola memoria. Para separarlas de nuevo: /unlink",
+}
+LINKED: Localized = {
+    PT: "Estas contas têm uma só memória: {accounts}. Para separá-las: /unlink",
+    EN: "These accounts have one memory: {accounts}. To part them: /unlink",
+    ES: "Estas cuentas tienen una sola memoria: {accounts}. Para separarlas: /unlink",
+}
+UNLINK: Localized = {
+    PT: "Separando as contas, cada uma fica com o que me disse:\n{keeps}\nPara separar: /unlink yes",
+    EN: "Parted, each account keeps what it told me:\n{keeps}\nTo part them: /unlink yes",
+    ES: "Al separarlas, cada cuenta se queda con lo que me dijo:\n{keeps}\nPara separarlas: /unlink yes",
+}
+KEEPS: Counted = {
+    PT: {"one": "• {account}: {count} memória", "other": "• {account}: {count} memórias"},
+    EN: {"one": "• {account}: {count} memory", "other": "• {account}: {count} memories"},
+    ES: {"one": "• {account}: {count} memoria", "other": "• {account}: {count} memorias"},
+}
+PARTED: Localized = {
+    PT: "As contas estão separadas:\n{keeps}",
+    EN: "The accounts are parted:\n{keeps}",
+    ES: "Las cuentas están separadas:\n{keeps}",
+}
+NOT_LINKED: Localized = {
+    PT: "Esta conta não está unida a nenhuma outra. Para unir: /link",
+    EN: "This account is not linked to another. To link one: /link",
+    ES: "Esta cuenta no está unida a ninguna otra. Para unirla: /link",
+}
+NO_CODE: Localized = {
+    PT: "Esse código não existe, já foi usado ou tem mais de dez minutos. Peça outro com /link na outra conta.",
+    EN: "There is no such code, or it was used, or it is older than ten minutes. Get another with /link there.",
+    ES: "Ese código no existe, ya se usó o tiene más de diez minutos. Pide otro con /link en la otra cuenta.",
+}
+SAME_ACCOUNT: Localized = {
+    PT: "Esse código é desta mesma conta. Escreva-o na outra.",
+    EN: "That code is from this very account. Enter it in the other one.",
+    ES: "Ese código es de esta misma cuenta. Escríbelo en la otra.",
+}
+OTHER_LINKED: Localized = {
+    PT: "A conta desse código já está unida a outra. Nada foi mudado.",
+    EN: "The account of that code is linked to another already. Nothing was changed.",
+    ES: "La cuenta de ese código ya está unida a otra. No se cambió nada.",
+}
+
+LINK = Command(
+    "link",
+    {PT: "une a sua conta de outra plataforma", EN: "link your other account", ES: "une tu otra cuenta"},
+    link,
+    usage=" [CODE]",
+    in_private=True,
+)
+UNLINK_COMMAND = Command(
+    "unlink",
+    {PT: "separa as contas unidas", EN: "part linked accounts", ES: "separa las cuentas unidas"},
+    unlink,
+    in_private=True,
+)
