@@ -1,0 +1,27 @@
+"""What holds where somebody writes: what was decided for that place, or else for the bot.
+
+Knows in what order choices count. Does not know who makes them, nor what they change.
+"""
+
+from __future__ import annotations
+
+from core.access import room_name
+from core.people import ON, Decisions, Matter, PreferenceStore
+from core.types import ChatKey, Incoming
+
+
+async def decided(decisions: Decisions, matter: Matter, chat: ChatKey) -> str:
+    """Return what is decided of that matter for a place, or, where nothing is, for the bot; "" if nothing is."""
+    return await decisions.value(matter, room_name(chat)) or await decisions.value(matter)
+
+
+async def streams_drafts(decisions: Decisions, preferences: PreferenceStore, incoming: Incoming) -> bool | None:
+    """Return whether its answer is to grow in a draft, where the platform has those; None: as the settings say.
+
+    The person's own choice counts first, then what was decided for the place, then for the bot.
+    """
+    chosen = (await preferences.of(incoming.user)).drafts
+    if chosen is not None:
+        return chosen
+    value = await decided(decisions, Matter.DRAFTS, incoming.chat)
+    return None if not value else value == ON
