@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,18 +9,18 @@ from typing import Final, Protocol, TypeAlias
 
 from core.access import Access
 from core.actions.registry import Registry
+from core.commands.offer import VALID_S, Offers, random_code
+from core.commands.confirmation import Confirmations
+from core.commands.files import Copies, NoCopies, Spool
 from core.errors import ConfigError
 from core.llm import Models
 from core.memory.memories import Memories
 from core.notices import Notices
 from core.people import OFF, ON, Decisions, LinkCodes, Matter, PreferenceStore
 from core.ports import Clock
-from core.stores import HistoryStore
+from core.stores import Awaited, HistoryStore
 from core.types import ConversationKey, UserKey
 
-_CODE_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # none that is taken for a digit
-_CODE_CHARS: Final = 4
-_CODE_VALID_S: Final = 600.0
 _MAX_LISTS: Final = 1000
 
 
@@ -49,7 +48,10 @@ class Kept:
     history: HistoryStore
     stores: Sequence[Forgets]
     links: LinkCodes
+    awaited: Awaited
     logs_words: bool = False
+    spool: Spool = field(default_factory=Spool)
+    copies: Copies = field(default_factory=NoCopies)
 
 
 @dataclass(slots=True)
@@ -64,6 +66,8 @@ class Desk:
     started_s: float = field(init=False)
     platforms: set[str] = field(default_factory=set)
     notices: Notices = field(init=False)
+    offers: Offers = field(init=False)
+    confirmations: Confirmations = field(init=False)
     _effects: dict[Matter, Effect] = field(init=False)
     _lists: dict[ConversationKey, Mapping[int, str]] = field(default_factory=dict)
     _codes: dict[UserKey, tuple[str, float]] = field(default_factory=dict)
@@ -72,6 +76,8 @@ class Desk:
         """Note when the bot started."""
         self.started_s = self.clock.monotonic()
         self.notices = Notices(self.clock)
+        self.offers = Offers(self.clock)
+        self.confirmations = Confirmations(self.clock)
         self._effects = {Matter.ACTION: self.turn_action}
 
     async def open(self) -> None:
@@ -109,15 +115,15 @@ class Desk:
     def new_code(self, user: UserKey) -> str:
         """Return a code by which that person confirms, within ten minutes and once, what cannot be taken back."""
         now_s = self.clock.monotonic()
-        self._codes = {who: (code, at_s) for who, (code, at_s) in self._codes.items() if now_s - at_s <= _CODE_VALID_S}
-        code = "".join(secrets.choice(_CODE_LETTERS) for _ in range(_CODE_CHARS))
+        self._codes = {who: (code, at_s) for who, (code, at_s) in self._codes.items() if now_s - at_s <= VALID_S}
+        code = random_code()
         self._codes[user] = (code, now_s)
         return code
 
     def confirms(self, user: UserKey, said: str) -> bool:
         """Whether that is the person's code. Asked once, right or wrong, it is used up."""
         code, at_s = self._codes.pop(user, ("", 0.0))
-        return bool(code) and said.strip().upper() == code and self.clock.monotonic() - at_s <= _CODE_VALID_S
+        return bool(code) and said.strip().upper() == code and self.clock.monotonic() - at_s <= VALID_S
 
     async def forget(self, user: UserKey) -> None:
         """Keep nothing of that person any more, on any account that they linked.
@@ -125,9 +131,12 @@ class Desk:
         Of an owner or admin the role stays, without a name.
         """
         accounts = await self.kept.memories.accounts(user)
+        for account in accounts:
+            self.confirmations.forget(account)
         await self.kept.memories.of(accounts[0]).forget()
         for account in accounts:
             await self.access.forget(account)
-            for store in (self.kept.links, *self.kept.stores):
+            self.offers.forget(account)
+            for store in (self.kept.links, self.kept.awaited, *self.kept.stores):
                 await store.forget(account)
         self._lists = {where: ids for where, ids in self._lists.items() if where.user not in accounts}
