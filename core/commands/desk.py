@@ -9,9 +9,9 @@ from typing import Final, Protocol, TypeAlias
 
 from core.access import Access
 from core.actions.registry import Registry
-from core.commands.offer import VALID_S, Offers, random_code
 from core.commands.confirmation import Confirmations
 from core.commands.files import Copies, NoCopies, Spool
+from core.commands.offer import VALID_S, Offers, random_code
 from core.errors import ConfigError
 from core.llm import Models
 from core.memory.memories import Memories
