@@ -29,6 +29,7 @@ from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.ports import Clock, VectorIndex
+from core.storage.awaited import SqliteAwaited
 from core.storage.decisions import SqliteDecisions
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
@@ -91,6 +92,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
             history,
             stores,
             SqliteLinkCodes(database),
+            SqliteAwaited(database),
             logs_words=settings.log_content,
         )
         desk = Desk(access, kept, models, registry, clock)

@@ -11,7 +11,6 @@ from core.access import Access
 from core.actions.registry import Registry
 from core.commands.confirmation import Confirmations
 from core.commands.files import Copies, NoCopies, Spool
-from core.commands.offer import VALID_S, Offers, random_code
 from core.errors import ConfigError
 from core.llm import Models
 from core.memory.memories import Memories
@@ -66,17 +65,14 @@ class Desk:
     started_s: float = field(init=False)
     platforms: set[str] = field(default_factory=set)
     notices: Notices = field(init=False)
-    offers: Offers = field(init=False)
     confirmations: Confirmations = field(init=False)
     _effects: dict[Matter, Effect] = field(init=False)
     _lists: dict[ConversationKey, Mapping[int, str]] = field(default_factory=dict)
-    _codes: dict[UserKey, tuple[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Note when the bot started."""
         self.started_s = self.clock.monotonic()
         self.notices = Notices(self.clock)
-        self.offers = Offers(self.clock)
         self.confirmations = Confirmations(self.clock)
         self._effects = {Matter.ACTION: self.turn_action}
 
@@ -112,19 +108,6 @@ class Desk:
         """Return the id of the memory that the number stood for in the last list there, or ""."""
         return self._lists.get(conversation, {}).get(number, "")
 
-    def new_code(self, user: UserKey) -> str:
-        """Return a code by which that person confirms, within ten minutes and once, what cannot be taken back."""
-        now_s = self.clock.monotonic()
-        self._codes = {who: (code, at_s) for who, (code, at_s) in self._codes.items() if now_s - at_s <= VALID_S}
-        code = random_code()
-        self._codes[user] = (code, now_s)
-        return code
-
-    def confirms(self, user: UserKey, said: str) -> bool:
-        """Whether that is the person's code. Asked once, right or wrong, it is used up."""
-        code, at_s = self._codes.pop(user, ("", 0.0))
-        return bool(code) and said.strip().upper() == code and self.clock.monotonic() - at_s <= VALID_S
-
     async def forget(self, user: UserKey) -> None:
         """Keep nothing of that person any more, on any account that they linked.
 
@@ -136,7 +119,6 @@ class Desk:
         await self.kept.memories.of(accounts[0]).forget()
         for account in accounts:
             await self.access.forget(account)
-            self.offers.forget(account)
             for store in (self.kept.links, self.kept.awaited, *self.kept.stores):
                 await store.forget(account)
         self._lists = {where: ids for where, ids in self._lists.items() if where.user not in accounts}

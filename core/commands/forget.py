@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from core.commands.command import STAFF, Command, Request
 from core.turn import memory_line
 from core.types import Locale, Localized
@@ -9,6 +11,11 @@ from core.types import Locale, Localized
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 ALL = "all"
 _MAX_NUMBER_CHARS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """What a person confirms by the code of /forget all."""
 
 
 async def forget(request: Request, argument: str) -> None:
@@ -37,8 +44,9 @@ async def _forget_all(request: Request, code: str) -> None:
     """Ask for the code, or forget the person: first what is being answered elsewhere is stopped, then all goes."""
     desk, user, here = request.desk, request.incoming.user, request.incoming.conversation
     stays = STAFF_STAYS if request.standing in STAFF else MEMBER_GOES if request.standing else NOTHING_STAYS
-    if not desk.confirms(user, code):
-        asked = CONFIRM[request.locale].format(total=await request.turn.memory.count(), code=desk.new_code(user))
+    if desk.confirmations.take(user, code, Everything) is None:
+        code = desk.confirmations.ask(user, Everything())
+        asked = CONFIRM[request.locale].format(total=await request.turn.memory.count(), code=code)
         await request.turn.tell(f"{asked}\n{stays[request.locale]}".rstrip())
         return
     for conversation, running in list(request.running.items()):

@@ -20,6 +20,7 @@ from core.people import Decisions, LinkCodes, People, PreferenceStore
 from core.ports import Clock
 from core.screen import SurfaceLimits
 from core.storage.exact_index import ExactIndex
+from core.storage.in_memory_awaited import InMemoryAwaited
 from core.storage.in_memory_decisions import InMemoryDecisions
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.in_memory_inbox import InMemoryInbox
@@ -27,7 +28,7 @@ from core.storage.in_memory_link_codes import InMemoryLinkCodes
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.in_memory_people import InMemoryPeople
 from core.storage.in_memory_preferences import InMemoryPreferences
-from core.stores import HistoryStore, Inbox, MemoryStore
+from core.stores import Awaited, HistoryStore, Inbox, MemoryStore
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Locale, Message, Role, UserKey
 from tests.fakes.clock import FakeClock
@@ -69,6 +70,7 @@ class House:
     language: Locale | None = None
     log_content: bool = False
     links: LinkCodes = field(default_factory=InMemoryLinkCodes)
+    awaited: Awaited = field(default_factory=InMemoryAwaited)
     decisions: Decisions = field(init=False)
     model: ScriptedModel = field(init=False)
     models: Models = field(init=False)
@@ -89,7 +91,7 @@ class House:
 
     def desk(self, access: Access) -> Desk:
         stores = (self.preferences, self.decisions, self.history, self.inbox)
-        kept = Kept(self.decisions, self.preferences, self.memories, self.history, stores, self.links)
+        kept = Kept(self.decisions, self.preferences, self.memories, self.history, stores, self.links, self.awaited)
         desk = Desk(access, kept, self.models, self.registry, self.clock)
         desk.started_s = 0.0
         return desk
