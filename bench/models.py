@@ -170,12 +170,12 @@ _START = """
 import asyncio
 from contextlib import AsyncExitStack
 from bot.model_settings import ModelSettings
-from bot.models import build_models
+from bot.models import build_chains
 from core.clock import SystemClock
 async def main():
     settings = ModelSettings(model={model!r}, anthropic_api_key="k", openai_api_key="k")
     async with AsyncExitStack() as stack:
-        await build_models(settings, SystemClock(), stack)
+        await build_chains(settings, SystemClock(), stack)
 asyncio.run(main())
 """
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass
 
 from bot.model_settings import LIMITED
 from bot.settings import Settings
-from core.history.conversation import Conversations
-from core.history.reports import ReportingModel
+from core.history.conversation import Conversations, WaysOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, tokenizer_of
 from core.llm import Models
@@ -20,21 +19,37 @@ from core.tokenizer import Tokenizer
 _CLAUDE_RATIO = 1.3  # Source: Anthropic's migration notes: about 30 % more tokens than the tokenizers before
 
 
-async def build_conversations(
-    settings: Settings, store: HistoryStore, models: Models, clock: Clock, stack: AsyncExitStack, *, dry: bool
-) -> tuple[Conversations, Models]:
-    """Return the conversations, and the models with an ear for what they report of tokens.
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What conversations listen to: which models are in place, what those report of tokens, what was decided where."""
 
-    Without a language model nothing is summarised: the mind without one does not read prose. What is summarised in the
-    background is broken off by `stack`, and begun again by the next answer. A `dry` bot summarises nothing.
+    models: Models
+    calibration: Calibration
+    ways: WaysOf
+
+
+def new_calibration() -> Calibration:
+    """Return what learns how models count, with what is known before any of them has reported."""
+    return Calibration({"anthropic": _CLAUDE_RATIO})
+
+
+async def build_conversations(
+    settings: Settings, store: HistoryStore, heard: Heard, clock: Clock, stack: AsyncExitStack, *, dry: bool
+) -> Conversations:
+    """Return the conversations.
+
+    While no language model is there to do it nothing is summarised: the mind without one does not read prose. What is
+    summarised in the background is broken off by `stack`, and begun again by the next answer. A `dry` bot summarises
+    nothing.
     """
+    models, calibration = heard.models, heard.calibration
     limits, tokenizer = settings.history_limits(), build_tokenizer(settings, models.chat.name, stack)
-    calibration = Calibration({"anthropic": _CLAUDE_RATIO})
     summaries = None
-    if not dry and not models.summary.name.startswith(f"{LIMITED}:"):
+    if not dry:
         summarizer = Summarizer(store, models.summary, tokenizer, clock, limits)
-        summaries = await stack.enter_async_context(Summaries(summarizer, clock))
-    conversations = Conversations(
+        summaries = Summaries(summarizer, clock, able=lambda: not models.summary.name.startswith(f"{LIMITED}:"))
+        await stack.enter_async_context(summaries)
+    return Conversations(
         store,
         clock,
         limits,
@@ -42,8 +57,8 @@ async def build_conversations(
         summaries=summaries,
         system=SYSTEM,
         ratio=lambda: calibration.ratio(models.chat.name),
+        ways=heard.ways,
     )
-    return conversations, replace(models, chat=ReportingModel(models.chat, calibration))
 
 
 def build_tokenizer(settings: Settings, model: str, stack: AsyncExitStack) -> Tokenizer:

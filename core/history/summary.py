@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -146,10 +146,12 @@ class Summarizer:
 class Summaries:
     """Folds threads in the background: one fold a thread at a time, tried again after a failure.
 
-    An async context; leaving it breaks off what is under way, which loses nothing: the next answer begins it again.
+    `able` tells whether there is a model now that can. An async context; leaving it breaks off what is under way, which
+    loses nothing: the next answer begins it again.
     """
 
-    def __init__(self, summarizer: Summarizer, clock: Clock) -> None:
+    def __init__(self, summarizer: Summarizer, clock: Clock, *, able: Callable[[], bool] = lambda: True) -> None:
+        self.able = able
         self._summarizer = summarizer
         self._clock = clock
         self._running: dict[str, asyncio.Task[None]] = {}

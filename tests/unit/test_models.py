@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.model_settings import ModelSettings
-from bot.models import build_models
+from bot.models import build_chains
 from core.llm import Models, complete
 from core.ports import ChatModel
 from core.storage.ledger import Call
@@ -21,7 +21,7 @@ from tests.fakes.wires import prompt
 
 
 async def built(stack: AsyncExitStack, clock: FakeClock, **settings: Any) -> Models:
-    return await build_models(ModelSettings(**settings), clock, stack)
+    return (await build_chains(ModelSettings(**settings), clock, stack)).models()
 
 
 @pytest.mark.spec("T14")
@@ -129,11 +129,11 @@ def test_only_the_sdk_that_is_configured_is_imported(model: str, absent: tuple[s
 import asyncio, sys
 from contextlib import AsyncExitStack
 from bot.model_settings import ModelSettings
-from bot.models import build_models
+from bot.models import build_chains
 from core.clock import SystemClock
 async def main():
     async with AsyncExitStack() as stack:
-        await build_models(
+        await build_chains(
             ModelSettings(model={model!r}, anthropic_api_key="k", openai_api_key="k"), SystemClock(), stack
         )
 asyncio.run(main())
@@ -160,7 +160,7 @@ async def test_every_call_of_every_model_that_was_asked_is_told(clock: FakeClock
         settings = ModelSettings(
             ollama_base_url=server.url, model="ollama:a,ollama:b", model_embedding="ollama:e", model_embedding_dims=8
         )
-        models = await build_models(settings, clock, stack, record)
+        models = (await build_chains(settings, clock, stack, record)).models()
         await complete(models.chat, prompt())
         await models.embedder.embed(["oi"])
         await models.embedder.embed(["oi"])  # from the cache: no call
