@@ -5,12 +5,15 @@ In RAM, and a few only: after a restart, or when many wait, a person is asked on
 
 from __future__ import annotations
 
+import secrets
 from typing import Final, TypeVar
 
-from core.commands.offer import VALID_S, random_code
 from core.ports import Clock
 from core.types import UserKey
 
+VALID_S: Final = 600.0
+_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # none that is taken for a digit
+_CODE_CHARS: Final = 4
 _MAX_WAITING: Final = 16
 
 Wanted = TypeVar("Wanted")
@@ -28,7 +31,7 @@ class Confirmations:
         self._waiting.pop(user, None)
         if len(self._waiting) >= _MAX_WAITING:
             self._waiting.pop(next(iter(self._waiting)))
-        code = random_code()
+        code = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_CHARS))
         self._waiting[user] = (code, self._clock.monotonic(), wanted)
         return code
 
