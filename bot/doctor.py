@@ -18,9 +18,9 @@ from bot.proof import prove
 from bot.settings import Settings
 from core.clock import SystemClock
 from core.errors import ConfigError, ContextTooLong, KeyRejected, ProviderBusy, ProviderError, ProviderRefused
+from core.money import Call
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.failure import Rejected
-from core.storage.ledger import Call
 
 Document: TypeAlias = dict[str, Any]
 

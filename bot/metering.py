@@ -16,8 +16,8 @@ from typing import Protocol, TypeAlias
 from bot.prices import Prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
+from core.money import Call
 from core.ports import ChatModel, Clock, Door, Embedder, Surface, Surfaces
-from core.storage.ledger import Call
 from core.types import Incoming, UserKey, Vectors
 
 Record: TypeAlias = Callable[[Call], Awaitable[None]]

@@ -14,7 +14,8 @@ from bot.settings import Settings
 from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import ConfigError
-from core.storage.ledger import GROUPINGS, SqliteLedger, Sum
+from core.money import GROUPINGS, Sum
+from core.storage.ledger import SqliteLedger
 from core.storage.sqlite import open_database
 
 Document: TypeAlias = dict[str, Any]

@@ -235,6 +235,18 @@ _CHANGES: Migration = (
 _MONEY: Migration = (
     "ALTER TABLE calls ADD COLUMN room TEXT NOT NULL DEFAULT ''",  # where others read along; '' in private
     "CREATE INDEX calls_room ON calls (room, at) WHERE room != ''",
+    "DROP INDEX calls_user",
+    "CREATE INDEX calls_person ON calls (platform, user, at)",
+    # Messages that were about to be thought about: '' for a person who was forgotten, and for no room.
+    """
+    CREATE TABLE asked (
+        id INTEGER PRIMARY KEY,
+        at INTEGER NOT NULL, platform TEXT NOT NULL, user TEXT NOT NULL, room TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX asked_at ON asked (at)",
+    "CREATE INDEX asked_person ON asked (platform, user, at)",
+    "CREATE INDEX asked_room ON asked (room, at) WHERE room != ''",
     """
     CREATE TABLE told ( -- who was told what of a quota, so that it is said once a period
         scope TEXT NOT NULL, period TEXT NOT NULL, share INTEGER NOT NULL, -- 80 or 100 %
@@ -278,6 +290,8 @@ _NOTICES: Migration = (
     ) WITHOUT ROWID
     """,
     "ALTER TABLE preferences ADD COLUMN drafts INTEGER",  # NULL: as the owner set it
+    "ALTER TABLE strangers ADD COLUMN language TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE strangers ADD COLUMN denied INTEGER NOT NULL DEFAULT 0",  # since `at`
 )
 
 MIGRATIONS: tuple[Migration, ...] = (

@@ -20,9 +20,10 @@ from bot.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.errors import StorageError
+from core.money import Call
 from core.people import Matter, Person, Standing
 from core.screen import SurfaceLimits
-from core.storage.ledger import Call, SqliteLedger
+from core.storage.ledger import SqliteLedger
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.surface import RecordingSurface
 

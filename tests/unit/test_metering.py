@@ -14,8 +14,8 @@ from bot.prices import load_prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
 from core.errors import ProviderBusy, StorageError, StreamCut
 from core.llm import complete
+from core.money import Call
 from core.ports import ChatModel, Door, Surface, Surfaces
-from core.storage.ledger import Call
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer

@@ -12,8 +12,8 @@ import pytest
 from bot.model_settings import ModelSettings
 from bot.models import build_chains
 from core.llm import Models, complete
+from core.money import Call
 from core.ports import ChatModel
-from core.storage.ledger import Call
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import Answer, Asked, LoopbackServer

@@ -12,7 +12,8 @@ from bot import usage as verb
 from bot.settings import Settings, load
 from core.dialogue import Usage
 from core.errors import ConfigError
-from core.storage.ledger import Call, SqliteLedger
+from core.money import Call
+from core.storage.ledger import SqliteLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 

@@ -1,0 +1,152 @@
+"""What every ledger promises: nothing is lost, everything is counted once, and days are those of its time zone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from core.dialogue import Usage
+from core.money import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
+from core.storage.in_memory_ledger import InMemoryLedger
+from core.storage.ledger import SqliteLedger
+from core.storage.sqlite import open_database
+from core.types import UserKey
+from tests.fakes.clock import START
+
+ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "bia")
+ROOM = "telegram:-100"
+CALL = Call(START, ANA, "chat", "finish", "a:1", "end", 2.0, 0.5, Usage(100, 10, 50, 4), 0.25)
+Open = Callable[[str], Ledger]
+
+
+@pytest.fixture(params=["sqlite", "in-memory"])
+async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
+    """Opens the ledger with days of a time zone; another call opens the same ledger again."""
+    if request.param == "in-memory":
+        kept = InMemoryLedger()
+
+        def again(zone: str) -> Ledger:
+            kept._zone = ZoneInfo(zone)
+            return kept
+
+        yield again
+        return
+    database = await open_database(tmp_path / "elefante.db")
+    yield lambda zone: SqliteLedger(database, ZoneInfo(zone))
+    await database.close()
+
+
+@pytest.fixture
+def ledger(opened: Open) -> Ledger:
+    return opened("UTC")
+
+
+async def test_calls_are_summed_by_what_is_asked_in_order(ledger: Ledger) -> None:
+    for call in (
+        CALL,
+        replace(CALL, user=BIA, at=START + timedelta(days=1), duration_s=4.0, first_s=1.5, room=ROOM),
+        replace(CALL, mode="summary", model="b:2", user=None),
+    ):
+        await ledger.record(call)
+    by_day = await ledger.sums(START, ("day", "model"))
+    assert [(entry.keys, entry.calls) for entry in by_day] == [
+        (("2026-03-14", "a:1"), 1),
+        (("2026-03-14", "b:2"), 1),
+        (("2026-03-15", "a:1"), 1),
+    ]
+    by_user = await ledger.sums(START, ("user", "mode"))
+    assert [entry.keys for entry in by_user] == [("", "summary"), ("discord:bia", "chat"), ("telegram:ana", "chat")]
+    assert [(entry.keys, entry.calls) for entry in await ledger.sums(START, ("room",))] == [(("",), 2), ((ROOM,), 1)]
+    (total,) = await ledger.sums(START, ())
+    assert (total.calls, total.failed, total.unpriced, total.cost_usd) == (3, 0, 0, 0.75)
+    assert total.tokens == Usage(300, 30, 150, 12)
+    assert total.mean_s == pytest.approx(8 / 3)
+    assert total.mean_first_s == pytest.approx(2.5 / 3)
+    (all_of_one,) = await ledger.sums(START + timedelta(hours=1), GROUPINGS)
+    assert all_of_one.keys == ("2026-03-15", "discord:bia", "chat", "a:1", "end", ROOM)
+
+
+async def test_there_is_no_other_grouping(ledger: Ledger) -> None:
+    with pytest.raises(KeyError):
+        await ledger.sums(START, ("colour",))
+
+
+async def test_only_calls_since_then_count(ledger: Ledger) -> None:
+    await ledger.record(replace(CALL, at=START - timedelta(seconds=1)))
+    await ledger.ask(Asker(ANA), START - timedelta(seconds=1))
+    assert list(await ledger.sums(START, ())) == []
+    assert list(await ledger.sums(START, ("day",))) == []
+    assert await ledger.spent(BOT, START) == Spend()
+    assert list(await ledger.asked(BOT, START)) == []
+
+
+async def test_a_day_is_one_of_the_time_zone_also_where_the_clock_is_changed(opened: Open) -> None:
+    await opened("UTC").record(replace(CALL, at=datetime(2026, 3, 28, 23, 59, tzinfo=UTC)))
+    await opened("UTC").record(replace(CALL, at=datetime(2026, 3, 29, 22, 59, tzinfo=UTC)))
+    await opened("UTC").record(replace(CALL, at=datetime(2026, 3, 29, 23, 1, tzinfo=UTC)))
+    since = datetime(2026, 3, 1, tzinfo=UTC)
+    days = {
+        "UTC": {"2026-03-28": 1, "2026-03-29": 2},
+        "Europe/Lisbon": {"2026-03-28": 1, "2026-03-29": 1, "2026-03-30": 1},
+        "America/Sao_Paulo": {"2026-03-28": 1, "2026-03-29": 2},
+        "Asia/Tokyo": {"2026-03-29": 1, "2026-03-30": 2},
+    }
+    for zone, expected in days.items():
+        assert {entry.keys[0]: entry.calls for entry in await opened(zone).sums(since, ("day",))} == expected, zone
+
+
+async def test_failed_calls_and_calls_of_unknown_cost_are_told_apart(ledger: Ledger) -> None:
+    unknown = replace(CALL, usage=None, cost_usd=None, first_s=None)
+    for outcome in ("ProviderBusy", "KeyRejected", "StreamCut", "left", "end"):
+        await ledger.record(replace(unknown, outcome=outcome))
+    (total,) = await ledger.sums(START, ())
+    assert (total.calls, total.failed, total.unpriced) == (5, 3, 3)
+    assert total.mean_first_s is None
+    assert total.tokens == Usage()
+    assert await ledger.spent(Scope(ANA), START) == Spend(0, 0, 0.0, 3)
+
+
+async def test_what_is_spent_in_a_room_is_the_persons_the_rooms_and_the_bots(ledger: Ledger) -> None:
+    await ledger.record(CALL)
+    await ledger.record(replace(CALL, room=ROOM))
+    await ledger.record(replace(CALL, user=BIA, room=ROOM, cost_usd=None))
+    await ledger.record(replace(CALL, user=None, cost_usd=1.0))
+    await ledger.ask(Asker(ANA), START)
+    await ledger.ask(Asker(ANA, ROOM), START + timedelta(seconds=2))
+    await ledger.ask(Asker(BIA, ROOM), START + timedelta(seconds=1))
+    assert await ledger.spent(Scope(ANA), START) == Spend(2, 220, 0.5, 0)
+    assert await ledger.spent(Scope(BIA), START) == Spend(1, 110, 0.0, 1)
+    assert await ledger.spent(Scope(room=ROOM), START) == Spend(2, 220, 0.25, 1)
+    assert await ledger.spent(BOT, START) == Spend(3, 440, 1.5, 1)
+    assert await ledger.spent(Scope(room="telegram:-200"), START) == Spend()
+    first, second, third = (START + timedelta(seconds=seconds) for seconds in range(3))
+    assert list(await ledger.asked(Scope(ANA), START)) == [first, third]
+    assert list(await ledger.asked(Scope(room=ROOM), START)) == [second, third]
+    assert list(await ledger.asked(BOT, second)) == [second, third]
+
+
+async def test_a_thing_is_told_once_a_period(ledger: Ledger) -> None:
+    assert await ledger.tell_once(BOT, "2026-03", 80, START)
+    assert not await ledger.tell_once(BOT, "2026-03", 80, START + timedelta(days=9))
+    assert await ledger.tell_once(BOT, "2026-03", 100, START)
+    assert await ledger.tell_once(Scope(ANA), "2026-03", 80, START)
+    assert await ledger.tell_once(BOT, "2026-04", 80, START + timedelta(days=20))
+    assert not await ledger.tell_once(BOT, "2026-03", 80, START + timedelta(days=30))
+
+
+async def test_a_person_who_is_forgotten_leaves_sums_and_no_name(ledger: Ledger) -> None:
+    for user in (ANA, BIA):
+        await ledger.record(replace(CALL, user=user))
+        await ledger.ask(Asker(user), START)
+        await ledger.tell_once(Scope(user), "2026-03", 80, START)
+    await ledger.forget(ANA)
+    assert [entry.keys for entry in await ledger.sums(START, ("user",))] == [("",), ("discord:bia",)]
+    assert await ledger.spent(Scope(ANA), START) == Spend()
+    assert await ledger.spent(BOT, START) == Spend(2, 220, 0.5, 0)
+    assert await ledger.tell_once(Scope(ANA), "2026-03", 80, START)
+    assert not await ledger.tell_once(Scope(BIA), "2026-03", 80, START)
