@@ -94,8 +94,9 @@ class ChatBot(Door):
             if verdict is not Verdict.ANSWER:
                 await self._turn_away(verdict, incoming, surface)
                 return _done()
-            if _is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
+            if commands.is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
                 running.stop()
+                await commands.let_go(self._parts.desk, incoming)
                 return _done()
             if not await self._parts.inbox.accept(incoming):
                 return _done()
@@ -158,6 +159,7 @@ class ChatBot(Door):
         try:
             async with deadline:
                 record.turn = await self._open(incoming, view)
+                record.is_command = record.turn.asked.text.startswith("/")
                 await self._run(record.turn, incoming)
         finally:
             if self._running.get(incoming.conversation) is deadline:
@@ -171,7 +173,9 @@ class ChatBot(Door):
         turn = uuid.uuid4().hex
         mark = Mark(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
-            asked=Message(Role.USER, incoming.text, turn=turn, source_id=incoming.message_id),
+            asked=Message(
+                Role.USER, await commands.completed(parts.desk, incoming), turn=turn, source_id=incoming.message_id
+            ),
             locale=await self._locale(incoming, conversation),
             conversation=conversation,
             memory=parts.memories.of(await parts.memories.owner(incoming.user), mark),
@@ -239,7 +243,7 @@ class ChatBot(Door):
         """Tell the person what failed, in place of whatever was on the screen for the moment, and keep it as said."""
         text = failure_text(error, await self._locale(incoming, None))
         await self._say(text, view)
-        if record is not None and record.turn is not None and not incoming.text.startswith("/"):
+        if record is not None and record.turn is not None and not record.is_command:
             record.last_words = text
 
     async def _say(self, text: str, view: View) -> None:
@@ -252,7 +256,7 @@ class ChatBot(Door):
     async def _close(self, incoming: Incoming, record: _Record | None = None) -> None:
         """Let go of the message, and write down how its turn ended: its state, and one line for audits (D7)."""
         try:
-            if record is not None and record.turn is not None and not incoming.text.startswith("/"):
+            if record is not None and record.turn is not None and not record.is_command:
                 await record.turn.end(record.error, record.last_words)
             await self._parts.inbox.close(incoming)
         except StorageError as error:  # it will be answered twice rather than never
@@ -276,12 +280,9 @@ class _Record:
 
     started_s: float
     turn: Turn | None = None
+    is_command: bool = False
     error: str = ""
     last_words: str = ""
-
-
-def _is_stop(text: str) -> bool:
-    return text.split(maxsplit=1)[:1] == ["/stop"]
 
 
 def _done() -> Awaitable[None]:

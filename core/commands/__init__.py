@@ -6,6 +6,7 @@ Knows which commands there are, who may run each, and where. Does not know how a
 from __future__ import annotations
 
 from core.commands.admin import ADMIN
+from core.commands.awaited import completed, is_stop, let_go
 from core.commands.choices import LANGUAGE, MEMORY
 from core.commands.command import Command, Request
 from core.commands.desk import Desk, Kept
@@ -19,7 +20,18 @@ from core.commands.talk import RESET, STOP
 from core.commands.threads import CONTEXT_COMMAND, THREADS
 from core.types import Locale, Localized
 
-__all__ = ["COMMANDS", "STAFF_COMMANDS", "Command", "Desk", "Kept", "Request", "run"]
+__all__ = [
+    "COMMANDS",
+    "STAFF_COMMANDS",
+    "Command",
+    "Desk",
+    "Kept",
+    "Request",
+    "completed",
+    "is_stop",
+    "let_go",
+    "run",
+]
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 

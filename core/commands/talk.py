@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.commands.awaited import let_go
 from core.commands.command import Command, Request
 from core.types import Locale, Localized
 
@@ -15,14 +16,20 @@ async def reset(request: Request, _: str) -> None:
 
 
 async def stop(request: Request, _: str) -> None:
-    """Say that there was nothing to stop: an answer that was running is stopped before a command gets here."""
-    await request.tell(NOTHING_TO_STOP)
+    """Say that nothing is waited for any more, or was: a running answer is stopped before a command gets here."""
+    waited = await let_go(request.desk, request.incoming)
+    await request.tell(NOTHING_WAITS if waited else NOTHING_TO_STOP)
 
 
 AFRESH: Localized = {
     PT: "Conversa nova. O que está na sua memória continua guardado.",
     EN: "A fresh conversation. What is in your memory stays.",
     ES: "Conversación nueva. Lo que está en tu memoria se queda.",
+}
+NOTHING_WAITS: Localized = {
+    PT: "Deixei para lá: a sua próxima mensagem é só uma mensagem.",
+    EN: "Left alone: your next message is just a message.",
+    ES: "Lo dejé: tu próximo mensaje es solo un mensaje.",
 }
 NOTHING_TO_STOP: Localized = {
     PT: "Não há nada em andamento.",

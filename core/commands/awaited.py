@@ -1,0 +1,47 @@
+"""A command that waits for the text of the next message. Knows how long, and what lets it go. Knows no command."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from core.commands.command import Request
+from core.commands.desk import Desk
+from core.types import Incoming
+
+VALID_FOR: Final = timedelta(minutes=10)
+_SKEW: Final = timedelta(seconds=5)
+"""How far a platform's clock may be behind ours."""
+
+
+async def await_text(request: Request, command: str) -> None:
+    """Let the command wait for the next message of that person there; it is run with that, unless a command comes."""
+    await request.desk.kept.awaited.put(request.incoming.conversation, command, request.desk.clock.now())
+
+
+async def completed(desk: Desk, incoming: Incoming) -> str:
+    """Return what the person sent, after the command that waited for it if there is one.
+
+    A text that was sent before it was asked for is not meant. Whatever runs the command lets it wait no more once it is
+    done: what a crash cut short is done again. Any other command lets it go, `/stop` with a word on that.
+    """
+    store, here, text = desk.kept.awaited, incoming.conversation, incoming.text
+    waiting = await store.find(here)
+    if waiting is None or not text or incoming.at < waiting.at - _SKEW or is_stop(text):
+        return text
+    if text.startswith("/") or incoming.at - waiting.at > VALID_FOR:
+        await store.drop(here)
+        return text
+    return f"{waiting.command} {text}"
+
+
+async def let_go(desk: Desk, incoming: Incoming) -> bool:
+    """Let nothing wait there any more, and return whether anything did that would still have been taken up."""
+    waiting = await desk.kept.awaited.find(incoming.conversation)
+    await desk.kept.awaited.drop(incoming.conversation)
+    return waiting is not None and incoming.at - waiting.at <= VALID_FOR
+
+
+def is_stop(text: str) -> bool:
+    """Whether the person says /stop."""
+    return text.split(maxsplit=1)[:1] == ["/stop"]
