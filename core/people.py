@@ -40,15 +40,27 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Stranger:
-    """Somebody without a standing who wrote: when they were last told that the bot is private."""
+    """Somebody without a standing who wrote: when they were last told that the bot is private, or since when denied.
+
+    `language` is the tag of what they speak ("" if that cannot be told). Nothing is kept of what they wrote.
+    """
 
     user: UserKey
     name: str
     at: datetime
+    language: str = ""
+    denied: bool = False
+
+
+DENIED = "denied"
+"""What is decided of a stranger to whom nothing is said, and of whom nobody is asked, for a while."""
+
+DENIED_FOR = timedelta(days=30)
+"""How long."""
 
 
 class People(Protocol):
-    """Who has which standing. Whoever has none is a stranger."""
+    """Who has which standing. Whoever has none is a stranger; of whoever has one nothing is noted as of a stranger."""
 
     async def find(self, user: UserKey) -> Person | None:
         """Return the person, or None for a stranger."""
@@ -74,12 +86,27 @@ class People(Protocol):
         """Keep what the platform calls a person now. A stranger is fine, and stays one."""
         ...
 
-    async def note_stranger(self, stranger: Stranger, every: timedelta) -> bool:
-        """Note that a stranger wrote. False, and nothing changed, if that was noted less than `every` before."""
+    async def note_stranger(self, stranger: Stranger, every: timedelta, denied_for: timedelta = DENIED_FOR) -> bool:
+        """Note that a stranger wrote; a denial longer ago than `denied_for` is over.
+
+        False, and nothing changed, if they were noted less than `every` before, or denied less than that.
+        """
+        ...
+
+    async def deny(self, user: UserKey, at: datetime) -> None:
+        """Make a person a stranger who was denied then, in place of whatever they were."""
+        ...
+
+    async def stranger(self, user: UserKey) -> Stranger | None:
+        """Return what is noted of a stranger, None if nothing."""
         ...
 
     async def strangers(self, limit: int) -> Sequence[Stranger]:
-        """Return the strangers who wrote last, the newest first; nobody who has a standing by now."""
+        """Return the strangers who wrote last and were not denied, the newest first."""
+        ...
+
+    async def denied(self) -> Sequence[Stranger]:
+        """Return the strangers who were denied, the last one first."""
         ...
 
     async def drop_strangers(self, before: datetime) -> None:
@@ -148,7 +175,7 @@ class LinkCodes(Protocol):
 class Matter(StrEnum):
     """What a decision is about; in brackets what its `name` is, and the values it can have besides "" (undecided)."""
 
-    STANDING = "standing"  # (a person as PLATFORM:ID) a Standing
+    STANDING = "standing"  # (a person as PLATFORM:ID) a Standing, or DENIED
     ROOM = "room"  # (a room as PLATFORM:ID) ALLOWED
     ACTION = "action"  # (an action) ON or OFF
     PAUSE = "pause"  # ("") ON
@@ -159,6 +186,9 @@ class Matter(StrEnum):
     POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
     DRAFTS = "drafts"  # (a room as PLATFORM:ID, or "") ON or OFF: whether answers stream as drafts
 
+
+OF_PEOPLE = (Matter.STANDING, Matter.QUOTA)
+"""The matters in which a name can be a person's: it goes from the record with the person."""
 
 ALLOWED, ON, OFF = "allowed", "on", "off"
 
@@ -206,6 +236,10 @@ class Decisions(Protocol):
         """
         ...
 
+    async def last(self, matter: Matter, name: str) -> Decision | None:
+        """Return the newest decision on that, None if there is none."""
+        ...
+
     async def newest(self, limit: int) -> Sequence[Decision]:
         """Return the newest decisions, the newest first."""
         ...
@@ -215,5 +249,5 @@ class Decisions(Protocol):
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Take that person's name off every record; standings stay."""
+        """Take that person's name off every record, and let go of what was decided for them; a standing stays."""
         ...

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.people import Applied, Decision, Decisions, Matter, Standing
+from core.people import DENIED, OF_PEOPLE, Applied, Decision, Decisions, Matter, Standing
+from core.storage.people import deny
 from core.storage.record import microseconds, moment
 from core.storage.sqlite import Database, Row, Transaction
 from core.types import UserKey
@@ -25,7 +26,7 @@ class SqliteDecisions(Decisions):
     async def values(self, matter: Matter) -> Mapping[str, str]:
         """Return everything that is decided of that matter, by name."""
         if matter is Matter.STANDING:
-            return dict(await self._database.rows("SELECT platform || ':' || user, standing FROM people ORDER BY 1"))
+            return dict(await self._database.rows(_STANDINGS, (DENIED,)))
         return dict(
             await self._database.rows("SELECT name, value FROM decided WHERE matter = ? ORDER BY name", (matter,))
         )
@@ -50,6 +51,13 @@ class SqliteDecisions(Decisions):
             )
         return Applied.DONE
 
+    async def last(self, matter: Matter, name: str) -> Decision | None:
+        """Return the newest decision on that, None if there is none."""
+        rows = await self._database.rows(
+            f"{_SELECT} WHERE matter = ? AND name = ? ORDER BY id DESC LIMIT 1", (matter, name)
+        )
+        return _decision(rows[0]) if rows else None
+
     async def newest(self, limit: int) -> Sequence[Decision]:
         """Return the newest decisions, the newest first."""
         return [_decision(row) for row in await self._database.rows(f"{_SELECT} ORDER BY id DESC LIMIT ?", (limit,))]
@@ -62,24 +70,37 @@ class SqliteDecisions(Decisions):
         return _decision(rows[0]) if rows else None
 
     async def forget(self, user: UserKey) -> None:
-        """Take that person's name off every record; standings stay."""
+        """Take that person's name off every record, and let go of what was decided for them; a standing stays."""
         key = (user.platform, user.user)
         async with self._database.transaction() as transaction:
             await transaction.run("UPDATE decisions SET platform = '', user = '' WHERE platform = ? AND user = ?", key)
-            await transaction.run(
-                "UPDATE decisions SET name = '' WHERE matter = ? AND name = ?", (Matter.STANDING, str(user))
-            )
+            about = (*OF_PEOPLE, str(user))
+            await transaction.run(f"UPDATE decisions SET name = '' WHERE matter IN ({_MATTERS}) AND name = ?", about)
+            await transaction.run(f"DELETE FROM decided WHERE matter IN ({_MATTERS}) AND name = ?", about)
 
 
+_MATTERS = ", ".join("?" for _ in OF_PEOPLE)
+_STANDINGS = """
+SELECT platform || ':' || user, standing FROM people
+UNION ALL SELECT platform || ':' || user, ? FROM strangers WHERE denied ORDER BY 1
+"""
 _COLUMNS = "at, platform, user, matter, name, before, after, undoes"
 _SELECT = f"SELECT {_COLUMNS}, id FROM decisions"
 
 
-def _value(matter: Matter, name: str) -> tuple[str, tuple[str, str]]:
+_STANDING = """
+SELECT value FROM (
+    SELECT platform, user, standing AS value FROM people
+    UNION ALL SELECT platform, user, ? FROM strangers WHERE denied
+) WHERE platform = ? AND user = ?
+"""
+
+
+def _value(matter: Matter, name: str) -> tuple[str, tuple[str, ...]]:
     """Return the query for a value, and its parameters."""
     if matter is Matter.STANDING:
         platform, _, user = name.partition(":")
-        return "SELECT standing FROM people WHERE platform = ? AND user = ?", (platform, user)
+        return _STANDING, (DENIED, platform, user)
     return "SELECT value FROM decided WHERE matter = ? AND name = ?", (matter, name)
 
 
@@ -97,10 +118,17 @@ async def _keeps_an_owner(transaction: Transaction, decision: Decision) -> bool:
 
 async def _set_standing(transaction: Transaction, decision: Decision) -> None:
     platform, _, user = decision.name.partition(":")
-    if not decision.after:
-        for table in ("people", "strangers"):
-            await transaction.run(f"DELETE FROM {table} WHERE platform = ? AND user = ?", (platform, user))
+    if decision.after == DENIED:
+        await deny(transaction, UserKey(platform, user), decision.at)
         return
+    if decision.after:
+        await _give_standing(transaction, platform, user, decision)
+    else:
+        await transaction.run("DELETE FROM people WHERE platform = ? AND user = ?", (platform, user))
+    await transaction.run("DELETE FROM strangers WHERE platform = ? AND user = ?", (platform, user))
+
+
+async def _give_standing(transaction: Transaction, platform: str, user: str, decision: Decision) -> None:
     await transaction.run(
         """
         INSERT INTO people (platform, user, standing, name, since)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from core.people import Applied, Decision, Decisions, Matter, People, Person, Standing
+from core.people import DENIED, OF_PEOPLE, Applied, Decision, Decisions, Matter, People, Person, Standing
 from core.types import UserKey
 
 
@@ -24,7 +24,8 @@ class InMemoryDecisions(Decisions):
     async def values(self, matter: Matter) -> Mapping[str, str]:
         """Return everything that is decided of that matter, by name."""
         if matter is Matter.STANDING:
-            return {str(person.user): person.standing.value for person in await self._people.all()}
+            denied = {str(stranger.user): DENIED for stranger in await self._people.denied()}
+            return denied | {str(person.user): person.standing.value for person in await self._people.all()}
         return {name: value for (decided, name), value in self._values.items() if decided is matter}
 
     async def apply(self, decision: Decision) -> Applied:
@@ -43,6 +44,10 @@ class InMemoryDecisions(Decisions):
         self._decisions.append(replace(decision, id=len(self._decisions) + 1))
         return Applied.DONE
 
+    async def last(self, matter: Matter, name: str) -> Decision | None:
+        """Return the newest decision on that, None if there is none."""
+        return next((each for each in self._decisions[::-1] if (each.matter, each.name) == (matter, name)), None)
+
     async def newest(self, limit: int) -> Sequence[Decision]:
         """Return the newest decisions, the newest first."""
         return self._decisions[::-1][:limit]
@@ -54,10 +59,12 @@ class InMemoryDecisions(Decisions):
         return next(left, None)
 
     async def forget(self, user: UserKey) -> None:
-        """Take that person's name off every record; standings stay."""
+        """Take that person's name off every record, and let go of what was decided for them; a standing stays."""
+        for matter in OF_PEOPLE:
+            self._values.pop((matter, str(user)), None)
         for at, decision in enumerate(self._decisions):
             by = None if decision.by == user else decision.by
-            about = decision.matter is Matter.STANDING and decision.name == str(user)
+            about = decision.matter in OF_PEOPLE and decision.name == str(user)
             self._decisions[at] = replace(decision, by=by, name="" if about else decision.name)
 
     async def _owner_besides(self, user: UserKey) -> bool:
@@ -65,13 +72,16 @@ class InMemoryDecisions(Decisions):
         return any(owner.platform == user.platform and owner != user for owner in owners)
 
     async def _set_standing(self, user: UserKey, decision: Decision) -> None:
+        if decision.after == DENIED:
+            await self._people.deny(user, decision.at)
+            return
         if not decision.after:
             await self._people.remove(user)
             return
         person = await self._people.find(user)
         if person is None:
-            noted = {stranger.user: stranger.name for stranger in await self._people.strangers(1_000_000)}
-            person = Person(user, Standing(decision.after), noted.get(user, ""), decision.at)
+            noted = await self._people.stranger(user)
+            person = Person(user, Standing(decision.after), noted.name if noted else "", decision.at)
         await self._people.put(replace(person, standing=Standing(decision.after)))
 
 

@@ -9,7 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from core.people import ALLOWED, OFF, ON, Applied, Decision, Decisions, Matter, People, Person, Standing, Stranger
+from core.people import (
+    ALLOWED,
+    DENIED,
+    OFF,
+    ON,
+    Applied,
+    Decision,
+    Decisions,
+    Matter,
+    People,
+    Person,
+    Standing,
+    Stranger,
+)
 from core.storage.decisions import SqliteDecisions
 from core.storage.in_memory_decisions import InMemoryDecisions
 from core.storage.in_memory_people import InMemoryPeople
@@ -104,7 +117,44 @@ async def test_a_person_who_never_wrote_has_no_name_yet(kept: Kept) -> None:
     assert await kept.people.find(BIA) == Person(BIA, Standing.ADMIN, "", START)
 
 
-@pytest.mark.parametrize("after", ["", "blocked", "member", "admin"])
+async def test_a_stranger_may_be_denied_and_that_is_taken_back_like_any_other(kept: Kept) -> None:
+    await kept.people.note_stranger(Stranger(BIA, "Bia", START, "en"), START - START)
+    await kept.decisions.apply(standing(BIA, "", DENIED))
+    assert await kept.decisions.value(Matter.STANDING, str(BIA)) == DENIED
+    assert dict(await kept.decisions.values(Matter.STANDING)) == {str(BIA): DENIED}
+    assert list(await kept.people.denied()) == [Stranger(BIA, "Bia", START, "en", denied=True)]
+    assert await kept.decisions.apply(standing(BIA, "", "member")) is Applied.STALE
+    await kept.decisions.apply(standing(BIA, DENIED, "member"))
+    assert await kept.people.find(BIA) == Person(BIA, Standing.MEMBER, "Bia", START)
+    assert list(await kept.people.denied()) == []
+    await kept.decisions.apply(standing(BIA, "member", DENIED))
+    assert await kept.people.find(BIA) is None
+    assert [each.name for each in await kept.people.denied()] == ["Bia"]
+    await kept.decisions.apply(standing(BIA, DENIED, ""))
+    assert dict(await kept.decisions.values(Matter.STANDING)) == {}
+    assert await kept.people.stranger(BIA) is None
+
+
+async def test_the_last_decision_on_something_is_known(kept: Kept) -> None:
+    assert await kept.decisions.last(Matter.ROOM, ROOM.name) is None
+    await kept.decisions.apply(ROOM)
+    await kept.decisions.apply(replace(ROOM, by=BIA, before=ALLOWED, after=""))
+    await kept.decisions.apply(replace(ROOM, name="telegram:-200"))
+    last = await kept.decisions.last(Matter.ROOM, ROOM.name)
+    assert last is not None
+    assert (last.by, last.after, last.id) == (BIA, "", 2)
+
+
+async def test_what_was_decided_for_somebody_goes_with_them(kept: Kept) -> None:
+    quota = Decision(START, ANA, Matter.QUOTA, str(BIA), "", "5")
+    for decision in (quota, replace(quota, name="bot")):
+        await kept.decisions.apply(decision)
+    await kept.decisions.forget(BIA)
+    assert dict(await kept.decisions.values(Matter.QUOTA)) == {"bot": "5"}
+    assert [each.name for each in await kept.decisions.newest(9)] == ["bot", ""]
+
+
+@pytest.mark.parametrize("after", ["", "blocked", "member", "admin", DENIED])
 async def test_a_platform_never_loses_its_last_owner(kept: Kept, after: str) -> None:
     await own(kept, ANA, ABROAD)
     assert await kept.decisions.apply(standing(ANA, "owner", after)) is Applied.LAST_OWNER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -84,6 +85,49 @@ async def test_a_stranger_is_noted_once_in_a_while(people: People) -> None:
     assert not await people.note_stranger(stranger(ANA, START + DAY * 1.5), DAY)
     assert list(await people.strangers(9)) == [stranger(ANA, START + DAY, "Zoe"), stranger(BIA, START + DAY / 2)]
     assert list(await people.strangers(1)) == [stranger(ANA, START + DAY, "Zoe")]
+
+
+async def test_of_a_stranger_is_noted_who_they_are_and_what_they_speak(people: People) -> None:
+    noted = Stranger(ANA, "Ana", START, "pt-br")
+    assert await people.stranger(ANA) is None
+    await people.note_stranger(noted, DAY)
+    assert await people.stranger(ANA) == noted
+    await people.note_stranger(replace(noted, at=START + DAY, language="en"), DAY)
+    assert await people.stranger(ANA) == replace(noted, at=START + DAY, language="en")
+
+
+async def test_who_was_denied_is_noted_again_when_that_is_over(people: People) -> None:
+    await people.note_stranger(stranger(ANA), DAY)
+    await people.put(person(BIA, name="Bia"))
+    await people.deny(ANA, START + DAY)
+    await people.deny(BIA, START)
+    await people.deny(ABROAD, START - DAY)
+    denied = [
+        Stranger(ANA, "Ana", START + DAY, denied=True),
+        Stranger(BIA, "Bia", START, denied=True),
+        Stranger(ABROAD, "", START - DAY, denied=True),
+    ]
+    assert list(await people.denied()) == denied
+    assert list(await people.strangers(9)) == []
+    assert await people.find(BIA) is None
+    assert not await people.note_stranger(stranger(ANA, START + 8 * DAY), DAY, 8 * DAY)
+    assert list(await people.denied()) == denied
+    assert await people.note_stranger(stranger(ANA, START + 9 * DAY), DAY, 8 * DAY)
+    assert list(await people.strangers(9)) == [stranger(ANA, START + 9 * DAY)]
+    await people.remove(BIA)
+    assert [each.user for each in await people.denied()] == [ABROAD]
+
+
+async def test_of_who_has_a_standing_nothing_is_noted_as_of_a_stranger(people: People) -> None:
+    for user in (ANA, BIA):
+        await people.note_stranger(stranger(user), DAY)
+    await people.put(person(ANA))
+    await people.claim(person(BIA, Standing.OWNER))
+    await people.note_stranger(stranger(ABROAD), DAY)
+    assert not await people.claim(person(UserKey("telegram", "3"), Standing.OWNER))
+    assert [each.user for each in await people.strangers(9)] == [ABROAD]
+    assert await people.stranger(ANA) is None
+    assert await people.stranger(BIA) is None
 
 
 async def test_who_has_a_standing_is_no_stranger(people: People) -> None:
