@@ -45,6 +45,11 @@ def test_every_sentence_is_there_in_every_language(module: str) -> None:
     for name, value in vars(importlib.import_module(module)).items():
         for where, catalogue in catalogues(value, name):
             assert set(catalogue) == set(Locale), where
+            forms = [form for form in catalogue.values() if isinstance(form, Mapping)]
+            assert all(set(form) == {"one", "other"} for form in forms), f"{where}: a plural form is missing"
+            assert len(forms) in {0, len(Locale)}, f"{where}: counted in one language only"
+            wordings = [text for form in forms for text in form.values()]
+            assert len({frozenset(blanks(text) - {"count"}) for text in wordings}) <= 1, where
             texts = [text for text in catalogue.values() if isinstance(text, str)]
             assert len({bool(text) for text in texts}) <= 1, f"{where}: empty in one language only"
             if texts and not where.startswith("_"):
