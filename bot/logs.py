@@ -14,13 +14,17 @@ from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+LOG_FILE = "elefante.log"
 _MAX_BYTES = 5_000_000
 _BACKUPS = 3
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: at, level, logger, event, the `extra` fields, the error's place (never its locals)."""
+    """One JSON object a line: at, level, logger, event, the `extra` fields, the error's place (never its locals).
+
+    `kind` is the event before its values were put in, where there are any: what is alike has one.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         super().__init__()
@@ -34,10 +38,12 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "event": record.getMessage(),
         }
+        if record.args:
+            event["kind"] = str(record.msg)
         event |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
         if record.exc_info and record.exc_info[0] is not None:
             event["error"] = record.exc_info[0].__name__
-            event["where"] = _where(record)
+            event["where"] = where(record)
         line = json.dumps(event, ensure_ascii=False, default=str)
         for secret in self._secrets:
             line = line.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "•••")
@@ -52,7 +58,7 @@ class _OwnerOnlyFile(RotatingFileHandler):
 
 def configure(folder: Path, level: str, secrets: Iterable[str] = ()) -> None:
     """Send every log record of the process to `folder/elefante.log`, and nothing to the terminal."""
-    handler = _OwnerOnlyFile(folder / "elefante.log", maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")
+    handler = _OwnerOnlyFile(folder / LOG_FILE, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")
     handler.setFormatter(JsonLines(secrets))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in (
@@ -69,7 +75,7 @@ def configure(folder: Path, level: str, secrets: Iterable[str] = ()) -> None:
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
-def _where(record: logging.LogRecord) -> list[str]:
+def where(record: logging.LogRecord) -> list[str]:
     """Return file:line of each frame, innermost last: enough to find it, nothing of what it held."""
     frames = []
     traceback = record.exc_info[2] if record.exc_info else None

@@ -6,7 +6,7 @@ Knows how each platform is written into, once it is connected. Does not know why
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from core.delivery.view import View
 from core.errors import SurfaceError
@@ -24,6 +24,7 @@ class Notices:
         """Nothing is connected yet."""
         self._clock = clock
         self._surfaces: dict[str, Surfaces] = {}
+        self._listeners: list[Callable[[], None]] = []
 
     @property
     def platforms(self) -> Mapping[str, Surfaces]:
@@ -33,6 +34,12 @@ class Notices:
     def connect(self, platform: str, surfaces: Surfaces) -> None:
         """Learn how a platform is written into."""
         self._surfaces[platform] = surfaces
+        for listener in self._listeners:
+            listener()
+
+    def on_connect(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called each time that a platform is connected."""
+        self._listeners.append(listener)
 
     async def tell(self, user: UserKey, shown: Shown) -> bool:
         """Say it in the person's private chat, and return whether they have it; False where they cannot be reached."""

@@ -206,22 +206,28 @@ _PREFERENCES: Migration = (
 )
 
 _CHANGES: Migration = (
-    "ALTER TABLE memories ADD COLUMN account INTEGER REFERENCES owners (id)",  # who said it; NULL: the owner
-    "ALTER TABLE memories ADD COLUMN shared INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE memories ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
-    # Another account's memories are kept under this owner.
+    "ALTER TABLE memories ADD COLUMN account INTEGER REFERENCES owners (id)",  # who said it; NULL: the owner
+    "CREATE INDEX memories_account ON memories (account) WHERE account IS NOT NULL",
+    "DROP INDEX memories_age",
+    "CREATE INDEX memories_order ON memories (owner, pinned, created_at, id, kind)",
+    # What another account has is kept under this owner.
     "ALTER TABLE owners ADD COLUMN linked INTEGER REFERENCES owners (id)",
+    "CREATE INDEX owners_linked ON owners (linked) WHERE linked IS NOT NULL",
     """
-    CREATE TABLE rooms ( -- where else than in private a memory was said
+    CREATE TABLE rooms ( -- where else than in private a memory may be spoken of
+        owner INTEGER NOT NULL,
+        room TEXT NOT NULL, -- PLATFORM:ID where it was said; '*': everywhere
         memory INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-        room TEXT NOT NULL, -- PLATFORM:ID
-        PRIMARY KEY (memory, room)
+        PRIMARY KEY (owner, room, memory)
     ) WITHOUT ROWID
     """,
+    "CREATE INDEX rooms_memory ON rooms (memory)",
     """
     CREATE TABLE changes (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         owner INTEGER NOT NULL REFERENCES owners (id) ON DELETE CASCADE,
+        account INTEGER REFERENCES owners (id), -- the memory's
         act TEXT NOT NULL, kind TEXT NOT NULL, at INTEGER NOT NULL,
         key TEXT NOT NULL, -- the memory's
         before TEXT, after TEXT, -- JSON of it
@@ -229,7 +235,10 @@ _CHANGES: Migration = (
     )
     """,
     "CREATE INDEX changes_owner ON changes (owner, id)",
+    "CREATE INDEX changes_act ON changes (owner, act)",
     "CREATE INDEX changes_key ON changes (key)",
+    "CREATE INDEX changes_account ON changes (account) WHERE account IS NOT NULL",
+    "CREATE INDEX changes_deleted ON changes (at) WHERE kind = 'deleted'",
 )
 
 _MONEY: Migration = (
@@ -261,6 +270,7 @@ _NOTICES: Migration = (
     CREATE TABLE broadcasts (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         at INTEGER NOT NULL, platform TEXT NOT NULL, user TEXT NOT NULL, -- whose it is
+        language TEXT NOT NULL, -- that they read
         text TEXT NOT NULL, -- '' once it is over
         state TEXT NOT NULL -- draft, running, done, cancelled
     )
@@ -269,7 +279,7 @@ _NOTICES: Migration = (
     CREATE TABLE recipients (
         broadcast INTEGER NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
         platform TEXT NOT NULL, user TEXT NOT NULL,
-        state TEXT NOT NULL, -- waiting, told, unreachable
+        state TEXT NOT NULL, -- waiting, sending, told, unreachable
         PRIMARY KEY (broadcast, platform, user)
     ) WITHOUT ROWID
     """,
