@@ -16,12 +16,13 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 from bot.discord_settings import DiscordSettings
 from bot.history_settings import HistorySettings
 from bot.model_settings import ModelSettings
+from bot.quota_settings import QuotaSettings
 from bot.telegram_settings import TelegramSettings
 from core.errors import ConfigError
 from core.types import Locale, UserKey
 
 
-class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings):
+class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings, QuotaSettings):
     """The settings of one bot. The name of each in the environment is its own in capitals."""
 
     model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
@@ -29,6 +30,9 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     data_dir: Path = Field(
         default_factory=lambda: user_data_path("elefante", appauthor=False),
         description="Folder of the database and the logs. Default: the user-data folder of the system.",
+    )
+    backups_kept: int = Field(
+        default=7, ge=1, description="How many backups stay in DATA_DIR/backups; older ones go when one is made."
     )
     language: Literal["", "pt-BR", "en", "es"] = Field(
         default="",
