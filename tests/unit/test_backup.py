@@ -80,7 +80,8 @@ async def test_of_a_broken_database_there_is_no_copy(tmp_path: Path) -> None:
     path.write_bytes(raw)
     with pytest.raises(Damaged):
         await copy_database(path, tmp_path / "copy.db")
-    assert os.listdir(tmp_path) == ["elefante.db"]
+    assert not (tmp_path / "copy.db").exists()
+    assert not (tmp_path / "copy.db.part").exists()
 
 
 async def test_what_is_put_back_is_what_was_copied_and_what_was_there_is_kept(tmp_path: Path) -> None:
