@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings
 from bot.discord_settings import DiscordSettings
 from bot.history_settings import HistorySettings
 from bot.model_settings import ModelSettings
+from bot.quota_settings import QuotaSettings
 from bot.settings import Settings
 from bot.telegram_settings import TelegramSettings
 
@@ -23,6 +24,7 @@ SECTIONS: dict[str, type[BaseSettings]] = {
     "Discord": DiscordSettings,
     "Models. Without one the bot runs in limited mode, without a language model": ModelSettings,
     "Conversation memory": HistorySettings,
+    "Money: who may spend how much": QuotaSettings,
 }
 
 

@@ -16,8 +16,9 @@ from typing import Protocol, TypeAlias
 from bot.prices import Prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
-from core.money import Call
+from core.money import Asker, Call
 from core.ports import ChatModel, Clock, Door, Embedder, Surface, Surfaces
+from core.quota.allowance import asker_of
 from core.types import Incoming, UserKey, Vectors
 
 Record: TypeAlias = Callable[[Call], Awaitable[None]]
@@ -26,13 +27,14 @@ LEFT = "left"
 EMBEDDING = "embedding"
 
 _log = logging.getLogger(__name__)
-_asker: ContextVar[UserKey | None] = ContextVar("asker", default=None)
+_asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
 
 
 class AttributedDoor(Door):
-    """Remembers, for the task that answers a message, whose it is; calls made in it are that person's.
+    """Remembers, for the task that answers a message, whose it is and where; calls made in it are that person's.
 
-    A context variable, because a model's port has no place for a person, and should have none.
+    A context variable, because a model's port has no place for a person, and should have none. Tasks that such a task
+    begins inherit it: a summary in the background is paid by the one whose thread it is.
     """
 
     def __init__(self, door: Door) -> None:
@@ -40,7 +42,7 @@ class AttributedDoor(Door):
 
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
         """Hand on. The task that the door makes for the answer inherits whose message it is."""
-        token = _asker.set(incoming.user)
+        token = _asker.set(asker_of(incoming))
         try:
             return await self._door.receive(incoming, surface)
         finally:
@@ -62,7 +64,7 @@ class _AttributedSurfaces(Surfaces):
         self._surfaces = surfaces
 
     def again(self, incoming: Incoming) -> Surface:
-        _asker.set(incoming.user)
+        _asker.set(asker_of(incoming))
         return self._surfaces.again(incoming)
 
     def private(self, user: UserKey) -> Surface:
@@ -83,9 +85,10 @@ class Meter:
 
     async def write(self, mode: str, task: str, model: str, reading: Reading) -> None:
         """Write a call down. A ledger that fails fails nobody's answer."""
+        asker = _asker.get()
         call = Call(
             at=reading.at,
-            user=_asker.get(),
+            user=asker.user if asker else None,
             mode=mode,
             task=task,
             model=model,
@@ -94,6 +97,7 @@ class Meter:
             first_s=reading.first_s,
             usage=reading.usage,
             cost_usd=self.prices.cost_usd(model, reading.usage),
+            room=asker.room if asker else "",
         )
         try:
             await self.record(call)

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from zoneinfo import ZoneInfo
 
 from core.access import Access
 from core.actions import ACTIONS
 from core.actions.registry import Registry
+from core.broadcast.broadcasts import Broadcasts
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
 from core.commands import Desk, Kept
+from core.commands.decided import ways_by
+from core.commands.machine import Machine
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.history.conversation import Conversations
-from core.llm import Models
+from core.llm import MODES, HotModel, Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
+from core.money import Ledger
 from core.people import Decisions, LinkCodes, People, PreferenceStore
 from core.ports import Clock
+from core.quota.limits import Defaults
+from core.quota.quotas import Quotas
 from core.screen import SurfaceLimits
 from core.storage.exact_index import ExactIndex
 from core.storage.in_memory_awaited import InMemoryAwaited
+from core.storage.in_memory_broadcasts import InMemoryBroadcasts
 from core.storage.in_memory_decisions import InMemoryDecisions
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.in_memory_inbox import InMemoryInbox
+from core.storage.in_memory_ledger import InMemoryLedger
 from core.storage.in_memory_link_codes import InMemoryLinkCodes
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.in_memory_people import InMemoryPeople
@@ -32,6 +41,7 @@ from core.stores import Awaited, HistoryStore, Inbox, MemoryStore
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Locale, Message, Role, UserKey
 from tests.fakes.clock import FakeClock
+from tests.fakes.machine import machine
 from tests.fakes.model import Answer, HashEmbedder, ScriptedModel
 from tests.fakes.surface import RecordingSurface
 
@@ -71,28 +81,45 @@ class House:
     log_content: bool = False
     links: LinkCodes = field(default_factory=InMemoryLinkCodes)
     awaited: Awaited = field(default_factory=InMemoryAwaited)
+    broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
+    ledger: Ledger = field(default_factory=InMemoryLedger)
+    defaults: Defaults = field(default_factory=Defaults)
+    zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
     decisions: Decisions = field(init=False)
+    quotas: Quotas = field(init=False)
     model: ScriptedModel = field(init=False)
     models: Models = field(init=False)
     memories: Memories = field(init=False)
     conversations: Conversations = field(init=False)
     registry: Registry = field(init=False)
+    machine: Machine = field(init=False)
 
     def __post_init__(self) -> None:
         self.decisions = InMemoryDecisions(self.people)
+        self.quotas = Quotas(self.ledger, self.decisions, self.clock, self.defaults, self.zone)
         self.model = ScriptedModel(self.script)
-        self.models = Models(self.model, self.model, self.model, self.model, self.embedder)
+        self.models = Models(*(HotModel(self.model) for _ in MODES), self.embedder)
+        self.machine = machine(self.models)
         self.memories = Memories(self.store, self.embedder, Indexes(self.store, ExactIndex, max_owners=8), self.clock)
-        self.conversations = Conversations(self.history, self.clock)
+        self.conversations = Conversations(self.history, self.clock, ways=ways_by(self.decisions))
         self.registry = Registry(ACTIONS, self.off)
 
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted)
 
     def desk(self, access: Access) -> Desk:
-        stores = (self.preferences, self.decisions, self.history, self.inbox)
-        kept = Kept(self.decisions, self.preferences, self.memories, self.history, stores, self.links, self.awaited)
-        desk = Desk(access, kept, self.models, self.registry, self.clock)
+        stores = (self.preferences, self.decisions, self.quotas, self.history, self.inbox, self.broadcasts)
+        kept = Kept(
+            self.decisions,
+            self.preferences,
+            self.memories,
+            self.history,
+            stores,
+            self.links,
+            self.awaited,
+            self.broadcasts,
+        )
+        desk = Desk(access, kept, self.models, self.registry, self.clock, self.quotas, machine=self.machine)
         desk.started_s = 0.0
         return desk
 
