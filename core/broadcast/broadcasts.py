@@ -70,6 +70,10 @@ class Broadcasts(Protocol):
         """Return the one that runs, or ran last."""
         ...
 
+    async def discard(self, number: int) -> bool:
+        """Forget a draft. False, and nothing changed, if it is none."""
+        ...
+
     async def begin(self, number: int, recipients: Sequence[UserKey]) -> bool:
         """Let a draft run, for those people; the one before it is forgotten. False, if it is none, or another runs."""
         ...
@@ -90,7 +94,7 @@ class Broadcasts(Protocol):
         ...
 
     async def end(self, number: int, state: BroadcastState) -> bool:
-        """Let it be over, and keep no word of it. False, and nothing changed, if it is over already."""
+        """Let one that runs be over, and keep no word of it. False, and nothing changed, if it does not run."""
         ...
 
     async def tally(self, number: int) -> Tally:

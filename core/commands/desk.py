@@ -9,16 +9,22 @@ from typing import Final, Protocol, TypeAlias
 
 from core.access import Access
 from core.actions.registry import Registry
+from core.broadcast.broadcaster import Broadcaster
+from core.broadcast.broadcasts import Broadcasts
 from core.commands.confirmation import Confirmations
 from core.commands.files import Copies, NoCopies, Spool
+from core.commands.machine import Machine
 from core.errors import ConfigError
 from core.llm import Models
+from core.locales import Locales
 from core.memory.memories import Memories
 from core.notices import Notices
-from core.people import OFF, ON, Decisions, LinkCodes, Matter, PreferenceStore
+from core.people import OFF, ON, Decisions, LinkCodes, Matter, PreferenceStore, Standing
 from core.ports import Clock
+from core.quota.allowance import Allowance
+from core.quota.quotas import Quotas
 from core.stores import Awaited, HistoryStore
-from core.types import ConversationKey, UserKey
+from core.types import ConversationKey, Locale, UserKey
 
 _MAX_LISTS: Final = 1000
 
@@ -48,6 +54,7 @@ class Kept:
     stores: Sequence[Forgets]
     links: LinkCodes
     awaited: Awaited
+    broadcasts: Broadcasts
     logs_words: bool = False
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
@@ -62,10 +69,17 @@ class Desk:
     models: Models
     registry: Registry
     clock: Clock
+    quotas: Quotas
+    machine: Machine
+    broadcast_interval_s: float = 1.0
+    language: Locale | None = None  # answers in this one, whatever people write
     started_s: float = field(init=False)
     platforms: set[str] = field(default_factory=set)
     notices: Notices = field(init=False)
+    locales: Locales = field(init=False)
+    allowance: Allowance = field(init=False)
     confirmations: Confirmations = field(init=False)
+    broadcaster: Broadcaster = field(init=False)
     _effects: dict[Matter, Effect] = field(init=False)
     _lists: dict[ConversationKey, Mapping[int, str]] = field(default_factory=dict)
 
@@ -73,8 +87,13 @@ class Desk:
         """Note when the bot started."""
         self.started_s = self.clock.monotonic()
         self.notices = Notices(self.clock)
+        self.locales = Locales(self.kept.preferences, self.kept.history, self.language)
+        self.allowance = Allowance(self.quotas, self.access, self.notices, self.clock)
         self.confirmations = Confirmations(self.clock)
-        self._effects = {Matter.ACTION: self.turn_action}
+        self.broadcaster = Broadcaster(
+            self.kept.broadcasts, self.notices, self.wants_news, self.clock, interval_s=self.broadcast_interval_s
+        )
+        self._effects = {Matter.ACTION: self.turn_action, Matter.MODEL: self.machine.models.put}
 
     async def open(self) -> None:
         """Let what was decided before this start be so again."""
@@ -90,6 +109,12 @@ class Desk:
         """Let a decision be so at once. Of most matters whoever asks reads it anew each time, and nothing is to do."""
         if matter in self._effects:
             self._effects[matter](name, value)
+
+    async def wants_news(self, user: UserKey) -> bool:
+        """Whether the person is told what owners tell everybody: not a guest, and not who turned that off."""
+        if await self.access.standing(user) not in {Standing.OWNER, Standing.ADMIN, Standing.MEMBER}:
+            return False
+        return (await self.kept.preferences.of(user)).news
 
     def turn_action(self, name: str, value: str) -> None:
         """Let it be offered (ON), not be offered (OFF), or be as the settings say (""). An unknown name is fine."""

@@ -44,6 +44,14 @@ class SqliteBroadcasts(Broadcasts):
         query = f"{_SELECT} WHERE state != ? ORDER BY id DESC LIMIT 1"
         return _first(await self._database.rows(query, (BroadcastState.DRAFT,)))
 
+    async def discard(self, number: int) -> bool:
+        """Forget a draft. False, and nothing changed, if it is none."""
+        async with self._database.transaction() as transaction:
+            gone = await transaction.run(
+                "DELETE FROM broadcasts WHERE id = ? AND state = ? RETURNING id", (number, BroadcastState.DRAFT)
+            )
+        return bool(gone)
+
     async def begin(self, number: int, recipients: Sequence[UserKey]) -> bool:
         """Let a draft run, for those people; the one before it is forgotten. False, if it is none, or another runs."""
         async with self._database.transaction() as transaction:
@@ -89,11 +97,11 @@ class SqliteBroadcasts(Broadcasts):
             )
 
     async def end(self, number: int, state: BroadcastState) -> bool:
-        """Let it be over, and keep no word of it: neither in the file nor in its log."""
+        """Let one that runs be over, and keep no word of it: neither in the file nor in its log."""
         async with self._database.transaction() as transaction:
             ended = await transaction.run(
-                "UPDATE broadcasts SET state = ?, text = '' WHERE id = ? AND state IN ('draft', 'running') RETURNING id",
-                (state, number),
+                "UPDATE broadcasts SET state = ?, text = '' WHERE id = ? AND state = ? RETURNING id",
+                (state, number, BroadcastState.RUNNING),
             )
         if ended:
             await self._database.scrub()
@@ -101,7 +109,7 @@ class SqliteBroadcasts(Broadcasts):
 
     async def tally(self, number: int) -> Tally:
         """Return how far it has come."""
-        rows = dict(
+        rows: dict[str, int] = dict(
             await self._database.rows(
                 "SELECT state, count(*) FROM recipients WHERE broadcast = ? GROUP BY state", (number,)
             )

@@ -9,8 +9,6 @@ from datetime import datetime
 from core.broadcast.broadcasts import DRAFT_KEPT, Broadcast, Broadcasts, BroadcastState, Reach, Tally
 from core.types import Locale, UserKey
 
-_OVER = {BroadcastState.DONE, BroadcastState.CANCELLED}
-
 
 class InMemoryBroadcasts(Broadcasts):
     """Everything is gone with the process."""
@@ -38,10 +36,22 @@ class InMemoryBroadcasts(Broadcasts):
         """Return the one that runs, or ran last."""
         return next((each for each in self._all.values() if each.state is not BroadcastState.DRAFT), None)
 
+    async def discard(self, number: int) -> bool:
+        """Forget a draft. False, and nothing changed, if it is none."""
+        found = self._all.get(number)
+        if found is None or found.state is not BroadcastState.DRAFT:
+            return False
+        del self._all[number]
+        return True
+
     async def begin(self, number: int, recipients: Sequence[UserKey]) -> bool:
         """Let a draft run, for those people; the one before it is forgotten. False, if it is none, or another runs."""
         found, before = self._all.get(number), await self.newest()
-        if found is None or found.state is not BroadcastState.DRAFT or (before and before.state not in _OVER):
+        if (
+            found is None
+            or found.state is not BroadcastState.DRAFT
+            or (before and before.state is BroadcastState.RUNNING)
+        ):
             return False
         if before is not None:
             del self._all[before.id]
@@ -69,9 +79,9 @@ class InMemoryBroadcasts(Broadcasts):
         self._reached.get(number, {}).pop(user, None)
 
     async def end(self, number: int, state: BroadcastState) -> bool:
-        """Let it be over, and keep no word of it. False, and nothing changed, if it is over already."""
+        """Let one that runs be over, and keep no word of it. False, and nothing changed, if it does not run."""
         found = self._all.get(number)
-        if found is None or found.state in _OVER:
+        if found is None or found.state is not BroadcastState.RUNNING:
             return False
         self._all[number] = replace(found, state=state, text="")
         return True

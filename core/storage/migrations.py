@@ -300,6 +300,7 @@ _NOTICES: Migration = (
     ) WITHOUT ROWID
     """,
     "ALTER TABLE preferences ADD COLUMN drafts INTEGER",  # NULL: as the owner set it
+    "ALTER TABLE preferences ADD COLUMN news INTEGER NOT NULL DEFAULT 1",
     "ALTER TABLE strangers ADD COLUMN language TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE strangers ADD COLUMN denied INTEGER NOT NULL DEFAULT 0",  # since `at`
 )

@@ -16,16 +16,17 @@ class SqlitePreferences(PreferenceStore):
     async def of(self, user: UserKey) -> Preferences:
         """Return what they chose; the defaults, where they chose nothing."""
         rows = await self._database.rows(
-            "SELECT language, remembers, drafts FROM preferences WHERE platform = ? AND user = ?",
+            "SELECT language, remembers, drafts, news FROM preferences WHERE platform = ? AND user = ?",
             (user.platform, user.user),
         )
         if not rows:
             return Preferences()
-        [(language, remembers, drafts)] = rows
+        [(language, remembers, drafts, news)] = rows
         return Preferences(
             language=Locale(language) if language else None,
             remembers=bool(remembers),
             drafts=None if drafts is None else bool(drafts),
+            news=bool(news),
         )
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
@@ -33,11 +34,18 @@ class SqlitePreferences(PreferenceStore):
         async with self._database.transaction() as transaction:
             await transaction.run(
                 """
-                INSERT INTO preferences (platform, user, language, remembers, drafts) VALUES (?, ?, ?, ?, ?)
+                INSERT INTO preferences (platform, user, language, remembers, drafts, news) VALUES (?, ?, ?, ?, ?, ?)
                 ON CONFLICT (platform, user) DO UPDATE SET language = excluded.language,
-                    remembers = excluded.remembers, drafts = excluded.drafts
+                    remembers = excluded.remembers, drafts = excluded.drafts, news = excluded.news
                 """,
-                (user.platform, user.user, preferences.language or "", preferences.remembers, preferences.drafts),
+                (
+                    user.platform,
+                    user.user,
+                    preferences.language or "",
+                    preferences.remembers,
+                    preferences.drafts,
+                    preferences.news,
+                ),
             )
 
     async def forget(self, user: UserKey) -> None:

@@ -119,7 +119,8 @@ class House:
             self.awaited,
             self.broadcasts,
         )
-        desk = Desk(access, kept, self.models, self.registry, self.clock, self.quotas, machine=self.machine)
+        parts = (access, kept, self.models, self.registry, self.clock, self.quotas)
+        desk = Desk(*parts, machine=self.machine, language=self.language)
         desk.started_s = 0.0
         return desk
 
@@ -134,7 +135,6 @@ class House:
                 registry=self.registry,
                 clock=self.clock,
                 limits=self.limits,
-                language=self.language,
                 log_content=self.log_content,
             )
         )

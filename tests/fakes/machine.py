@@ -1,0 +1,59 @@
+"""What a bot in memory runs on: models that a test names, troubles that it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from core.commands.machine import Doubt, Machine, ModelDesk, Proof, Trouble, TroubleLog
+from core.llm import MODES, HotModel, Models
+from core.ports import ChatModel
+
+
+class NamedModels(ModelDesk):
+    """Knows models by the names that a test gives them; any other name is doubted."""
+
+    def __init__(self, models: Models, known: Mapping[str, ChatModel] | None = None) -> None:
+        self._models = models
+        self.known = dict(known or {})
+        self.proofs: dict[str, Proof] = {}
+        self.proved: list[tuple[str, str]] = []
+        self._usual = {mode: getattr(models, mode).model for mode in MODES}
+        self._decided = dict.fromkeys(MODES, "")
+
+    def usual(self, mode: str) -> str:
+        return str(self._usual[mode].name)
+
+    def held(self, mode: str) -> str:
+        return self._decided[mode] or self.usual(mode)
+
+    def is_limited(self, mode: str) -> bool:
+        return self.held(mode).partition(":")[0] == "limited"
+
+    async def prove(self, mode: str, name: str) -> Proof:
+        self.proved.append((mode, name))
+        return self.proofs.get(name) or (Proof() if name in self.known else Proof(Doubt.PROVIDER, name, "scripted"))
+
+    def put(self, mode: str, name: str) -> None:
+        place = getattr(self._models, mode)
+        assert isinstance(place, HotModel)
+        place.model = self.known.get(name, self._usual[mode])
+        self._decided[mode] = name if name in self.known else ""
+
+
+@dataclass
+class ToldTroubles(TroubleLog):
+    """Troubles as a test tells them, the newest first."""
+
+    troubles: list[Trouble] = field(default_factory=list)
+
+    def newest(self, limit: int) -> Sequence[Trouble]:
+        return self.troubles[:limit]
+
+    def errors_since(self, at: datetime) -> int:
+        return sum(trouble.count for trouble in self.troubles if trouble.level == "ERROR" and trouble.at >= at)
+
+
+def machine(models: Models) -> Machine:
+    return Machine(NamedModels(models), ToldTroubles(), "1.2.3", lambda: 5 * 1024 * 1024)
