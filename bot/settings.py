@@ -34,6 +34,11 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     backups_kept: int = Field(
         default=7, ge=1, description="How many backups stay in DATA_DIR/backups; older ones go when one is made."
     )
+    access: Literal["private", "members", "open"] = Field(
+        default="private",
+        description="Who is answered besides those who were let in: people in rooms that were let in (private), nobody "
+        "(members), everybody, within the guests' quotas (open). Default: private; /admin access changes it at once.",
+    )
     language: Literal["", "pt-BR", "en", "es"] = Field(
         default="",
         description="Answer everybody in this language (pt-BR, en, es). Default: each person's own.",
@@ -46,6 +51,9 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     min_message_chars: int = Field(default=1, ge=1, description="Shortest message that is answered, in characters.")
     max_message_chars: int = Field(
         default=32_000, ge=100, le=1_000_000, description="Longest message that is answered, in characters."
+    )
+    broadcast_interval_s: float = Field(
+        default=1.0, ge=0.05, le=60, description="Seconds between two people that /admin broadcast tells."
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Least level that is logged: DEBUG, INFO, WARNING, ERROR."

@@ -94,7 +94,9 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         preferences = SqlitePreferences(database)
         heard = Heard(models, calibration, ways_by(decisions))
         conversations = await build_conversations(settings, history, heard, clock, stack, dry=dry)
-        access = Access(SqlitePeople(database), decisions, clock, trusted={"console", "api"}, mode=Mode(settings.access))
+        access = Access(
+            SqlitePeople(database), decisions, clock, trusted={"console", "api"}, mode=Mode(settings.access)
+        )
         broadcasts = SqliteBroadcasts(database)
         stores = (preferences, decisions, broadcasts, quotas, ConsoleHistory(settings), history, inbox)
         kept = Kept(

@@ -9,17 +9,27 @@ import hmac
 import secrets
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 
-from core.people import ALLOWED, Decisions, Matter, People, Person, Standing, Stranger
+from core.language import detect
+from core.people import ALLOWED, DENIED_FOR, Decisions, Matter, People, Person, Standing, Stranger
 from core.ports import Clock
 from core.types import ChatKey, Incoming, UserKey
 from core.unicode import one_line
 
 TOLD_EVERY = timedelta(days=1)
-STRANGERS_KEPT = timedelta(days=30)
+STRANGERS_KEPT = DENIED_FOR
 _MAX_NAME_CHARS = 64
+_MAX_TAG_CHARS = 16
 _CLAIM_BYTES = 16
+
+
+class Mode(StrEnum):
+    """To whom the bot is open besides those whom somebody let in."""
+
+    PRIVATE = "private"  # whoever writes in a room that was let in, there
+    MEMBERS = "members"  # nobody
+    OPEN = "open"  # everybody, everywhere
 
 
 class Verdict(Enum):
@@ -35,16 +45,26 @@ class Verdict(Enum):
 class Access:
     """Closed by default: the owner, and whom somebody let in. On `trusted` platforms everybody is the owner.
 
-    In a room that was let in, whoever has no standing is a guest there, and a stranger everywhere else.
+    Whom nobody gave a standing is a guest where the mode says so, and a stranger everywhere else; `mode` is the one
+    that holds while nobody decided on another.
     A platform without an owner has a one-time code; whoever sends `/start CODE` in a private chat owns the bot there.
     Codes live as long as the process and are not stored.
     """
 
-    def __init__(self, people: People, decisions: Decisions, clock: Clock, *, trusted: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        people: People,
+        decisions: Decisions,
+        clock: Clock,
+        *,
+        trusted: Collection[str] = (),
+        mode: Mode = Mode.PRIVATE,
+    ) -> None:
         self._people = people
         self._decisions = decisions
         self._clock = clock
         self._trusted = frozenset(trusted)
+        self._mode = mode
         self._codes: dict[str, str] = {}
 
     async def claim_code(self, platform: str) -> str | None:
@@ -59,12 +79,22 @@ class Access:
         """Make somebody an owner because their platform says so, whatever they were before."""
         await self._people.put(Person(user, Standing.OWNER, one_line(name, _MAX_NAME_CHARS), self._clock.now()))
 
+    async def mode(self) -> Mode:
+        """Return to whom the bot is open now."""
+        decided = await self._decisions.value(Matter.ACCESS)
+        return Mode(decided) if decided else self._mode
+
     async def standing(self, user: UserKey) -> Standing | None:
-        """Return what the person is to the bot, or None for a stranger."""
+        """Return the standing that somebody gave the person, or None if nobody did. It holds everywhere."""
         if user.platform in self._trusted:
             return Standing.OWNER
         person = await self._people.find(user)
         return None if person is None else person.standing
+
+    async def standing_here(self, incoming: Incoming) -> Standing | None:
+        """Return what the sender is to the bot where they wrote, or None for a stranger there."""
+        given = await self.standing(incoming.user)
+        return given or (Standing.GUEST if await self._welcomes(incoming) else None)
 
     async def judge(self, incoming: Incoming) -> Verdict:
         """Return what is done with a message that has just come; a stranger's is noted, and may claim the bot."""
@@ -74,7 +104,8 @@ class Access:
         if await self._claims(incoming):
             return Verdict.CLAIMED
         now = self._clock.now()
-        if not await self._people.note_stranger(Stranger(incoming.user, _name(incoming), now), TOLD_EVERY):
+        stranger = Stranger(incoming.user, _name(incoming), now, _language(incoming))
+        if not await self._people.note_stranger(stranger, TOLD_EVERY):
             return Verdict.IGNORE
         await self._people.drop_strangers(now - STRANGERS_KEPT)
         return Verdict.TELL_OFF
@@ -91,7 +122,7 @@ class Access:
         standing = await self._known(incoming)
         if standing is Standing.BLOCKED:
             return Verdict.IGNORE
-        if standing is None and await self._decisions.value(Matter.ROOM, room_name(incoming.chat)) != ALLOWED:
+        if standing is None and not await self._welcomes(incoming):
             return Verdict.TELL_OFF if incoming.private else Verdict.IGNORE
         if standing is not Standing.OWNER and await self._decisions.value(Matter.PAUSE):
             return Verdict.TELL_PAUSED
@@ -108,10 +139,29 @@ class Access:
         """Return everybody who has a standing, the oldest first."""
         return await self._people.all()
 
+    async def stranger(self, user: UserKey) -> Stranger | None:
+        """Return what is noted of somebody who asked to be let in, None if nothing."""
+        return await self._people.stranger(user)
+
+    async def denied(self) -> Sequence[Stranger]:
+        """Return who was denied within the last 30 days, the last one first."""
+        await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
+        return await self._people.denied()
+
     async def strangers(self, limit: int) -> Sequence[Stranger]:
-        """Return who asked to be let in within the last 30 days, the newest first."""
+        """Return who asked to be let in within the last 30 days, and waits, the newest first."""
         await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
         return await self._people.strangers(limit)
+
+    async def _welcomes(self, incoming: Incoming) -> bool:
+        """Whether somebody without a standing is a guest there. A room's permission never gives one in private."""
+        match await self.mode():
+            case Mode.OPEN:
+                return True
+            case Mode.PRIVATE if not incoming.private:
+                return await self._decisions.value(Matter.ROOM, room_name(incoming.chat)) == ALLOWED
+            case _:
+                return False
 
     async def _known(self, incoming: Incoming) -> Standing | None:
         """Return the sender's standing, and keep the name that they go by now."""
@@ -140,3 +190,8 @@ def room_name(chat: ChatKey) -> str:
 
 def _name(incoming: Incoming) -> str:
     return one_line(incoming.user_name, _MAX_NAME_CHARS)
+
+
+def _language(incoming: Incoming) -> str:
+    """Return the tag of what they speak, as the platform says; of what they wrote nothing is kept but its language."""
+    return one_line(incoming.language, _MAX_TAG_CHARS) or detect(incoming.text) or ""

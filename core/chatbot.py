@@ -9,31 +9,34 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from core import commands
 from core.access import Verdict, room_name
 from core.actions.registry import Registry
+from core.cards import Cards
 from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.view import View
-from core.errors import BotError, EmptyInput, InputTooLong, StorageError, SurfaceError, SurfaceGone
-from core.history.conversation import Conversation, Conversations
-from core.language import choose, detect, from_tag
+from core.doorkeeper import Doorkeeper, say
+from core.errors import BotError, EmptyInput, InputTooLong, StorageError, SurfaceGone
+from core.history.conversation import Conversations
 from core.llm import Models
 from core.mailbox import Mailbox
 from core.memory.memories import Memories
+from core.people import Standing
 from core.ports import Clock, Door, Surface, Surfaces
-from core.screen import Shown
+from core.screen import Choice, Shown
 from core.stores import Inbox, Mark
-from core.texts import AGAIN, CLAIMED, PAUSED, PRIVATE, failure_text
+from core.texts import AGAIN, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.thread import TurnState
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Locale, Message, Role
+from core.types import ConversationKey, Incoming, Message, Role
 from core.unicode import clean
 
 _LAST_WORDS_S = 2.0
@@ -62,7 +65,6 @@ class ChatBotParts:
     registry: Registry
     clock: Clock
     limits: TurnLimits
-    language: Locale | None = None  # answers in this one, whatever the person writes
     log_content: bool = False  # the owner wants to read what people ask
 
 
@@ -74,7 +76,10 @@ class ChatBot(Door):
         self._mailbox = Mailbox()
         self._running: dict[ConversationKey, Deadline] = {}
         self._tasks = asyncio.TaskGroup()
-        self._open_answers: set[asyncio.Task[None]] = set()
+        self._under_way: set[asyncio.Task[None]] = set()
+        desk, self._locales = parts.desk, parts.desk.locales
+        cards = Cards(desk.access, desk.notices, desk.locales, parts.clock)
+        self._doorkeeper = Doorkeeper(desk.access, cards, desk.locales, parts.clock, self._later)
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -90,9 +95,7 @@ class ChatBot(Door):
         incoming = replace(incoming, text=clean(incoming.text, self._parts.limits.max_message_chars + 1))
         self._parts.desk.platforms.add(incoming.chat.platform)
         try:
-            verdict = await self._parts.desk.access.judge(incoming)
-            if verdict is not Verdict.ANSWER:
-                await self._turn_away(verdict, incoming, surface)
+            if not await self._doorkeeper.admits(incoming, surface):
                 return _done()
             if commands.is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
                 running.stop()
@@ -103,7 +106,7 @@ class ChatBot(Door):
         except StorageError as error:
             await self._apologise(error, incoming, View(surface, self._parts.clock))
             return _done()
-        return asyncio.shield(self._begin(incoming, surface))
+        return asyncio.shield(self._later(self._answer(incoming, surface)))
 
     async def resume(self, platform: str, surfaces: Surfaces) -> None:
         """Queue what was accepted on that platform before a crash and never answered, oldest first."""
@@ -113,29 +116,23 @@ class ChatBot(Door):
             verdict = await self._parts.desk.access.recheck(incoming)
             if verdict is Verdict.ANSWER:
                 _log.info("resumed", extra={"platform": platform})
-                self._begin(incoming, surfaces.again(incoming))
+                self._later(self._answer(incoming, surfaces.again(incoming)))
             elif verdict is not Verdict.TELL_PAUSED:  # meanwhile its sender lost the right to an answer
                 await self._close(incoming)
 
     def abandon(self) -> None:
         """Break off what is being answered; the inbox keeps it for the next start."""
-        for task in self._open_answers:
+        for task in self._under_way:
             task.cancel()
 
-    def _begin(self, incoming: Incoming, surface: Surface) -> asyncio.Task[None]:
-        task = self._tasks.create_task(self._answer(incoming, surface))
-        self._open_answers.add(task)
-        task.add_done_callback(self._open_answers.discard)
+    def _later(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = self._tasks.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
         return task
 
-    async def _turn_away(self, verdict: Verdict, incoming: Incoming, surface: Surface) -> None:
-        texts = {Verdict.CLAIMED: CLAIMED, Verdict.TELL_OFF: PRIVATE, Verdict.TELL_PAUSED: PAUSED}
-        if verdict in texts:
-            await self._say(texts[verdict][await self._locale(incoming, None)], View(surface, self._parts.clock))
-
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:
-        # A button does not wait for the answers before it.
-        async with nullcontext() if incoming.pressed else self._mailbox.lane(incoming.chat):
+        async with nullcontext() if _overtakes(incoming) else self._mailbox.lane(incoming.chat):
             record = _Record(self._parts.clock.monotonic())
             view = View(surface, self._parts.clock)
             try:
@@ -154,32 +151,48 @@ class ChatBot(Door):
 
     async def _turn(self, incoming: Incoming, view: View, record: _Record) -> None:
         deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)
-        if not incoming.pressed:  # what is stopped is the answer that the button overtook
+        if not _overtakes(incoming):  # what is stopped is the answer that the button overtook
             self._running[incoming.conversation] = deadline
         try:
             async with deadline:
+                if not await self._is_still_answered(incoming, view):
+                    return
                 record.turn = await self._open(incoming, view)
                 record.is_command = record.turn.asked.text.startswith("/")
-                await self._run(record.turn, incoming)
+                if not await self._within_limits(record.turn, incoming):
+                    record.turn = None  # nothing of it is kept
         finally:
             if self._running.get(incoming.conversation) is deadline:
                 del self._running[incoming.conversation]
         await view.close()
+        await self._parts.desk.allowance.tell_owners(self._parts.desk.language)
+
+    async def _within_limits(self, turn: Turn, incoming: Incoming) -> bool:
+        work = partial(self._run, turn, incoming)
+        return await self._parts.desk.allowance.answer(incoming, turn.asked.text, turn.view, turn.locale, work)
+
+    async def _is_still_answered(self, incoming: Incoming, view: View) -> bool:
+        """Whether the sender may still be answered, after what was decided while the message waited."""
+        verdict = await self._parts.desk.access.recheck(incoming)
+        if verdict is not Verdict.ANSWER:
+            await self._doorkeeper.turn_away(verdict, incoming, view)
+        return verdict is Verdict.ANSWER
 
     async def _open(self, incoming: Incoming, view: View) -> Turn:
         parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation)
+        incoming = replace(incoming, text=await commands.completed(parts.desk, incoming))
+        if commands.is_retry(incoming.text) and (words := await commands.asked_before(conversation, incoming.text)):
+            incoming = replace(incoming, text=words)
         preferences = await parts.desk.kept.preferences.of(incoming.user)
         turn = uuid.uuid4().hex
         mark = Mark(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
-            asked=Message(
-                Role.USER, await commands.completed(parts.desk, incoming), turn=turn, source_id=incoming.message_id
-            ),
-            locale=await self._locale(incoming, conversation),
+            asked=Message(Role.USER, incoming.text, turn=turn, source_id=incoming.message_id),
+            locale=await self._locales.of(incoming, conversation),
             conversation=conversation,
             memory=parts.memories.of(await parts.memories.owner(incoming.user), mark),
-            models=parts.models,
+            models=parts.models.now(),
             view=view,
             clock=parts.clock,
             remembers=preferences.remembers,
@@ -188,7 +201,7 @@ class ChatBot(Door):
     async def _run(self, turn: Turn, incoming: Incoming) -> None:
         if turn.asked.text.startswith("/"):
             desk = self._parts.desk
-            standing = await desk.access.standing(incoming.user)
+            standing = await desk.access.standing_here(incoming) or Standing.GUEST
             others = len(self._mailbox) - 1
             await commands.run(commands.Request(turn, incoming, standing, desk, others, self._running), turn.asked.text)
             return
@@ -223,35 +236,19 @@ class ChatBot(Door):
         if len(text) > limits.max_message_chars:
             raise InputTooLong(limits.max_message_chars)
 
-    async def _locale(self, incoming: Incoming, conversation: Conversation | None) -> Locale:
-        if chosen := await self._chosen_language(incoming) or self._parts.language:
-            return chosen
-        text = "" if incoming.text.startswith("/") else incoming.text
-        told = detect(text) or from_tag(incoming.language)
-        if told is not None or conversation is None:
-            return told or Locale.PT
-        context = await conversation.context("")
-        return choose(text, "", (message.text for message in reversed(context.messages) if message.role is Role.USER))
-
-    async def _chosen_language(self, incoming: Incoming) -> Locale | None:
-        try:
-            return (await self._parts.desk.kept.preferences.of(incoming.user)).language
-        except StorageError:  # what is to be told may be just that
-            return None
-
     async def _apologise(self, error: Exception, incoming: Incoming, view: View, record: _Record | None = None) -> None:
         """Tell the person what failed, in place of whatever was on the screen for the moment, and keep it as said."""
-        text = failure_text(error, await self._locale(incoming, None))
-        await self._say(text, view)
-        if record is not None and record.turn is not None and not record.is_command:
+        locale = await self._locales.of(incoming)
+        text = failure_text(error, locale)
+        if isinstance(error, EmptyInput) and not incoming.text:
+            text = (ONLY_TEXT if incoming.attached else NOTHING_SAID)[locale]
+        turn = None if record is None or record.is_command else record.turn
+        choices = ()
+        if turn is not None and turn.asked.id and helps_to_retry(error):
+            choices = (Choice(TRY_AGAIN[locale], commands.again(turn.asked.turn)),)
+        await say(Shown(text, choices=choices), view)
+        if record is not None and turn is not None:
             record.last_words = text
-
-    async def _say(self, text: str, view: View) -> None:
-        try:
-            await view.show(Shown(text))
-            await view.close()
-        except SurfaceError as error:
-            _log.warning("not delivered", extra={"error": type(error).__name__})
 
     async def _close(self, incoming: Incoming, record: _Record | None = None) -> None:
         """Let go of the message, and write down how its turn ended: its state, and one line for audits (D7)."""
@@ -283,6 +280,11 @@ class _Record:
     is_command: bool = False
     error: str = ""
     last_words: str = ""
+
+
+def _overtakes(incoming: Incoming) -> bool:
+    """Whether it does not wait for the answers before it: a button does not, unless a model is asked again by it."""
+    return incoming.pressed and not commands.is_retry(incoming.text)
 
 
 def _done() -> Awaitable[None]:

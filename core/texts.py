@@ -12,9 +12,9 @@ PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
 FAILURES: dict[type[errors.BotError], Localized] = {
     errors.EmptyInput: {
-        PT: "Só leio texto, e não achei nenhum nessa mensagem. Pode escrever o que precisa?",
-        EN: "I only read text, and found none in that message. Could you write what you need?",
-        ES: "Solo leo texto y no encontré ninguno en ese mensaje. ¿Puedes escribir lo que necesitas?",
+        PT: "Essa mensagem é curta demais para mim. Pode escrever um pouco mais?",
+        EN: "That message is too short for me. Could you write a little more?",
+        ES: "Ese mensaje es demasiado corto para mí. ¿Puedes escribir un poco más?",
     },
     errors.InputTooLong: {
         PT: "Essa mensagem é longa demais para mim (o limite é de {max_chars} caracteres). Pode mandar em partes?",
@@ -86,6 +86,42 @@ PRIVATE: Localized = {
     ES: "Este bot es privado y todavía no te conoce. Pide a su dueño que te deje entrar.",
 }
 
+LET_IN: Localized = {
+    PT: "Boa notícia: agora você pode falar comigo. Do que escreveu antes nada foi guardado; escreva de novo, por "
+    "favor. /help mostra como.",
+    EN: "Good news: you may talk to me now. Nothing was kept of what you wrote before; please write again. "
+    "/help shows how.",
+    ES: "Buenas noticias: ya puedes hablar conmigo. De lo que escribiste antes no se guardó nada; escríbelo de nuevo, "
+    "por favor. /help muestra cómo.",
+}
+
+AWAY: Localized = {
+    PT: "Estive fora do ar e só agora vi o que você escreveu. O que ainda valer, mande de novo, por favor.",
+    EN: "I was offline and only now see what you wrote. Please send again whatever still matters.",
+    ES: "Estuve fuera de línea y recién veo lo que escribiste. Envía de nuevo lo que siga valiendo, por favor.",
+}
+
+ONLY_TEXT: Localized = {
+    PT: "Ainda não vejo imagens, áudios nem arquivos: só leio texto. Pode escrever o que precisa?",
+    EN: "I cannot see pictures, recordings or files yet: I only read text. Could you write what you need?",
+    ES: "Todavía no veo imágenes, audios ni archivos: solo leo texto. ¿Puedes escribir lo que necesitas?",
+}
+
+NOTHING_SAID: Localized = {
+    PT: "Oi! Escreva o que precisa nessa mesma mensagem, ou veja /help.",
+    EN: "Hi! Write what you need in that same message, or see /help.",
+    ES: "¡Hola! Escribe lo que necesitas en ese mismo mensaje, o mira /help.",
+}
+
+DEAD_BUTTON: Localized = {
+    PT: "Esse botão já não serve para nada. Veja /help.",
+    EN: "That button is of no use any more. See /help.",
+    ES: "Ese botón ya no sirve para nada. Mira /help.",
+}
+
+TRY_AGAIN: Localized = {PT: "Tentar de novo", EN: "Try again", ES: "Intentar de nuevo"}
+"""On a button under an apology."""
+
 AGAIN: Localized = {
     PT: "↻ Fui interrompido aqui; retomo.",
     EN: "↻ I was interrupted here; going on.",
@@ -112,3 +148,8 @@ def failure_text(error: BaseException, locale: Locale) -> str:
         if issubclass(kind, errors.BotError) and kind in FAILURES:
             return FAILURES[kind][locale].format_map(vars(error))
     return FAILURES[errors.BotError][locale]
+
+
+def helps_to_retry(error: BaseException) -> bool:
+    """Whether the same words may well be answered a moment later: nothing about them, or about the bot, was wrong."""
+    return isinstance(error, errors.ProviderBusy | errors.ProviderDown | errors.StreamCut | errors.TurnTimeout)

@@ -8,26 +8,32 @@ from __future__ import annotations
 from core.commands.admin import ADMIN
 from core.commands.awaited import completed, is_stop, let_go
 from core.commands.choices import LANGUAGE, MEMORY
-from core.commands.command import Command, Request
+from core.commands.command import ONLY_IN_PRIVATE, Command, Request
 from core.commands.desk import Desk, Kept
+from core.commands.drafts import DRAFTS, has_drafts
 from core.commands.export import EXPORT
 from core.commands.forget import FORGET
 from core.commands.link import LINK, UNLINK_COMMAND
 from core.commands.memories import MEMORIES, RECALL
 from core.commands.privacy import PRIVACY_COMMAND
 from core.commands.remember import REMEMBER
+from core.commands.retry import RETRY, again, asked_before, is_retry
 from core.commands.talk import RESET, STOP
 from core.commands.threads import CONTEXT_COMMAND, THREADS
 from core.types import Locale, Localized
 
 __all__ = [
     "COMMANDS",
+    "DRAFT_COMMANDS",
     "STAFF_COMMANDS",
     "Command",
     "Desk",
     "Kept",
     "Request",
+    "again",
+    "asked_before",
     "completed",
+    "is_retry",
     "is_stop",
     "let_go",
     "run",
@@ -58,7 +64,7 @@ async def help_(request: Request, _: str) -> None:
     lines += [
         f"/{command.name}{command.usage} — {command.about[request.locale]}"
         for command in _ALL.values()
-        if command.is_for(request.standing)
+        if command.is_for(request.standing) and (command.name not in DRAFT_COMMANDS or has_drafts(request))
     ]
     await request.turn.tell("\n".join(lines))
 
@@ -75,11 +81,6 @@ UNKNOWN: Localized = {
     PT: "Não conheço o comando /{name}. Veja /help.",
     EN: "I do not know the command /{name}. See /help.",
     ES: "No conozco el comando /{name}. Mira /help.",
-}
-ONLY_IN_PRIVATE: Localized = {
-    PT: "Isso eu só mostro em particular. Escreva para mim em uma conversa privada.",
-    EN: "That I only show in private. Write to me in a private chat.",
-    ES: "Eso solo lo muestro en privado. Escríbeme en un chat privado.",
 }
 
 COMMANDS: dict[str, Command] = {
@@ -99,13 +100,17 @@ COMMANDS: dict[str, Command] = {
         THREADS,
         CONTEXT_COMMAND,
         RESET,
+        RETRY,
         STOP,
     )
 }
 """What everybody may run: what menus offer to everybody."""
 
+DRAFT_COMMANDS: dict[str, Command] = {DRAFTS.name: DRAFTS}
+"""What menus offer to everybody where the platform has drafts."""
+
 STAFF_COMMANDS: dict[str, Command] = {ADMIN.name: ADMIN}
 """What only owners and admins may run."""
 
-_ALL = COMMANDS | STAFF_COMMANDS
+_ALL = COMMANDS | DRAFT_COMMANDS | STAFF_COMMANDS
 _ALIASES = {"start": "help"}
