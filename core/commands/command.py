@@ -37,6 +37,14 @@ class Request:
         """Answer one sentence of a catalogue."""
         await self.turn.tell(text[self.locale].format(**values))
 
+    async def fetch(self, max_bytes: int) -> bytes:
+        """Return what is in the file that came with the message.
+
+        Raises:
+            FileTooLarge, SurfaceError: it is not had.
+        """
+        return await self.turn.view.fetch(self.incoming.file, max_bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -56,3 +64,10 @@ class Command:
     def is_for(self, standing: Standing | None) -> bool:
         """Whether somebody of that standing may run it."""
         return not self.for_staff or standing in STAFF
+
+
+ONLY_IN_PRIVATE: Localized = {
+    Locale.PT: "Isso eu só mostro em particular. Escreva para mim em uma conversa privada.",
+    Locale.EN: "That I only show in private. Write to me in a private chat.",
+    Locale.ES: "Eso solo lo muestro en privado. Escríbeme en un chat privado.",
+}

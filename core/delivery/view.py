@@ -67,6 +67,14 @@ class View:
         await self._drain()
         self._raise_once()
 
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in a file that came with the message, as `Surface.fetch` does.
+
+        Raises:
+            FileTooLarge, SurfaceError: it is not had; the screen can still be written on.
+        """
+        return await self._surface.fetch(file, max_bytes)
+
     async def stream(self, chunks: AsyncIterator[str], choices: tuple[Choice, ...] = ()) -> str:
         """Show a text while it comes, with `choices` below it once it is whole, and return it.
 
