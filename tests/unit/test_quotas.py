@@ -1,0 +1,421 @@
+"""Limits held against what was spent: whose they are, when they end, and that they hold for people side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.dialogue import Usage
+from core.errors import StorageError
+from core.money import BOT, Asker, Call, Ledger, Scope, Spend
+from core.people import Decision, Decisions, Matter, Standing
+from core.quota.limits import Defaults, Limit, read
+from core.quota.quotas import Quotas, Use
+from core.storage.in_memory_decisions import InMemoryDecisions
+from core.storage.in_memory_ledger import InMemoryLedger
+from core.storage.in_memory_people import InMemoryPeople
+from core.types import UserKey
+from tests.fakes.clock import START, FakeClock
+
+ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "bia")
+ROOM = "telegram:-100"
+MEMBER, GUEST, OWNER, ADMIN = Standing.MEMBER, Standing.GUEST, Standing.OWNER, Standing.ADMIN
+
+
+@dataclass
+class Bank:
+    """Quotas over a ledger in RAM, at a time that a test moves."""
+
+    person: str = "none"
+    guest: str = "none"
+    room: str = "none"
+    bot: str = "none"
+    zone: str = "UTC"
+    start: datetime = START
+    ledger: Ledger = field(default_factory=InMemoryLedger)
+
+    def __post_init__(self) -> None:
+        self.clock = FakeClock(start=self.start)
+        self.decisions: Decisions = InMemoryDecisions(InMemoryPeople())
+        self.quotas = self.restarted()
+
+    def restarted(self) -> Quotas:
+        defaults = Defaults(read(self.person), read(self.guest), read(self.room), read(self.bot))
+        return Quotas(self.ledger, self.decisions, self.clock, defaults, ZoneInfo(self.zone))
+
+    async def spend(
+        self, tokens: int, user: UserKey | None = ANA, room: str = "", cost_usd: float | None = 0.0
+    ) -> None:
+        now = self.clock.now()
+        await self.quotas.record(
+            Call(now, user, "chat", "finish", "a:1", "end", 1.0, None, Usage(tokens, 0), cost_usd, room)
+        )
+
+    async def ask(
+        self,
+        tokens: int = 0,
+        user: UserKey = ANA,
+        standing: Standing | None = MEMBER,
+        *,
+        room: str = "",
+        cost: float = 0,
+    ) -> Use | None:
+        """One message and its answer; what kept it out, if anything did."""
+        async with self.quotas.admitted(Asker(user, room), standing, thinks=True) as full:
+            if full is None:
+                await self.spend(tokens, user, room, cost)
+        return full
+
+    async def command(self, standing: Standing = MEMBER, *, counts: bool = True) -> Use | None:
+        async with self.quotas.admitted(Asker(ANA), standing, thinks=False, counts=counts) as full:
+            return full
+
+    async def decide(self, name: str, value: str) -> None:
+        before = await self.decisions.value(Matter.QUOTA, name)
+        await self.decisions.apply(Decision(self.clock.now(), ANA, Matter.QUOTA, name, before, value))
+
+
+async def test_a_person_is_let_in_until_their_tokens_are_used_up_and_again_at_midnight() -> None:
+    bank = Bank(person="tokens_day=100")
+    assert await bank.ask(99) is None
+    assert await bank.ask(50) is None, "one token was left"
+    full = await bank.ask()
+    assert full is not None
+    assert (full.scope, full.limit, int(full.used), int(full.left), full.percent) == (
+        Scope(ANA),
+        Limit.TOKENS_DAY,
+        149,
+        0,
+        149,
+    )
+    assert full.ends == datetime(2026, 3, 15, tzinfo=UTC)
+    assert await bank.ask(user=BIA) is None, "she has limits of her own"
+    await bank.clock.advance((full.ends - bank.clock.now()).total_seconds() - 0.001)
+    assert await bank.ask() is not None
+    await bank.clock.advance(0.001)
+    assert await bank.ask() is None
+
+
+@pytest.mark.parametrize(
+    ("zone", "at", "ends"),
+    [
+        ("America/Sao_Paulo", datetime(2026, 3, 15, 2, 30, tzinfo=UTC), datetime(2026, 3, 15, 3, tzinfo=UTC)),
+        ("America/Sao_Paulo", datetime(2018, 11, 4, 2, 30, tzinfo=UTC), datetime(2018, 11, 4, 3, tzinfo=UTC)),
+        ("America/Sao_Paulo", datetime(2018, 11, 4, 3, 30, tzinfo=UTC), datetime(2018, 11, 5, 2, tzinfo=UTC)),
+        ("America/Sao_Paulo", datetime(2018, 2, 18, 1, 30, tzinfo=UTC), datetime(2018, 2, 18, 3, tzinfo=UTC)),
+        ("Europe/Lisbon", datetime(2026, 3, 29, 0, 30, tzinfo=UTC), datetime(2026, 3, 29, 23, tzinfo=UTC)),
+        ("Europe/Lisbon", datetime(2026, 10, 25, 0, 30, tzinfo=UTC), datetime(2026, 10, 26, 0, tzinfo=UTC)),
+    ],
+)
+async def test_a_day_ends_at_the_midnight_of_its_time_zone_also_when_the_clock_is_changed(
+    zone: str, at: datetime, ends: datetime
+) -> None:
+    bank = Bank(person="tokens_day=1", zone=zone, start=at)
+    assert await bank.ask(1) is None
+    full = await bank.ask()
+    assert full is not None
+    assert full.ends == ends
+    await bank.clock.advance((ends - at).total_seconds() - 1)
+    assert await bank.ask() is not None
+    await bank.clock.advance(1)
+    assert await bank.ask() is None
+
+
+async def test_a_month_ends_with_its_last_day() -> None:
+    start = datetime(2026, 3, 31, 22, 59, tzinfo=UTC)
+    bank = Bank(person="cost_month=1", zone="Europe/Lisbon", start=start)
+    assert await bank.ask(cost=1.0) is None
+    full = await bank.ask()
+    assert full is not None
+    assert (full.period, full.ends) == ("2026-03", start + timedelta(minutes=1))
+    await bank.clock.advance(60)
+    assert await bank.ask() is None
+
+
+async def test_zero_means_zero_and_nothing_written_means_no_limit() -> None:
+    for limit in Limit:
+        assert await Bank(person=f"{limit}=0").ask() is not None, limit
+    assert await Bank().ask(10**9) is None
+
+
+async def test_of_several_full_limits_the_one_that_lasts_longest_is_told() -> None:
+    bank = Bank(person="messages_minute=1 tokens_day=10 tokens_month=10", room="tokens_day=10")
+    assert await bank.ask(10, room=ROOM) is None
+    full = await bank.ask(room=ROOM)
+    assert full is not None
+    assert full.limit is Limit.TOKENS_MONTH
+
+
+async def test_a_room_and_the_bot_have_limits_for_all_together() -> None:
+    bank = Bank(room="tokens_day=100", bot="tokens_day=150")
+    assert await bank.ask(60, ANA, room=ROOM) is None
+    assert await bank.ask(60, BIA, room=ROOM) is None
+    full = await bank.ask(user=ANA, room=ROOM)
+    assert full is not None
+    assert full.scope == Scope(room=ROOM)
+    assert await bank.ask(user=ANA, room="telegram:-200") is None
+    await bank.spend(30, user=None)
+    full = await bank.ask(user=ANA)
+    assert full is not None
+    assert full.scope == BOT
+
+
+@pytest.mark.parametrize(
+    ("standing", "limited"), [(None, True), (GUEST, True), (MEMBER, False), (ADMIN, False), (OWNER, False)]
+)
+async def test_guests_have_limits_of_their_own(standing: Standing | None, *, limited: bool) -> None:
+    bank = Bank(guest="tokens_day=0", person="tokens_day=1")
+    assert (await bank.ask(standing=standing) is not None) is limited
+
+
+async def test_an_owner_is_bound_by_the_bots_limits_and_not_by_a_persons() -> None:
+    assert await Bank(person="tokens_day=0").ask(standing=OWNER) is None
+    assert await Bank(bot="tokens_day=0").ask(standing=OWNER) is not None
+
+
+async def test_what_was_decided_goes_before_the_settings_of_a_person_first_then_of_a_standing() -> None:
+    bank = Bank(person="tokens_day=0", room="tokens_day=0", bot="tokens_day=0")
+    for name in ("member", "bot", ROOM):
+        assert await bank.ask(room=ROOM) is not None
+        await bank.decide(name, "none")
+    assert await bank.ask(room=ROOM) is None
+    await bank.decide(str(ANA), "tokens_day=0")
+    assert await bank.ask() is not None
+    assert await bank.ask(user=BIA) is None
+    await bank.decide("owner", "tokens_day=0")
+    assert await bank.ask(user=BIA, standing=OWNER) is not None
+    [holding] = await bank.quotas.holding([Scope(ANA)], MEMBER)
+    assert (holding.decided, dict(holding.limits)) == (str(ANA), read("tokens_day=0"))
+
+
+async def test_what_cannot_be_read_any_more_is_as_if_it_had_not_been_decided() -> None:
+    bank = Bank(person="tokens_day=0")
+    await bank.decide(str(ANA), "lines_week=9")
+    assert await bank.ask() is not None
+
+
+async def test_messages_a_minute_count_back_sixty_seconds() -> None:
+    bank = Bank(person="messages_minute=2")
+    assert await bank.ask() is None
+    await bank.clock.advance(20)
+    assert await bank.command() is None
+    full = await bank.ask()
+    assert full is not None
+    assert full.ends - bank.clock.now() == timedelta(seconds=40)
+    assert await bank.command() is not None
+    assert await bank.command(counts=False) is None, "a button, or /stop"
+    assert await bank.command(OWNER) is None, "it may be what takes the limit back"
+    await bank.clock.advance(40)
+    assert await bank.ask() is None
+    assert await bank.ask() is not None
+
+
+async def test_a_limit_a_minute_that_was_lowered_meanwhile_says_when_there_is_room() -> None:
+    bank = Bank()
+    await bank.decide(str(ANA), "messages_minute=3")
+    for _ in range(3):
+        assert await bank.ask() is None
+        await bank.clock.advance(10)
+    await bank.decide(str(ANA), "messages_minute=1")
+    full = await bank.ask()
+    assert full is not None
+    assert full.ends - bank.clock.now() == timedelta(seconds=50)
+
+
+async def test_nothing_is_forgotten_by_a_restart() -> None:
+    bank = Bank(person="tokens_day=10", bot="messages_minute=2")
+    assert await bank.ask(4) is None
+    assert await bank.ask(4) is None
+    bank.quotas = bank.restarted()
+    full = await bank.ask(user=BIA)
+    assert full is not None
+    assert full.limit is Limit.MESSAGES_MINUTE
+    await bank.clock.advance(60)
+    assert await bank.ask(4) is None
+    bank.quotas = bank.restarted()
+    await bank.clock.advance(60)
+    assert await bank.ask() is not None
+
+
+async def test_the_ledger_is_asked_once_a_scope_and_period() -> None:
+    asked: list[tuple[str, datetime]] = []
+
+    class Counting(InMemoryLedger):
+        async def spent(self, scope: Scope, since: datetime) -> Spend:
+            asked.append((scope.name, since))
+            return await super().spent(scope, since)
+
+    bank = Bank(person="tokens_day=1000 cost_day=9", bot="tokens_month=9000", ledger=Counting())
+    for _ in range(5):
+        await bank.ask(1)
+    day, month = datetime(2026, 3, 14, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+    assert asked == [(str(ANA), day), ("bot", month)]
+    await bank.clock.advance(24 * 3600)
+    await bank.ask(1)
+    assert asked[2:] == [(str(ANA), day + timedelta(days=1))]
+
+
+async def test_a_call_that_cannot_be_stored_counts_all_the_same() -> None:
+    class Full(InMemoryLedger):
+        async def record(self, call: Call) -> None:
+            del call
+            raise StorageError("disk full")
+
+    bank = Bank(person="tokens_day=10", ledger=Full())
+    assert await bank.command() is None
+    await bank.quotas.spent(Scope(ANA))
+    with pytest.raises(StorageError):
+        await bank.spend(10)
+    assert await bank.ask() is not None
+
+
+async def test_what_is_spent_while_the_ledger_is_read_counts_once() -> None:
+    class Slow(InMemoryLedger):
+        async def spent(self, scope: Scope, since: datetime) -> Spend:
+            spent = await super().spent(scope, since)
+            await asyncio.sleep(0)
+            return spent
+
+    bank = Bank(ledger=Slow())
+    asking = asyncio.create_task(bank.quotas.spent(BOT))
+    await asyncio.gather(*(bank.spend(1) for _ in range(5)))
+    day, _ = await asking
+    assert day.spend.tokens == 5
+
+
+async def test_a_call_that_began_before_midnight_is_of_the_day_that_it_began_in() -> None:
+    bank = Bank(person="tokens_day=10", start=datetime(2026, 3, 14, 23, 59, 59, tzinfo=UTC))
+    began = bank.clock.now()
+    await bank.quotas.spent(Scope(ANA))
+    await bank.clock.advance(2)
+    await bank.quotas.spent(Scope(ANA))
+    await bank.quotas.record(Call(began, ANA, "chat", "finish", "a:1", "end", 2.0, None, Usage(50, 0), 0.0))
+    assert await bank.ask() is None
+    day, month = await bank.quotas.spent(Scope(ANA))
+    assert (day.spend.tokens, month.spend.tokens) == (0, 50)
+
+
+async def test_two_people_side_by_side_at_the_limit_do_not_both_get_the_last_answer() -> None:
+    bank = Bank(bot="tokens_day=100")
+    assert await bank.ask(40) is None
+    await bank.ask(40, BIA)
+
+    async def one(user: UserKey, gate: asyncio.Event) -> Use | None:
+        async with bank.quotas.admitted(Asker(user), MEMBER, thinks=True) as full:
+            if full is None:
+                await gate.wait()
+                await bank.spend(40, user)
+        return full
+
+    gate = asyncio.Event()
+    racing = [asyncio.create_task(one(user, gate)) for user in (ANA, BIA, ANA, BIA)]
+    await asyncio.sleep(0.01)
+    gate.set()
+    kept_out = [full for full in await asyncio.gather(*racing) if full is not None]
+    assert len(kept_out) == 3
+    assert {(full.is_used_up, int(full.used), int(full.expected)) for full in kept_out} == {(False, 80, 40)}
+    day, _ = await bank.quotas.spent(BOT)
+    assert day.spend.tokens == 120, "above the limit by less than one answer"
+
+
+async def test_an_answer_that_broke_off_is_awaited_no_more() -> None:
+    bank = Bank(bot="tokens_day=100")
+    await bank.ask(60)
+    with suppress(StorageError):
+        async with bank.quotas.admitted(Asker(ANA), MEMBER, thinks=True):
+            assert await bank.ask() is not None
+            raise StorageError("broken")
+    assert await bank.ask() is None
+
+
+async def test_what_is_nearly_used_is_news_once_a_period_also_after_a_restart() -> None:
+    bank = Bank(person="tokens_day=100", bot="tokens_month=1000")
+
+    async def news() -> list[tuple[str, int]]:
+        return [(use.scope.name, use.percent) for use in await bank.quotas.news(Asker(ANA), MEMBER)]
+
+    await bank.spend(79)
+    assert await news() == []
+    await bank.spend(1)
+    assert await news() == [(str(ANA), 80)]
+    assert await news() == []
+    bank.quotas = bank.restarted()
+    await bank.spend(15)
+    assert await news() == []
+    await bank.spend(5)
+    assert await news() == [(str(ANA), 100)]
+    bank.quotas = bank.restarted()
+    assert await news() == []
+    await bank.clock.advance(24 * 3600)
+    await bank.spend(700)
+    assert await news() == [(str(ANA), 700), ("bot", 80)]
+
+
+async def test_zero_is_no_news() -> None:
+    bank = Bank(person="tokens_day=0 messages_minute=0")
+    assert await bank.quotas.news(Asker(ANA), MEMBER) == []
+
+
+async def test_nothing_is_kept_of_a_person_who_was_forgotten() -> None:
+    bank = Bank(person="tokens_day=10 messages_minute=5", bot="tokens_day=1000")
+    await bank.ask(10)
+    await bank.quotas.news(Asker(ANA), MEMBER)
+    await bank.quotas.forget(ANA)
+    assert str(ANA) not in repr((vars(bank.quotas), vars(bank.quotas._tallies)))
+    day, _ = await bank.quotas.spent(BOT)
+    assert day.spend.tokens == 10
+    assert await bank.ask() is None
+
+
+async def test_how_much_is_used_of_each_limit_can_be_seen() -> None:
+    bank = Bank(person="messages_minute=5 tokens_day=200 cost_month=3")
+    await bank.ask(50, cost=1.5)
+    [holding] = await bank.quotas.holding([Scope(ANA)], MEMBER)
+    uses = {use.limit: (use.used, use.left, use.percent) for use in await bank.quotas.uses(holding)}
+    assert uses == {
+        Limit.MESSAGES_MINUTE: (1, 4, 20),
+        Limit.TOKENS_DAY: (50, 150, 25),
+        Limit.COST_MONTH: (Decimal("1.5"), Decimal("1.5"), 50),
+    }
+
+
+async def test_what_nobody_asks_about_any_more_is_not_kept_beyond_its_day() -> None:
+    bank = Bank(person="messages_minute=5 tokens_day=200 cost_month=3")
+    for number in range(50):
+        await bank.ask(1, UserKey("telegram", str(number)))
+    await bank.clock.advance(20 * 24 * 3600)
+    await bank.ask(1)
+    tallies = bank.quotas._tallies
+    assert set(tallies._days) == {Scope(ANA)}
+    assert set(tallies._months) == {Scope(ANA)}
+
+
+@given(
+    limit=st.integers(1, 500),
+    zone=st.sampled_from(["UTC", "America/Sao_Paulo", "Europe/Lisbon", "Asia/Kathmandu"]),
+    steps=st.lists(st.tuples(st.integers(0, 40_000), st.integers(0, 300), st.booleans()), max_size=40),
+)
+async def test_no_day_is_ever_above_its_limit_by_more_than_the_last_answer(
+    limit: int, zone: str, steps: list[tuple[int, int, bool]]
+) -> None:
+    bank = Bank(person=f"tokens_day={limit}", zone=zone, start=datetime(2026, 3, 28, 20, tzinfo=UTC))
+    spent: dict[str, list[int]] = {}
+    for delay_s, tokens, restarts in steps:
+        await bank.clock.advance(delay_s)
+        bank.quotas = bank.restarted() if restarts else bank.quotas
+        today = bank.clock.now().astimezone(ZoneInfo(zone)).date().isoformat()
+        before = sum(spent.get(today, []))
+        let_in = await bank.ask(tokens) is None
+        assert let_in == (before < limit), "let in exactly while something is left of this local day"
+        if let_in:
+            spent.setdefault(today, []).append(tokens)
+    for answers in spent.values():
+        assert sum(answers[:-1]) < limit
