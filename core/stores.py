@@ -116,7 +116,7 @@ class MemoryStore(Protocol):
     ) -> Sequence[MemoryItem]:
         """Store all drafts, in order. `vectors` maps phrase texts to vectors of `space`; others stay unembedded.
 
-        What is stored was said in `mark.room` ("": in private).
+        What is stored was said in `mark.room` ("": in private), and by `mark.account` where that is one of the owner's.
 
         Raises:
             ValueError: a draft without a binding, or with an empty one; nothing is stored.
@@ -158,26 +158,43 @@ class MemoryStore(Protocol):
         """Note that those of the owner's memories were said in that room, too."""
         ...
 
-    async def changes(self, owner: UserKey, *, act: str = "", memory_id: str = "", limit: int) -> Sequence[Change]:
-        """Return what was changed, the newest first: all of it, that of one act, or that of one memory."""
+    async def changes(
+        self,
+        owner: UserKey,
+        *,
+        act: str = "",
+        memory_id: str = "",
+        since: datetime | None = None,
+        standing: bool = False,
+        limit: int,
+    ) -> Sequence[Change]:
+        """Return what was changed, the newest first: all of it, that of one act, or that of one memory.
+
+        With `since`, nothing older; with `standing`, only what was not taken back.
+        """
         ...
 
-    async def undo(self, owner: UserKey, act: str, *, at: datetime) -> Sequence[Change] | None:
-        """Take back all of an act, in one transaction, and return its changes, marked as undone.
+    async def undo(self, owner: UserKey, act: str) -> Sequence[Change] | None:
+        """Take back all of an act, in one transaction, and return its changes, the newest first, marked as undone.
 
-        A deleted memory comes back with its id, age, flags, rooms and sources, without vectors. None, and nothing
-        changed, if there is nothing of that act, it was taken back before, or one of its memories changed since.
+        A deleted memory comes back with its id, age, flags, rooms and sources, without vectors; a saved one is gone,
+        with all its changes; a changed one has the text and rooms that it had. None, and nothing changed, if there is
+        nothing of that act, it was taken back before, or one of its memories changed since.
         """
         ...
 
     async def purge(self, before: datetime) -> int:
-        """Forget the changes of memories that were deleted before then, with every word of theirs; return how many."""
+        """Forget all changes of memories that were deleted before then, every word of theirs; return how many.
+
+        No byte of such a memory is left on the disk when this returns.
+        """
         ...
 
     async def link(self, owner: UserKey, other: UserKey) -> None:
         """Make two accounts one owner, by the name of the first: what the other has is the owner's from now on.
 
-        Each memory knows which account it came from. Raises ValueError if one of them is linked already.
+        Each memory, and each of its changes, knows which account it came from. Every verb takes either account for the
+        owner. Raises ValueError if one of them is linked already, or both are the same.
         """
         ...
 
@@ -227,10 +244,15 @@ class MemoryStore(Protocol):
         """Map the phrase ids of those memories to their texts."""
         ...
 
-    async def lexical(self, owner: UserKey, query: str, limit: int) -> Sequence[tuple[str, float]]:
+    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
+        """Return the phrase ids of the memories that `audible` names, in ascending order."""
+        ...
+
+    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
         """Return (memory id, score > 0, higher is better) of the best full-text matches, best first.
 
-        `query` is free text: no operator in it has a meaning, and text without a word finds nothing.
+        `query` is free text: no operator in it has a meaning, and text without a word finds nothing. With a `room`,
+        only what is audible there is looked at: what is not neither is found nor takes another's place.
         """
         ...
 
@@ -247,7 +269,7 @@ class MemoryStore(Protocol):
         ...
 
     async def forget(self, owner: UserKey) -> int:
-        """Delete everything of the owner's and return how many memories that were."""
+        """Delete everything of all of the owner's accounts, links included; return how many memories that were."""
         ...
 
 

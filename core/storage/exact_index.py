@@ -40,11 +40,14 @@ class ExactIndex(VectorIndex):
         kept = ~np.isin(self._ids, np.asarray(ids, np.int64))
         self._ids, self._vectors = self._ids[kept], self._vectors[kept]
 
-    def search(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[int, float]]]:
+    def search(
+        self, queries: Vectors, k: int, among: Sequence[int] | None = None
+    ) -> Sequence[Sequence[tuple[int, float]]]:
         """Return, per query row, up to `k` (id, cosine), nearest first; of equal cosines the lower id first."""
-        scores = queries @ self._vectors.T
+        chosen = slice(None) if among is None else np.isin(self._ids, np.asarray(among, np.int64))
+        ids, scores = self._ids[chosen], queries @ self._vectors[chosen].T
         found = []
         for row in scores:
-            order = np.lexsort((self._ids, -row))[: max(k, 0)]
-            found.append(list(zip(self._ids[order].tolist(), row[order].tolist(), strict=True)))
+            order = np.lexsort((ids, -row))[: max(k, 0)]
+            found.append(list(zip(ids[order].tolist(), row[order].tolist(), strict=True)))
         return found

@@ -16,6 +16,7 @@ from typing import Final
 
 import faiss
 import numpy as np
+import numpy.typing as npt
 
 from core.ports import VectorIndex
 from core.types import Vectors
@@ -69,14 +70,16 @@ class FaissIndex(VectorIndex):
                 block.ids -= gone
         self._blocks = [block for block in self._blocks if block.ids]
 
-    def search(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[int, float]]]:
+    def search(
+        self, queries: Vectors, k: int, among: Sequence[int] | None = None
+    ) -> Sequence[Sequence[tuple[int, float]]]:
         """Return, per query row, up to `k` (id, cosine), nearest first; of equal cosines the lower id first."""
-        if k <= 0 or not self._blocks:
-            return [[] for _ in queries]
         asked = np.ascontiguousarray(queries, np.float32)
         faiss.omp_set_num_threads(1)  # counts for the calling thread; a second one only spins, at 50 times the price
-        # A block is never asked for more than it has: FAISS would fill up with -1.
-        answers = [block.rows.search(asked, min(k, len(block.ids))) for block in self._blocks]
+        chosen = None if among is None else set(among)
+        answers = [_search(block, asked, k, chosen) for block in self._blocks]
+        if k <= 0 or not answers:
+            return [[] for _ in queries]
         scores = np.concatenate([scores for scores, _ in answers], axis=1)
         ids = np.concatenate([ids for _, ids in answers], axis=1)
         order = np.lexsort((ids, -scores))[:, :k]
@@ -92,3 +95,16 @@ class FaissIndex(VectorIndex):
         halves = faiss.IndexScalarQuantizer(self._dims, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
         self._blocks.append(_Block(faiss.IndexIDMap2(halves)))
         return self._blocks[-1]
+
+
+def _search(block: _Block, asked: Vectors, k: int, chosen: set[int] | None) -> tuple[Vectors, npt.NDArray[np.int64]]:
+    """Search one block, among the chosen ids or all. It is never asked for more than it has: FAISS would answer -1."""
+    held = block.ids if chosen is None else block.ids & chosen
+    if not held or k <= 0:
+        return np.empty((len(asked), 0), np.float32), np.empty((len(asked), 0), np.int64)
+    parameters = None
+    if len(held) < len(block.ids):
+        parameters = faiss.SearchParameters()
+        parameters.sel = faiss.IDSelectorBatch(np.fromiter(held, np.int64, len(held)))
+    scores, ids = block.rows.search(asked, min(k, len(held)), params=parameters)
+    return scores, ids

@@ -134,6 +134,18 @@ class SqliteHistory(HistoryStore):
         last, past = (*rows, (0, 0), (0, 0))[:2]
         return last[0] - past[0], last[1] - past[1]
 
+    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Message]:
+        """Return those of the messages that are in threads of that person's, in the order asked."""
+        rows = await self._database.rows(
+            f"""
+            SELECT {MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?))
+            AND thread IN (SELECT id FROM threads WHERE platform = ? AND user = ?)
+            """,
+            (to_json([int(i) for i in ids]), user.platform, user.user),
+        )
+        found = {message.id: message for message in map(rows_of.message, rows)}
+        return [found[i] for i in dict.fromkeys(ids) if i in found]
+
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""
         rows = await self._database.rows(

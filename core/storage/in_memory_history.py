@@ -95,6 +95,11 @@ class InMemoryHistory(HistoryStore):
         messages = self._messages.get(thread_id, [])[after:]
         return len(messages), sum(message.tokens for message in messages)
 
+    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Message]:
+        """Return those of the messages that are in threads of that person's, in the order asked."""
+        mine = {message.id: message for thread in await self.threads(user) for message in self._messages[thread.id]}
+        return [mine[i] for i in dict.fromkeys(ids) if i in mine]
+
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""
         return frozenset(message.memory_id for message in self._messages.get(thread_id, []) if message.memory_id)

@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
-import numpy as np
-
-from core.storage.lexicon import Lexicon, keywords
-from core.storage.record import checked, phrases_of, random_id, storable
-from core.stores import MemoryStore
-from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector, Vectors
+from core.storage.in_memory_changes import Entry, InMemoryChanges, Step, rooms_before, said, with_room
+from core.storage.in_memory_phrases import InMemoryPhrases, check_space
+from core.storage.record import checked, random_id, storable
+from core.stores import NO_MARK, Mark, MemoryStore
+from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 from core.unicode import fold
-from core.words import folded_words
-
-_STEM_WEIGHT = 0.5
 
 
-@dataclass(slots=True)
-class _Entry:
-    """A memory with its phrases (text to id) and the number that says how old it is."""
-
-    number: int
-    item: MemoryItem
-    phrases: dict[str, int] = field(default_factory=dict)
-
-
-class InMemoryMemories(MemoryStore):
+class InMemoryMemories(InMemoryPhrases, MemoryStore):
     """Gone with the process."""
 
     def __init__(self) -> None:
-        self._owners: dict[UserKey, dict[str, _Entry]] = {}
-        self._vectors: dict[tuple[int, str], Vector] = {}
+        super().__init__()
         self._numbers = itertools.count(1)
-        self._phrase_ids = itertools.count(1)
-        self._lexicon = Lexicon()
+        self._changes = InMemoryChanges()
 
     async def add(
         self,
@@ -49,6 +33,7 @@ class InMemoryMemories(MemoryStore):
         source_ids: Sequence[int] = (),
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
+        mark: Mark = NO_MARK,
     ) -> Sequence[MemoryItem]:
         """Keep all drafts, in order.
 
@@ -56,15 +41,17 @@ class InMemoryMemories(MemoryStore):
             ValueError: a draft without a binding, or with an empty one; nothing is kept.
         """
         ready = [checked(draft) for draft in drafts]
-        _check_space(vectors, space)
+        check_space(vectors, space)
         sources = tuple(sorted(set(source_ids)))
-        entries = [
-            _Entry(next(self._numbers), MemoryItem(random_id(), d.kind, d.content, d.bindings, at, at, sources))
-            for d in ready
-        ]
-        for draft, entry in zip(ready, entries, strict=True):
-            self._owners.setdefault(owner, {})[entry.item.id] = entry
-            self._set_phrases(entry, draft, vectors or {}, space)
+        rooms = (mark.room,) if mark.room else ()
+        account = self._account(owner, mark.account or owner)
+        entries = []
+        for draft in ready:
+            item = MemoryItem(random_id(), draft.kind, draft.content, draft.bindings, at, at, sources, rooms)
+            entry = Entry(next(self._numbers), account, item)
+            entries.append(entry)
+            self._keep(owner, entry, vectors or {}, space)
+            self._record(owner, mark, entry, Change(mark.act, ChangeKind.SAVED, at, None, item))
         return [entry.item for entry in entries]
 
     async def update(
@@ -76,6 +63,7 @@ class InMemoryMemories(MemoryStore):
         at: datetime,
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
+        mark: Mark = NO_MARK,
     ) -> MemoryItem | None:
         """Replace kind, content and bindings; None, and nothing changed, if the owner has no such memory.
 
@@ -83,21 +71,114 @@ class InMemoryMemories(MemoryStore):
             ValueError: no binding, or an empty one; nothing is changed.
         """
         ready = checked(draft)
-        _check_space(vectors, space)
+        check_space(vectors, space)
         entry = self._of(owner).get(memory_id)
         if entry is None:
             return None
-        old = entry.item
-        entry.item = MemoryItem(old.id, ready.kind, ready.content, ready.bindings, old.created_at, at, old.source_ids)
-        self._set_phrases(entry, ready, vectors or {}, space)
+        before = entry.item
+        entry.item = replace(
+            before,
+            kind=ready.kind,
+            content=ready.content,
+            bindings=ready.bindings,
+            updated_at=at,
+            rooms=with_room(before.rooms, mark.room),
+        )
+        self._set_phrases(entry, vectors or {}, space)
+        self._record(owner, mark, entry, Change(mark.act, ChangeKind.UPDATED, at, before, entry.item))
         return entry.item
 
-    async def delete(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+    async def delete(
+        self, owner: UserKey, memory_ids: Sequence[str], *, at: datetime | None = None, mark: Mark = NO_MARK
+    ) -> Sequence[MemoryItem]:
         """Delete those of the ids that the owner has; return what was deleted."""
-        gone = [self._of(owner).pop(key) for key in dict.fromkeys(memory_ids) if key in self._of(owner)]
-        for entry in gone:
-            self._drop_vectors(entry.phrases.values())
+        gone = [self._remove(owner, key) for key in dict.fromkeys(memory_ids) if key in self._of(owner)]
+        for entry in sorted(gone, key=lambda entry: entry.number):
+            if mark.act and at is not None:
+                self._record(owner, mark, entry, Change(mark.act, ChangeKind.DELETED, at, entry.item, None))
+            else:
+                self._changes.drop(entry.item.id)
         return [entry.item for entry in gone]
+
+    async def put_flags(self, owner: UserKey, memory_id: str, *, pinned: bool, shared: bool) -> MemoryItem | None:
+        """Say whether it stands first in lists, and is known in every room; None if the owner has no such memory."""
+        entry = self._of(owner).get(memory_id)
+        if entry is None:
+            return None
+        entry.item = replace(entry.item, pinned=pinned, shared=shared)
+        return entry.item
+
+    async def put_room(self, owner: UserKey, memory_ids: Sequence[str], room: str) -> None:
+        """Note that those of the owner's memories were said in that room, too."""
+        held = self._of(owner)
+        for entry in [held[key] for key in memory_ids if key in held]:
+            entry.item = replace(entry.item, rooms=with_room(entry.item.rooms, room))
+
+    async def changes(
+        self,
+        owner: UserKey,
+        *,
+        act: str = "",
+        memory_id: str = "",
+        since: datetime | None = None,
+        standing: bool = False,
+        limit: int,
+    ) -> Sequence[Change]:
+        """Return what was changed, the newest first: all of it, that of one act, or that of one memory."""
+        found = [kept.change for kept in self._changes.of(self._owner(owner), act=storable(act), memory_id=memory_id)]
+        wanted = [c for c in found if (since is None or c.at >= since) and not (standing and c.undone)]
+        return wanted[::-1][: max(limit, 0)]
+
+    async def undo(self, owner: UserKey, act: str) -> Sequence[Change] | None:
+        """Take back all of an act and return its changes, the newest first, marked as undone."""
+        owner, act = self._owner(owner), storable(act)
+        steps, held = self._changes.steps(owner, act), self._of(owner)
+        now = {key: held[key].item if key in held else None for key in steps}
+        as_left = all(said(now[key]) == said(step.after) for key, step in steps.items())
+        if not steps or not as_left or self._changes.overtaken(owner, act):
+            return None
+        for key, step in steps.items():
+            self._take_back(owner, key, step)
+        return self._changes.undone(owner, act)
+
+    async def purge(self, before: datetime) -> int:
+        """Forget all changes of memories that were deleted before then; return how many those are."""
+        return self._changes.purge(before)
+
+    async def link(self, owner: UserKey, other: UserKey) -> None:
+        """Put all that the other account has under the owner.
+
+        Raises:
+            ValueError: one of them is linked already, or both are the same.
+        """
+        if owner == other or {owner, other} & {*self._linked, *self._linked.values()}:
+            raise ValueError("an account is linked to one other")
+        self._linked[other] = owner
+        moved = self._owners.pop(other, {})
+        for entry in moved.values():
+            entry.account = other
+        self._owners.setdefault(owner, {}).update(moved)
+        self._changes.link(owner, other)
+
+    async def unlink(self, owner: UserKey, other: UserKey) -> None:
+        """Give the other account back what came from it; accounts that are not linked are fine."""
+        if self._linked.get(other) != owner:
+            return
+        del self._linked[other]
+        held = self._of(owner)
+        for key in [key for key, entry in held.items() if entry.account == other]:
+            self._owners.setdefault(other, {})[key] = held.pop(key)
+        self._changes.unlink(other)
+
+    async def accounts(self, user: UserKey) -> Sequence[UserKey]:
+        """Return every account of that person's, the owner first."""
+        owner = self._owner(user)
+        return [owner, *(other for other, main in self._linked.items() if main == owner)]
+
+    async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
+        """Map each of the owner's accounts to how many memories came from it."""
+        found = Counter(entry.account for entry in self._of(owner).values())
+        return {account: found[account] for account in await self.accounts(owner)}
 
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
@@ -110,119 +191,65 @@ class InMemoryMemories(MemoryStore):
         items = (entry.item for entry in self._of(owner).values())
         return next((item for item in items if (item.kind, fold(item.content)) == wanted), None)
 
-    async def page(self, owner: UserKey, *, limit: int, before: str = "") -> Sequence[MemoryItem]:
-        """Return the newest memories first, those older than the memory `before` if it is given."""
+    async def page(
+        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None
+    ) -> Sequence[MemoryItem]:
+        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
         held = self._of(owner)
-        newest = sorted(held.values(), key=_age, reverse=True)
+        newest = sorted((e for e in held.values() if kind in {None, e.item.kind}), key=_place, reverse=True)
         if before:
-            newest = [entry for entry in newest if before in held and _age(entry) < _age(held[before])]
+            newest = [entry for entry in newest if before in held and _place(entry) < _place(held[before])]
         return [entry.item for entry in newest[: max(limit, 0)]]
 
-    async def count(self, owner: UserKey) -> int:
-        """Return how many memories the owner has."""
-        return len(self._of(owner))
-
-    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
-        """Return ids, shape (n,), and vectors, shape (n, dims), of every phrase embedded in that space, by id."""
-        ids = sorted(i for _, _, i in self._phrases(owner) if (i, space) in self._vectors)
-        vectors = [self._vectors[i, space] for i in ids]
-        return ids, np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
-
-    async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-        """Map those of the phrase ids that the owner has to (memory id, text)."""
-        asked = set(phrase_ids)
-        return {i: (entry.item.id, text) for entry, text, i in self._phrases(owner) if i in asked}
-
-    async def memory_phrases(self, owner: UserKey, memory_ids: Sequence[str]) -> Mapping[int, str]:
-        """Map the phrase ids of those memories to their texts."""
-        asked = set(memory_ids)
-        return {i: text for entry, text, i in self._phrases(owner) if entry.item.id in asked}
-
-    async def lexical(self, owner: UserKey, query: str, limit: int) -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best full-text matches, best first."""
-        asked_words = keywords(query)
-        asked_stems = self._lexicon.stems(asked_words)
-        texts = {}
-        for entry in self._of(owner).values():
-            found = [word for phrase in entry.phrases for word in folded_words(phrase)]
-            texts[entry.item.id] = (Counter(found), Counter(self._lexicon.stems(found)))
-        scores = {
-            key: _bm25(asked_words, found, [both[0] for both in texts.values()])
-            + _STEM_WEIGHT * _bm25(asked_stems, stems, [both[1] for both in texts.values()])
-            for key, (found, stems) in texts.items()
-        }
-        best = sorted(((key, score) for key, score in scores.items() if score > 0), key=lambda hit: -hit[1])
-        return best[: max(limit, 0)]
-
-    async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
-        """Map up to `limit` phrase ids that have no vector in that space to their texts, oldest first."""
-        missing = sorted((i, text) for _, text, i in self._phrases(owner) if (i, space) not in self._vectors)
-        return dict(missing[: max(limit, 0)])
-
-    async def put_vectors(self, owner: UserKey, space: str, vectors: Mapping[int, Vector]) -> None:
-        """Keep vectors of phrases of the owner's; ids that are gone or another's are left out."""
-        _check_space(vectors, space)
-        held = {i for _, _, i in self._phrases(owner)}
-        self._vectors.update({(i, space): np.array(vector, np.float32) for i, vector in vectors.items() if i in held})
-
-    async def accounts(self, user: UserKey) -> Sequence[UserKey]:
-        """Return every account of that person's, the owner first."""
-        return [user]
+    async def count(self, owner: UserKey, kind: MemoryKind | None = None) -> int:
+        """Return how many memories the owner has, of one kind or all."""
+        return sum(kind in {None, entry.item.kind} for entry in self._of(owner).values())
 
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""
         return [owner for owner, held in self._owners.items() if held]
 
     async def forget(self, owner: UserKey) -> int:
-        """Delete everything of the owner's and return how many memories that were."""
-        held = self._owners.pop(owner, {})
+        """Delete everything of all of the owner's accounts, links included; return how many memories that were."""
+        held = self._owners.pop(self._owner(owner), {})
         for entry in held.values():
             self._drop_vectors(entry.phrases.values())
+        accounts = await self.accounts(owner)
+        self._changes.forget(accounts[0])
+        for account in accounts[1:]:
+            del self._linked[account]
         return len(held)
 
-    def _of(self, owner: UserKey) -> dict[str, _Entry]:
-        return self._owners.get(owner, {})
+    def _account(self, owner: UserKey, account: UserKey) -> UserKey:
+        """Return which of the owner's accounts that is; the owner, where it is none of theirs."""
+        return account if self._owner(account) == self._owner(owner) else self._owner(owner)
 
-    def _phrases(self, owner: UserKey) -> Iterator[tuple[_Entry, str, int]]:
-        for entry in self._of(owner).values():
-            for text, phrase_id in entry.phrases.items():
-                yield entry, text, phrase_id
+    def _keep(self, owner: UserKey, entry: Entry, vectors: Mapping[str, Vector], space: str) -> None:
+        self._owners.setdefault(self._owner(owner), {})[entry.item.id] = entry
+        self._set_phrases(entry, vectors, space)
 
-    def _set_phrases(self, entry: _Entry, draft: MemoryDraft, vectors: Mapping[str, Vector], space: str) -> None:
-        old = entry.phrases
-        texts = phrases_of(draft)
-        entry.phrases = {text: old[text] if text in old else next(self._phrase_ids) for text in texts}
-        self._drop_vectors([i for text, i in old.items() if text not in entry.phrases])
-        known = {storable(text): vector for text, vector in vectors.items()}
-        self._vectors.update(
-            {(i, space): np.array(known[text], np.float32) for text, i in entry.phrases.items() if text in known}
-        )
+    def _remove(self, owner: UserKey, key: str) -> Entry:
+        entry = self._of(owner).pop(key)
+        self._drop_vectors(entry.phrases.values())
+        return entry
 
-    def _drop_vectors(self, phrase_ids: Iterable[int]) -> None:
-        gone = set(phrase_ids)
-        self._vectors = {key: vector for key, vector in self._vectors.items() if key[0] not in gone}
+    def _record(self, owner: UserKey, mark: Mark, entry: Entry, change: Change) -> None:
+        if mark.act:
+            self._changes.record(self._owner(owner), entry, replace(change, act=storable(mark.act)))
 
-
-def _age(entry: _Entry) -> tuple[datetime, int]:
-    return (entry.item.created_at, entry.number)
-
-
-def _check_space(vectors: Mapping[str, Vector] | Mapping[int, Vector] | None, space: str) -> None:
-    if vectors and not space:
-        raise ValueError("vectors need the name of their space")
+    def _take_back(self, owner: UserKey, key: str, step: Step) -> None:
+        entry = self._of(owner).get(key)
+        if step.before is None:
+            if entry is not None:
+                self._remove(owner, key)
+        elif entry is None or step.after is None:
+            self._keep(owner, Entry(step.number, step.account, step.before), {}, "")
+        else:
+            now, old = entry.item, step.before
+            rooms = rooms_before(now, old, step.after)
+            entry.item = replace(old, rooms=rooms, shared=now.shared, pinned=now.pinned, source_ids=now.source_ids)
+            self._set_phrases(entry, {}, "")
 
 
-def _bm25(
-    asked: Sequence[str], row: Counter[str], rows: Sequence[Counter[str]], k1: float = 1.2, b: float = 0.75
-) -> float:
-    """Return the row's BM25 score, with the floor under rare-in-nothing words that FTS5 has.
-
-    Source: https://www.sqlite.org/fts5.html#the_bm25_function
-    """
-    average = sum(other.total() for other in rows) / len(rows) or 1.0
-    score = 0.0
-    for term in asked:
-        holding = sum(term in other for other in rows)
-        idf = max(math.log((len(rows) - holding + 0.5) / (holding + 0.5)), 1e-6)
-        score += idf * row[term] * (k1 + 1) / (row[term] + k1 * (1 - b + b * row.total() / average))
-    return score
+def _place(entry: Entry) -> tuple[bool, datetime, int]:
+    return (entry.item.pinned, entry.item.created_at, entry.number)

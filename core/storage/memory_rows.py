@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.storage.lexicon import Lexicon
+from core.storage.memory_items import EVERYWHERE, OWNER, Stored, draft_of
 from core.storage.record import digest, microseconds, phrases_of, storable, to_blob
 from core.storage.sqlite import Transaction
+from core.stores import Mark
 from core.types import MemoryDraft, UserKey, Vector
 from core.words import folded_words
 
-OWNER = "(SELECT id FROM owners WHERE platform = ? AND user = ?)"
-
+_ACCOUNT = f"(SELECT id FROM owners WHERE platform = ? AND user = ? AND linked = {OWNER})"
 _PUT_VECTOR = "ON CONFLICT (phrase, space) DO UPDATE SET vector = excluded.vector"
 
 
@@ -41,23 +42,25 @@ def positions_of(draft: MemoryDraft) -> Mapping[str, int | None]:
     return {phrase: places.get(phrase) for phrase in phrases_of(draft)}
 
 
-async def insert(transaction: Transaction, owner: UserKey, memories: Sequence[Named], at: datetime) -> None:
-    """Write the rows of new memories and of their phrases."""
-    person = (owner.platform, owner.user)
+async def insert(transaction: Transaction, owner: UserKey, memories: Sequence[Named], at: datetime, mark: Mark) -> None:
+    """Write the rows of new memories, of their phrases and of the room they were said in."""
+    person, account = (owner.platform, owner.user), mark.account or owner
     await transaction.run("INSERT INTO owners (platform, user) VALUES (?, ?) ON CONFLICT DO NOTHING", person)
+    [(whose, said_by)] = await transaction.run(
+        f"SELECT {OWNER}, {_ACCOUNT}", (*person, account.platform, account.user, *person)
+    )
+    now = microseconds(at)
     await transaction.run_many(
-        f"""
-        INSERT INTO memories (key, owner, kind, content, digest, created_at, updated_at)
-        VALUES (?, {OWNER}, ?, ?, ?, ?, ?)
+        """
+        INSERT INTO memories (key, owner, account, kind, content, digest, created_at, updated_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (
-            (m.key, *person, m.draft.kind, m.draft.content, digest(m.draft.content), microseconds(at), microseconds(at))
-            for m in memories
-        ),
+        ((m.key, whose, said_by, m.draft.kind, m.draft.content, digest(m.draft.content), now, now) for m in memories),
     )
     await insert_phrases(
         transaction, ((m.key, text, place) for m in memories for text, place in positions_of(m.draft).items())
     )
+    await insert_rooms(transaction, [m.key for m in memories], mark.room)
 
 
 async def insert_phrases(transaction: Transaction, rows: Iterable[tuple[str, str, int | None]]) -> None:
@@ -69,11 +72,11 @@ async def insert_phrases(transaction: Transaction, rows: Iterable[tuple[str, str
 
 
 async def insert_words(transaction: Transaction, lexicon: Lexicon, memories: Sequence[Named]) -> None:
-    """Write full-text rows. The owner's number is a word of each, to be matched with the rest."""
+    """Write full-text rows. The number of who said it is a word of each, to be matched with the rest."""
     await transaction.run_many(
         """
         INSERT INTO memory_text (rowid, owner, words, stems)
-        SELECT id, 'o' || owner, ?, ? FROM memories WHERE key = ?
+        SELECT id, 'o' || coalesce(account, owner), ?, ? FROM memories WHERE key = ?
         """,
         ((*texts_of(lexicon, m.draft), m.key) for m in memories),
     )
@@ -85,6 +88,52 @@ async def insert_sources(transaction: Transaction, memories: Sequence[Named], so
         "INSERT INTO sources (memory, message) SELECT id, ? FROM memories WHERE key = ?",
         ((source_id, m.key) for m in memories for source_id in sorted(set(source_ids))),
     )
+
+
+async def insert_rooms(transaction: Transaction, keys: Iterable[str], *rooms: str) -> None:
+    """Write in which rooms memories may be spoken of; "" is none."""
+    await transaction.run_many(
+        "INSERT OR IGNORE INTO rooms (owner, room, memory) SELECT owner, ?, id FROM memories WHERE key = ?",
+        ((storable(room), key) for key in keys for room in rooms if room),
+    )
+
+
+async def drop_rooms(transaction: Transaction, key: str, rooms: Iterable[str]) -> None:
+    """Take away that a memory may be spoken of in some rooms."""
+    await transaction.run_many(
+        "DELETE FROM rooms WHERE room = ? AND memory = (SELECT id FROM memories WHERE key = ?)",
+        ((room, key) for room in rooms),
+    )
+
+
+async def restore(transaction: Transaction, lexicon: Lexicon, owner: UserKey, stored: Stored) -> None:
+    """Write a memory that was deleted as it was, with the number of its row; its phrases are new, without vectors."""
+    item = stored.item
+    memory = Named(item.id, draft_of(item))
+    times = (microseconds(item.created_at), microseconds(item.updated_at))
+    await transaction.run(
+        f"""
+        INSERT INTO memories (id, account, key, kind, content, digest, created_at, updated_at, pinned, owner)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {OWNER})
+        """,
+        (
+            *(
+                stored.number,
+                stored.account,
+                item.id,
+                item.kind,
+                item.content,
+                digest(item.content),
+                *times,
+                item.pinned,
+            ),
+            *(owner.platform, owner.user),
+        ),
+    )
+    await insert_phrases(transaction, ((item.id, text, place) for text, place in positions_of(memory.draft).items()))
+    await insert_words(transaction, lexicon, [memory])
+    await insert_sources(transaction, [memory], item.source_ids)
+    await insert_rooms(transaction, [item.id], *item.rooms, EVERYWHERE if item.shared else "")
 
 
 async def put_phrase_vectors(

@@ -1,0 +1,138 @@
+"""What was done to memories, and how it is taken back.
+
+Knows the table of changes. Does not know who wants what undone, or until when.
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from core.storage import memory_rows
+from core.storage.lexicon import Lexicon
+from core.storage.memory_items import OWNER, THOSE, Stored, draft_of, read, stored, written
+from core.storage.memory_rows import Named
+from core.storage.record import microseconds, moment, to_json
+from core.storage.sqlite import Row, Transaction
+from core.types import Change, ChangeKind, UserKey
+
+CHANGE = "id, account, act, kind, at, key, before, after, undone"
+_GONE = "SELECT key FROM changes WHERE kind = 'deleted' AND NOT undone GROUP BY key HAVING max(at) < ?"
+# The act's changes of a memory must be the last ones that stand.
+_OVERTAKEN = """
+    SELECT 1 FROM changes AS mine JOIN changes AS later ON later.key = mine.key AND later.id > mine.id
+    WHERE mine.id IN (SELECT value FROM json_each(?)) AND later.act != ? AND NOT later.undone LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What an act made of one memory: how it was before (None: not there), and after (None: deleted)."""
+
+    before: Stored | None
+    after: Stored | None
+
+    @property
+    def memory(self) -> Stored:
+        """The memory, as it is or was."""
+        memory = self.after or self.before
+        if memory is None:
+            raise ValueError("a change is of something")
+        return memory
+
+    @property
+    def kind(self) -> ChangeKind:
+        """What was done to it."""
+        if self.before is None:
+            return ChangeKind.SAVED
+        return ChangeKind.DELETED if self.after is None else ChangeKind.UPDATED
+
+
+def change(row: Row) -> Change:
+    """Read a row of CHANGE."""
+    _, account, act, kind, at_us, key, before, after, undone = row
+    old, new = (None if text is None else read(key, account, text).item for text in (before, after))
+    return Change(act, ChangeKind(kind), moment(at_us), old, new, bool(undone))
+
+
+async def record(transaction: Transaction, owner: UserKey, act: str, at: datetime, steps: Iterable[Step]) -> None:
+    """Write what one act made of memories."""
+    rows = []
+    for step in steps:
+        texts = [None if each is None else written(each) for each in (step.before, step.after)]
+        known = step.memory
+        rows.append(
+            (owner.platform, owner.user, known.account, act, step.kind, microseconds(at), known.item.id, *texts)
+        )
+    await transaction.run_many(
+        f"""
+        INSERT INTO changes (owner, account, act, kind, at, key, before, after)
+        VALUES ({OWNER}, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        rows,
+    )
+
+
+async def drop(transaction: Transaction, keys: Sequence[str]) -> None:
+    """Forget every change of those memories, and so every word of theirs."""
+    await transaction.run("DELETE FROM changes WHERE key IN (SELECT value FROM json_each(?))", (to_json(list(keys)),))
+
+
+async def purge(transaction: Transaction, before: datetime) -> int:
+    """Forget every change of what was deleted before then; return how many memories those are."""
+    keys = [key for (key,) in await transaction.run(_GONE, (microseconds(before),))]
+    if keys:
+        await drop(transaction, keys)
+    return len(keys)
+
+
+async def undo(transaction: Transaction, lexicon: Lexicon, owner: UserKey, act: str) -> list[Change]:
+    """Take an act back; nothing, and no change, where it cannot be."""
+    person = (owner.platform, owner.user)
+    rows = await transaction.run(
+        f"SELECT {CHANGE} FROM changes WHERE owner = {OWNER} AND act = ? AND act != '' AND NOT undone ORDER BY id",
+        (*person, act),
+    )
+    steps = _steps(rows)
+    found = [stored(row) for row in await transaction.run(THOSE, (*person, to_json(list(steps))))]
+    now = {each.item.id: each for each in found}
+    numbers = to_json([row[0] for row in rows])
+    overtaken = await transaction.run(_OVERTAKEN, (numbers, act))
+    if overtaken or not all(_said(now.get(key)) == _said(step.after) for key, step in steps.items()):
+        return []
+    for key, step in steps.items():
+        await _take_back(transaction, lexicon, owner, step, now.get(key))
+    await transaction.run("UPDATE changes SET undone = 1 WHERE id IN (SELECT value FROM json_each(?))", (numbers,))
+    await drop(transaction, [key for key, step in steps.items() if step.before is None])
+    return [replace(change(row), undone=True) for row in reversed(rows)]
+
+
+def _said(memory: Stored | None) -> tuple[object, ...]:
+    """Return what must be as the act left it; flags and rooms may have been changed since."""
+    return () if memory is None else (draft_of(memory.item), memory.item.updated_at)
+
+
+def _steps(rows: Sequence[Row]) -> Mapping[str, Step]:
+    """Map memory ids to what an act made of each in all; rows of CHANGE, oldest first."""
+    steps: dict[str, Step] = {}
+    for _, account, _, _, _, key, text_before, text_after, _ in rows:
+        before, after = (None if text is None else read(key, account, text) for text in (text_before, text_after))
+        steps[key] = Step(steps[key].before if key in steps else before, after)
+    return steps
+
+
+async def _take_back(
+    transaction: Transaction, lexicon: Lexicon, owner: UserKey, step: Step, now: Stored | None
+) -> None:
+    if step.before is None:
+        if now is not None:
+            await memory_rows.remove(transaction, owner, to_json([now.item.id]))
+    elif now is None or step.after is None:
+        await memory_rows.restore(transaction, lexicon, owner, step.before)
+    else:
+        old = step.before.item
+        await memory_rows.replace(transaction, lexicon, Named(old.id, draft_of(old)), old.updated_at)
+        brought = set(step.after.item.rooms) - set(old.rooms)
+        await memory_rows.drop_rooms(transaction, old.id, brought)

@@ -1,0 +1,173 @@
+"""Memories as they are searched: phrases, their vectors, full-text rows, and what may be spoken of where, in SQLite.
+
+Knows how each is asked for. Does not know what a search makes of what it finds.
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from core.storage import memory_rows
+from core.storage.lexicon import Lexicon
+from core.storage.memory_items import EVERYWHERE, OWNER
+from core.storage.record import storable, to_json
+from core.storage.sqlite import Database
+from core.types import UserKey, Vector, Vectors
+
+_CHUNK_ROWS = 2000
+_NEWEST_ROWS = 64
+"""How many memories are looked at for one keyword."""
+
+_ACCOUNTS = f"(SELECT group_concat('o' || id, ' OR ') FROM owners WHERE id = {OWNER} OR linked = {OWNER})"
+_AUDIBLE = f"owner = {OWNER} AND room IN ('{EVERYWHERE}', ?)"
+"""Which rows of `rooms` let a memory be spoken of in a room."""
+
+
+class SqlitePhrases:
+    """The reading half of `SqliteMemories`; every query names the owner."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lexicon = Lexicon()
+
+    async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
+        """Map those of the phrase ids that the owner has to (memory id, text)."""
+        rows = await self._database.rows(
+            f"""
+            SELECT p.id, m.key, p.text FROM json_each(?) AS asked
+            CROSS JOIN phrases AS p ON p.id = asked.value JOIN memories AS m ON m.id = p.memory
+            WHERE p.owner = {OWNER}
+            """,
+            (json.dumps([int(i) for i in phrase_ids]), owner.platform, owner.user),
+        )
+        return {phrase_id: (key, text) for phrase_id, key, text in rows}
+
+    async def memory_phrases(self, owner: UserKey, memory_ids: Sequence[str]) -> Mapping[int, str]:
+        """Map the phrase ids of those memories to their texts."""
+        rows = await self._database.rows(
+            f"""
+            SELECT p.id, p.text FROM memories AS m JOIN phrases AS p ON p.memory = m.id
+            WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM json_each(?)) ORDER BY p.id
+            """,
+            (owner.platform, owner.user, to_json(list(memory_ids))),
+        )
+        return dict(rows)
+
+    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
+        """Return ids and vectors of every phrase embedded in that space, by id.
+
+        Read in pieces into one array, so that the peak is hardly more than the array.
+        """
+        [(total, last)] = await self._database.rows(
+            f"""
+            SELECT count(*), max(p.id) FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
+            WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
+            """,
+            (owner.platform, owner.user, space),
+        )
+        ids: list[int] = []
+        vectors: Vectors = np.empty((0, 0), np.float32)
+        while len(ids) < total:
+            rows = await self._database.rows(
+                f"""
+                SELECT p.id, v.vector FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
+                WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
+                AND p.id > ? AND p.id <= ? ORDER BY p.id LIMIT ?
+                """,
+                (owner.platform, owner.user, space, ids[-1] if ids else 0, last, min(_CHUNK_ROWS, total - len(ids))),
+            )
+            if not rows:  # deleted meanwhile
+                break
+            chunk = np.frombuffer(b"".join(vector for _, vector in rows), "<f4").reshape(len(rows), -1)
+            if not ids:
+                vectors = np.empty((total, chunk.shape[1]), np.float32)
+            vectors[len(ids) : len(ids) + len(rows)] = chunk
+            ids.extend(phrase_id for phrase_id, _ in rows)
+        return ids, vectors if len(ids) == total else vectors[: len(ids)]
+
+    async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
+        """Map up to `limit` phrase ids that have no vector in that space to their texts, oldest first."""
+        rows = await self._database.rows(
+            f"""
+            SELECT p.id, p.text FROM phrases AS p WHERE p.owner = {OWNER} AND NOT EXISTS (
+                SELECT 1 FROM vectors AS v JOIN spaces AS s ON s.id = v.space WHERE v.phrase = p.id AND s.name = ?
+            ) ORDER BY p.id LIMIT ?
+            """,
+            (owner.platform, owner.user, space, max(limit, 0)),
+        )
+        return dict(rows)
+
+    async def put_vectors(self, owner: UserKey, space: str, vectors: Mapping[int, Vector]) -> None:
+        """Store vectors of phrases of the owner's; ids that are gone or another's are left out."""
+        async with self._database.transaction() as transaction:
+            await memory_rows.put_vectors(transaction, owner, vectors, space)
+
+    async def audible(self, owner: UserKey, room: str) -> frozenset[str]:
+        """Return the ids of the owner's memories that may be spoken of in that room: said there, or shared."""
+        rows = await self._database.rows(
+            f"SELECT key FROM memories WHERE id IN (SELECT memory FROM rooms WHERE {_AUDIBLE})",
+            (owner.platform, owner.user, storable(room)),
+        )
+        return frozenset(key for (key,) in rows)
+
+    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
+        """Return the phrase ids of the memories that `audible` names, in ascending order."""
+        rows = await self._database.rows(
+            f"SELECT id FROM phrases WHERE memory IN (SELECT memory FROM rooms WHERE {_AUDIBLE}) ORDER BY id",
+            (owner.platform, owner.user, storable(room)),
+        )
+        return [phrase_id for (phrase_id,) in rows]
+
+    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
+        """Return (memory id, score > 0, higher is better) of the best full-text matches, best first.
+
+        A keyword counts by how few of the owner's memories hold it, looked for among the newest that do: no other
+        person's words weigh anything, and a common word costs no more than a rare one, as it would with bm25.
+        """
+        terms = self._lexicon.terms(query)
+        if not terms or limit <= 0:
+            return []
+        held = await self._holding(owner, terms, room)
+        common = [term for term, rows in zip(terms, held, strict=True) if len(rows) == _NEWEST_ROWS]
+        if len(common) > 1:  # the newest of each need not be those that hold them all
+            all_of_them = " AND ".join(f"({term})" for term in common)
+            both = (await self._holding(owner, [all_of_them], room))[0]
+            held = [rows | both if term in common else rows for term, rows in zip(terms, held, strict=True)]
+        scores: dict[int, float] = defaultdict(float)
+        for rows in held:
+            for row in rows:
+                scores[row] += math.log1p(_NEWEST_ROWS / len(rows))
+        best = sorted(scores.items(), key=lambda hit: (-hit[1], -hit[0]))[:limit]
+        keys: dict[int, str] = dict(
+            await self._database.rows(
+                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps([row for row, _ in best]),),
+            )
+        )
+        return [(keys[row], score) for row, score in best if row in keys]
+
+    async def _holding(self, owner: UserKey, terms: Sequence[str], room: str) -> list[set[int]]:
+        """Return, for each full-text expression, the owner's newest memories that match it, in a room those audible."""
+        heard = f"AND EXISTS (SELECT 1 FROM rooms WHERE {_AUDIBLE} AND memory = memory_text.rowid)" if room else ""
+        each = f"""
+            SELECT ? + 0, rowid FROM (
+                SELECT rowid FROM memory_text
+                WHERE memory_text MATCH 'owner : (' || coalesce({_ACCOUNTS}, 'o0') || ') AND ' || ? {heard}
+                ORDER BY rowid DESC LIMIT {_NEWEST_ROWS}
+            )
+        """
+        person = (owner.platform, owner.user)
+        hearing = (*person, storable(room)) if room else ()
+        parameters = [
+            value for place, term in enumerate(terms) for value in (place, *person, *person, f"({term})", *hearing)
+        ]
+        held: list[set[int]] = [set() for _ in terms]
+        for place, row in await self._database.rows(" UNION ALL ".join([each] * len(terms)), parameters):
+            held[place].add(row)
+        return held
