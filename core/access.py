@@ -139,6 +139,10 @@ class Access:
         """Return everybody who has a standing, the oldest first."""
         return await self._people.all()
 
+    async def person(self, user: UserKey) -> Person | None:
+        """Return somebody who was given a standing, or None."""
+        return await self._people.find(user)
+
     async def stranger(self, user: UserKey) -> Stranger | None:
         """Return what is noted of somebody who asked to be let in, None if nothing."""
         return await self._people.stranger(user)

@@ -165,7 +165,7 @@ class ChatBot(Door):
             if self._running.get(incoming.conversation) is deadline:
                 del self._running[incoming.conversation]
         await view.close()
-        await self._parts.desk.allowance.tell_owners(self._parts.desk.language)
+        await self._parts.desk.allowance.tell_owners(self._parts.desk.locales.known)
 
     async def _within_limits(self, turn: Turn, incoming: Incoming) -> bool:
         work = partial(self._run, turn, incoming)
@@ -243,7 +243,7 @@ class ChatBot(Door):
         if isinstance(error, EmptyInput) and not incoming.text:
             text = (ONLY_TEXT if incoming.attached else NOTHING_SAID)[locale]
         turn = None if record is None or record.is_command else record.turn
-        choices = ()
+        choices: tuple[Choice, ...] = ()
         if turn is not None and turn.asked.id and helps_to_retry(error):
             choices = (Choice(TRY_AGAIN[locale], commands.again(turn.asked.turn)),)
         await say(Shown(text, choices=choices), view)

@@ -5,17 +5,15 @@ Does not know how a decision is made, nor what the bot looks like from inside: t
 
 from __future__ import annotations
 
-from core.access import room_name
+from core.commands.admission import ACCESS, ALLOW, BLOCK, DENY, HERE, ROLE
 from core.commands.command import Command, Request
 from core.commands.decide import decide, undo
 from core.commands.survey import actions, changes, status, users
-from core.commands.verb import MAX_ID_CHARS, Verb, person
-from core.people import ALLOWED, OFF, ON, Matter, Standing
+from core.commands.verb import MAX_ID_CHARS, Verb
+from core.people import OFF, ON, Matter
 from core.types import Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
-HERE = "here"
-_ROLES = (Standing.ADMIN.value, Standing.MEMBER.value)
 
 
 async def admin(request: Request, argument: str) -> None:
@@ -29,43 +27,6 @@ async def admin(request: Request, argument: str) -> None:
         await request.turn.tell("\n".join(lines))
     else:
         await verb.run(request, rest.strip())
-
-
-async def allow(request: Request, argument: str) -> None:
-    """Let a person in, or the room."""
-    words = argument.split()
-    if words and words[0].casefold() == HERE:
-        await decide(request, Matter.ROOM, room_name(request.incoming.chat), ALLOWED)
-    elif name := await person(request, words, 1):
-        standing = await request.desk.kept.decisions.value(Matter.STANDING, name)
-        is_in = standing in {Standing.OWNER, Standing.ADMIN}
-        await decide(request, Matter.STANDING, name, standing if is_in else Standing.MEMBER.value)
-
-
-async def deny(request: Request, argument: str) -> None:
-    """Let a person, or the room, in no more."""
-    words = argument.split()
-    if words and words[0].casefold() == HERE:
-        await decide(request, Matter.ROOM, room_name(request.incoming.chat), "")
-    elif name := await person(request, words, 1):
-        await decide(request, Matter.STANDING, name, "")
-
-
-async def block(request: Request, argument: str) -> None:
-    """Answer a person no more, wherever they write."""
-    if name := await person(request, argument.split(), 1):
-        await decide(request, Matter.STANDING, name, Standing.BLOCKED.value)
-
-
-async def role(request: Request, argument: str) -> None:
-    """Make a person an admin, or a member."""
-    words = argument.split()
-    if name := await person(request, words, 2):
-        given = words[1].casefold()
-        if given in _ROLES:
-            await decide(request, Matter.STANDING, name, given)
-        else:
-            await request.tell(NO_ROLE, name=given[:MAX_ID_CHARS], roles=", ".join(_ROLES))
 
 
 async def switch(request: Request, argument: str) -> None:
@@ -113,11 +74,6 @@ NOT_HERE: Localized = {
     EN: "Here only: /admin allow here, /admin deny here. Everything else in private.",
     ES: "Aquí solo: /admin allow here, /admin deny here. Lo demás, en privado.",
 }
-NO_ROLE: Localized = {
-    PT: "Não há papel “{name}”. Há: {roles}.",
-    EN: "There is no role “{name}”. There are: {roles}.",
-    ES: "No hay rol “{name}”. Hay: {roles}.",
-}
 NO_ACTION: Localized = {
     PT: "Não há ação “{name}”. Há: {actions}.",
     EN: "There is no action “{name}”. There are: {actions}.",
@@ -133,19 +89,17 @@ VERBS: dict[str, Verb] = {
     verb.name: verb
     for verb in (
         Verb("status", {PT: "como o bot está", EN: "how the bot does", ES: "cómo está el bot"}, status),
-        Verb("users", {PT: "quem é quem, e quem pediu", EN: "who is who, who asked", ES: "quién es quién"}, users),
-        Verb("allow", {PT: "deixa entrar", EN: "let in", ES: "deja entrar"}, allow, " PLATFORM:ID | here"),
         Verb(
-            "deny", {PT: "não deixa mais", EN: "let in no more", ES: "ya no deja entrar"}, deny, " PLATFORM:ID | here"
+            "users",
+            {PT: "quem é quem, e quem pediu", EN: "who is who, who asked", ES: "quién es quién"},
+            users,
+            " [PLATFORM:ID]",
         ),
-        Verb("block", {PT: "nunca mais responde", EN: "never answer", ES: "no responde nunca"}, block, " PLATFORM:ID"),
-        Verb(
-            "role",
-            {PT: "dá um papel", EN: "give a role", ES: "da un rol"},
-            role,
-            " PLATFORM:ID admin|member",
-            for_owners=True,
-        ),
+        ALLOW,
+        DENY,
+        BLOCK,
+        ROLE,
+        ACCESS,
         Verb(
             "actions",
             {PT: "lista, liga, desliga ações", EN: "list, turn on, turn off", ES: "lista, activa, desactiva acciones"},

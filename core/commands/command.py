@@ -16,14 +16,14 @@ STAFF = frozenset({Standing.OWNER, Standing.ADMIN})
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command being run: the turn, what the person sent, who they are here (None: a guest), and the desk.
+    """A command being run: the turn, what the person sent, who they are to the bot there, and the desk.
 
     `others` is how many other messages are being answered or wait for it; `running` what is being answered, by where.
     """
 
     turn: Turn
     incoming: Incoming
-    standing: Standing | None
+    standing: Standing
     desk: Desk
     others: int = 0
     running: Mapping[ConversationKey, Deadline] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Command:
     for_staff: bool = False
     in_private: bool = False
 
-    def is_for(self, standing: Standing | None) -> bool:
+    def is_for(self, standing: Standing) -> bool:
         """Whether somebody of that standing may run it."""
         return not self.for_staff or standing in STAFF
 

@@ -5,9 +5,12 @@ Knows standings and decisions. Does not know how one is asked for.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC
+
 from core.commands.command import Request
 from core.markdown import verbatim
-from core.people import ALLOWED, OFF, ON, Applied, Decision, Matter, Standing
+from core.people import ALLOWED, DENIED, OF_PEOPLE, OFF, ON, Applied, Decision, Matter, Standing
 from core.types import Locale, Localized
 from core.unicode import one_line
 
@@ -17,41 +20,63 @@ _OWNERS_ONLY = {Matter.PAUSE, Matter.ACCESS, Matter.QUOTA, Matter.MODEL, Matter.
 _MAX_VALUE_CHARS = 80
 
 
-def may(standing: Standing | None, decision: Decision) -> bool:
+def may(standing: Standing, decision: Decision) -> bool:
     """Whether somebody of that standing may decide so: owners all; admins neither who is above, nor what costs."""
     if standing is not Standing.ADMIN or decision.matter in _OWNERS_ONLY:
         return standing is Standing.OWNER
     return decision.matter is not Matter.STANDING or not {decision.before, decision.after} & _ABOVE_ADMINS
 
 
-async def decide(request: Request, matter: Matter, name: str, after: str) -> None:
-    """Decide, and tell what that changed."""
+async def decide(
+    request: Request, matter: Matter, name: str, after: str, *, only_undecided: bool = False
+) -> Decision | None:
+    """Decide, tell what that changed, and return it; None if nothing was changed.
+
+    With `only_undecided`, what somebody decided before is left as it is, and told.
+    """
     before = await request.desk.kept.decisions.value(matter, name)
     decision = Decision(request.desk.clock.now(), request.incoming.user, matter, name, before, after)
-    if before == after:
-        await request.turn.tell(ALREADY[request.locale].format(what=describe_value(decision, request.locale)))
-    else:
-        await _apply(request, decision)
+    if before == after or (before and only_undecided):
+        text = ALREADY if before == after else DECIDED
+        told = text[request.locale].format(what=describe_value(replace(decision, after=before), request.locale))
+        await request.turn.tell("\n".join([told, *await _whose(request, matter, name)]))
+        return None
+    return decision if await _apply(request, decision) else None
 
 
 async def undo(request: Request) -> None:
     """Take back the newest decision that was not taken back."""
     last = await request.desk.kept.decisions.undoable()
-    if last is None or (last.matter is Matter.STANDING and not last.name):
+    if last is None or (last.matter in OF_PEOPLE and not last.name):
         await request.tell(NOTHING_TO_UNDO)
         return
     now, by = request.desk.clock.now(), request.incoming.user
     await _apply(request, Decision(now, by, last.matter, last.name, last.after, last.before, undoes=last.id))
 
 
-async def _apply(request: Request, decision: Decision) -> None:
+async def _apply(request: Request, decision: Decision) -> bool:
     if not may(request.standing, decision):
         await request.tell(ONLY_OWNERS)
-        return
+        return False
     applied = await request.desk.kept.decisions.apply(decision)
+    what = describe(decision, request.locale)
     if applied is Applied.DONE:
         request.desk.take_effect(decision.matter, decision.name, decision.after)
-    await request.tell(TOLD[applied], what=describe(decision, request.locale))
+        if request.incoming.pressed:  # what takes the place of the question tells later readers who answered it
+            what = "\n".join([what, *await _whose(request, decision.matter, decision.name)])
+    await request.tell(TOLD[applied], what=what)
+    return applied is Applied.DONE
+
+
+async def _whose(request: Request, matter: Matter, name: str) -> list[str]:
+    """Return a line on who decided that last, and when; none if nobody did."""
+    last = await request.desk.kept.decisions.last(matter, name)
+    if last is None:
+        return []
+    person = None if last.by is None else await request.desk.access.person(last.by)
+    by = FORGOTTEN[request.locale] if last.by is None else f"`{last.by}`"
+    named = f" {verbatim(one_line(person.name, _MAX_VALUE_CHARS))}" if person is not None and person.name else ""
+    return [BY[request.locale].format(by=f"{by}{named}", at=f"{last.at.astimezone(UTC):%Y-%m-%d %H:%M}")]
 
 
 def describe(decision: Decision, locale: Locale) -> str:
@@ -84,6 +109,7 @@ STANDINGS: dict[str, Localized] = {
     Standing.MEMBER.value: {PT: "membro", EN: "member", ES: "miembro"},
     Standing.GUEST.value: {PT: "convidado", EN: "guest", ES: "invitado"},
     Standing.BLOCKED.value: {PT: "bloqueado", EN: "blocked", ES: "bloqueado"},
+    DENIED: {PT: "recusado", EN: "denied", ES: "rechazado"},
     "": {PT: "desconhecido", EN: "stranger", ES: "desconocido"},
 }
 _UNSET: Localized = {PT: "como na configuração", EN: "as the settings say", ES: "según la configuración"}
@@ -147,6 +173,16 @@ TOLD: dict[Applied, Localized] = {
     },
 }
 ALREADY: Localized = {PT: "Já é assim. {what}", EN: "That is so already. {what}", ES: "Ya es así. {what}"}
+DECIDED: Localized = {
+    PT: "Isso já foi decidido nesse meio tempo; nada foi alterado. {what}",
+    EN: "That was decided meanwhile; nothing was done. {what}",
+    ES: "Eso ya se decidió mientras tanto; no se cambió nada. {what}",
+}
+BY: Localized = {
+    PT: "Quem decidiu: {by}, {at} (UTC)",
+    EN: "Decided by: {by}, {at} (UTC)",
+    ES: "Quién lo decidió: {by}, {at} (UTC)",
+}
 ONLY_OWNERS: Localized = {
     PT: "Isso só um dono pode mudar. Nada foi alterado.",
     EN: "Only an owner can change that. Nothing was done.",

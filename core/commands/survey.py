@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
+from core.commands.card import card, fits, minute, person_line, stranger_line, verdicts
 from core.commands.command import Request
 from core.commands.decide import FORGOTTEN, STANDINGS, describe
-from core.people import Matter, Person, Stranger
-from core.types import Locale, Localized
+from core.commands.verb import person
+from core.people import DENIED, Matter
+from core.plural import Counted, counted
+from core.screen import Choice
+from core.types import Locale, Localized, UserKey
+from core.unicode import one_line
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_STRANGERS = 20
+MOST_COUNTED = 1000
+MAX_LABEL_CHARS = 40
 MAX_CHANGES = 20
 
 
@@ -34,18 +39,50 @@ async def status(request: Request, _: str) -> None:
     )
 
 
-async def users(request: Request, _: str) -> None:
-    """Show who has which standing, which rooms are let in, and who asked to be let in."""
+async def users(request: Request, argument: str) -> None:
+    """Show who has which standing, which rooms are let in, and who asked to be; or what is known of one person."""
+    words = argument.split()
+    if not words:
+        await _everybody(request)
+    elif name := await person(request, words, 1):
+        platform, _, account = name.partition(":")
+        await _somebody(request, UserKey(platform, account))
+
+
+async def _everybody(request: Request) -> None:
     locale, access = request.locale, request.desk.access
-    people = await access.people()
-    strangers = await access.strangers(MAX_STRANGERS)
+    asked = await access.strangers(MOST_COUNTED)
     rooms = await request.desk.kept.decisions.values(Matter.ROOM)
-    lines = [USERS[locale], *(_person_line(person, locale) for person in people)]
+    lines = [USERS[locale], *(person_line(each, locale) for each in await access.people())]
     if rooms:
         lines += ["", ROOMS[locale], *(f"`{name}`" for name in rooms)]
-    if strangers:
-        lines += ["", ASKED[locale], *(_stranger_line(stranger) for stranger in strangers)]
-    await request.turn.tell("\n".join(lines))
+    if denied := await access.denied():
+        lines += ["", REFUSED[locale], *(stranger_line(each) for each in denied[:MAX_STRANGERS])]
+    if asked:
+        shown = asked[:MAX_STRANGERS]
+        lines += ["", ASKED[locale], *(f"{at}. {stranger_line(each)}" for at, each in enumerate(shown, 1))]
+    if (more := len(asked) - MAX_STRANGERS) > 0:
+        lines.append(counted(MORE, locale, more))
+    menu = [
+        Choice(f"{at}. {one_line(each.name, MAX_LABEL_CHARS) or each.user}", command)
+        for at, each in enumerate(asked[:MAX_STRANGERS], 1)
+        if fits(command := f"/admin users {each.user}")
+    ]
+    await request.turn.tell("\n".join(lines), menu=menu)
+
+
+async def _somebody(request: Request, user: UserKey) -> None:
+    """Show a person; a stranger on whom nobody decided with the buttons that do."""
+    locale, access = request.locale, request.desk.access
+    known, noted = await access.person(user), await access.stranger(user)
+    if known is not None:
+        await request.turn.tell(person_line(known, locale))
+    elif noted is not None and not noted.denied:
+        shown = card(noted, locale)
+        await request.turn.tell(shown.text, choices=shown.choices)
+    else:
+        standing = STANDINGS[DENIED if noted else ""][locale]
+        await request.turn.tell(f"{standing} · `{user}`", choices=() if noted else verdicts(user, locale))
 
 
 async def actions(request: Request) -> None:
@@ -60,28 +97,11 @@ async def changes(request: Request, _: str) -> None:
     """Show what was decided last: when, by whom, what."""
     locale = request.locale
     lines = [
-        f"{_minute(each.at)} · {f'`{each.by}`' if each.by else FORGOTTEN[locale]} · {describe(each, locale)}"
+        f"{minute(each.at)} · {f'`{each.by}`' if each.by else FORGOTTEN[locale]} · {describe(each, locale)}"
         + (f" {UNDONE[locale]}" if each.undoes else "")
         for each in await request.desk.kept.decisions.newest(MAX_CHANGES)
     ]
     await request.turn.tell("\n".join([CHANGES[locale], *lines]) if lines else NO_CHANGES[locale])
-
-
-def _person_line(person: Person, locale: Locale) -> str:
-    return " · ".join([STANDINGS[person.standing.value][locale], f"`{person.user}`", *_named(person.name)])
-
-
-def _stranger_line(stranger: Stranger) -> str:
-    return " · ".join([_minute(stranger.at), f"`{stranger.user}`", *_named(stranger.name)])
-
-
-def _named(name: str) -> list[str]:
-    """Return a name as it is written, whatever marks are in it: whoever asks chose it."""
-    return [f"`{bare}`"] if (bare := name.replace("`", "").strip()) else []
-
-
-def _minute(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def _duration(seconds: float) -> str:
@@ -106,6 +126,16 @@ ASKED: Localized = {
     PT: "Escreveram sem que eu os conheça (os mais recentes primeiro, horário UTC; /admin allow ID deixa entrar):",
     EN: "Wrote without my knowing them (the newest first, times in UTC; /admin allow ID lets one in):",
     ES: "Escribieron sin que los conozca (los más recientes primero, hora UTC; /admin allow ID deja entrar):",
+}
+REFUSED: Localized = {
+    PT: "Recusados há menos de 30 dias (horário UTC):",
+    EN: "Denied less than 30 days ago (times in UTC):",
+    ES: "Rechazados hace menos de 30 días (hora UTC):",
+}
+MORE: Counted = {
+    PT: {"one": "e mais {count}", "other": "e mais {count}"},
+    EN: {"one": "and {count} more", "other": "and {count} more"},
+    ES: {"one": "y {count} más", "other": "y {count} más"},
 }
 ACTIONS: Localized = {PT: "Ações:", EN: "Actions:", ES: "Acciones:"}
 ACTION_ON: Localized = {PT: "✅ ligada:", EN: "✅ on:", ES: "✅ activada:"}

@@ -23,7 +23,7 @@ class Verb:
     usage: str = ""
     for_owners: bool = False
 
-    def is_for(self, standing: Standing | None) -> bool:
+    def is_for(self, standing: Standing) -> bool:
         """Whether somebody of that standing may run it."""
         return standing is Standing.OWNER or (standing is Standing.ADMIN and not self.for_owners)
 
