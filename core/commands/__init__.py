@@ -15,6 +15,7 @@ from core.commands.export import EXPORT
 from core.commands.forget import FORGET
 from core.commands.link import LINK, UNLINK_COMMAND
 from core.commands.memories import MEMORIES, RECALL
+from core.commands.news import NEWS
 from core.commands.privacy import PRIVACY_COMMAND
 from core.commands.remember import REMEMBER
 from core.commands.retry import RETRY, again, asked_before, is_retry
@@ -97,6 +98,7 @@ COMMANDS: dict[str, Command] = {
         LINK,
         UNLINK_COMMAND,
         LANGUAGE,
+        NEWS,
         THREADS,
         CONTEXT_COMMAND,
         RESET,

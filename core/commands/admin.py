@@ -5,6 +5,11 @@ Does not know how a decision is made, nor what the bot looks like from inside: t
 
 from __future__ import annotations
 
+from core.commands.admin_broadcast import BROADCAST
+from core.commands.admin_logs import LOGS
+from core.commands.admin_model import MODEL
+from core.commands.admin_policy import DRAFTS, POLICY
+from core.commands.admin_prompt import PROMPT
 from core.commands.admission import ACCESS, ALLOW, BLOCK, DENY, HERE, ROLE
 from core.commands.command import Command, Request
 from core.commands.decide import decide, undo
@@ -20,8 +25,9 @@ async def admin(request: Request, argument: str) -> None:
     """Run a verb, or list those that the person may use. Where others read along only what is about that room."""
     name, _, rest = argument.partition(" ")
     verb = VERBS.get(name.strip().casefold())
-    if not request.incoming.private and rest.strip().casefold() != HERE:
-        await request.tell(NOT_HERE)
+    if not request.incoming.private and not (verb and verb.in_rooms and rest.casefold().split()[:1] == [HERE]):
+        known = (f"/admin {verb.name} {HERE}" for verb in _open_to(request) if verb.in_rooms)
+        await request.tell(NOT_HERE, known=", ".join(known))
     elif verb is None or not verb.is_for(request.standing):
         lines = [f"/admin {verb.name}{verb.usage} — {verb.about[request.locale]}" for verb in _open_to(request)]
         await request.turn.tell("\n".join(lines))
@@ -70,9 +76,9 @@ def _open_to(request: Request) -> list[Verb]:
 
 
 NOT_HERE: Localized = {
-    PT: "Aqui só: /admin allow here, /admin deny here. O resto, em particular.",
-    EN: "Here only: /admin allow here, /admin deny here. Everything else in private.",
-    ES: "Aquí solo: /admin allow here, /admin deny here. Lo demás, en privado.",
+    PT: "Aqui só: {known}. O resto, em particular.",
+    EN: "Here only: {known}. Everything else in private.",
+    ES: "Aquí solo: {known}. Lo demás, en privado.",
 }
 NO_ACTION: Localized = {
     PT: "Não há ação “{name}”. Há: {actions}.",
@@ -106,6 +112,12 @@ VERBS: dict[str, Verb] = {
             switch,
             " list | enable NAME | disable NAME",
         ),
+        MODEL,
+        PROMPT,
+        POLICY,
+        DRAFTS,
+        BROADCAST,
+        LOGS,
         Verb("pause", {PT: "só donos", EN: "owners only", ES: "solo dueños"}, pause, for_owners=True),
         Verb("resume", {PT: "volta a atender", EN: "answer again", ES: "vuelve a atender"}, resume, for_owners=True),
         Verb("changes", {PT: "o que mudou, e quem", EN: "what changed, by whom", ES: "qué cambió, y quién"}, changes),

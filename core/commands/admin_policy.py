@@ -78,10 +78,12 @@ POLICY = Verb(
     {PT: "o que o modelo vê da conversa", EN: "what a model sees of a chat", ES: "qué ve el modelo de la conversación"},
     policy,
     " [here] [NAME | default]",
+    in_rooms=True,
 )
 DRAFTS = Verb(
     "drafts",
     {PT: "respostas em rascunho", EN: "answers that grow in a draft", ES: "respuestas en borrador"},
     drafts,
     " [here] [on | off | default]",
+    in_rooms=True,
 )

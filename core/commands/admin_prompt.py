@@ -98,4 +98,5 @@ PROMPT = Verb(
     prompt,
     " [here] [TEXT | off | default]",
     for_owners=True,
+    in_rooms=True,
 )

@@ -136,8 +136,16 @@ OPEN_ASKS: Localized = {
 }
 OPEN_IT: Localized = {PT: "Abrir a todos", EN: "Open it to everybody", ES: "Abrir a todos"}
 
-ALLOW = Verb("allow", {PT: "deixa entrar", EN: "let in", ES: "deja entrar"}, allow, " PLATFORM:ID | here")
-DENY = Verb("deny", {PT: "não deixa mais", EN: "let in no more", ES: "ya no deja entrar"}, deny, " PLATFORM:ID | here")
+ALLOW = Verb(
+    "allow", {PT: "deixa entrar", EN: "let in", ES: "deja entrar"}, allow, " PLATFORM:ID | here", in_rooms=True
+)
+DENY = Verb(
+    "deny",
+    {PT: "não deixa mais", EN: "let in no more", ES: "ya no deja entrar"},
+    deny,
+    " PLATFORM:ID | here",
+    in_rooms=True,
+)
 BLOCK = Verb("block", {PT: "nunca mais responde", EN: "never answer", ES: "no responde nunca"}, block, " PLATFORM:ID")
 ROLE = Verb(
     "role",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from core.access import room_name
+from core.commands.admission import HERE
 from core.commands.command import Request
 from core.types import Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
-HERE: Final = "here"
 
 
 @dataclass(frozen=True, slots=True)

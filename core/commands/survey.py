@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.commands.card import card, fits, minute, person_line, stranger_line, verdicts
 from core.commands.command import Request
 from core.commands.decide import FORGOTTEN, STANDINGS, describe
+from core.commands.figures import figures
 from core.commands.verb import person
 from core.people import DENIED, Matter
 from core.plural import Counted, counted
@@ -26,17 +27,16 @@ async def status(request: Request, _: str) -> None:
     counts = [await desk.kept.memories.of(owner).count() for owner in owners]
     names = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
     paused = bool(await desk.kept.decisions.value(Matter.PAUSE))
-    await request.tell(
-        STATUS,
+    told = STATUS[request.locale].format(
         state=(STATE_PAUSED if paused else STATE_ANSWERING)[request.locale],
         uptime=_duration(desk.clock.monotonic() - desk.started_s),
         platforms=", ".join(sorted(desk.platforms)),
         models=", ".join(names),
         embedder=models.embedder.space,
-        others=request.others,
         memories=sum(counts),
         people=len(owners),
     )
+    await request.turn.tell("\n".join([told, *await figures(request)]))
 
 
 async def users(request: Request, argument: str) -> None:
@@ -112,11 +112,11 @@ def _duration(seconds: float) -> str:
 
 STATUS: Localized = {
     PT: "Estado: {state}\nNo ar há: {uptime}\nPlataformas: {platforms}\nModelos: {models}\nEmbeddings: {embedder}\n"
-    "Outras mensagens em andamento: {others}\nMemórias: {memories} (pessoas com memórias: {people})",
+    "Memórias: {memories} (pessoas com memórias: {people})",
     EN: "State: {state}\nUp for: {uptime}\nPlatforms: {platforms}\nModels: {models}\nEmbeddings: {embedder}\n"
-    "Other messages being answered: {others}\nMemories: {memories} (people who have some: {people})",
+    "Memories: {memories} (people who have some: {people})",
     ES: "Estado: {state}\nActivo desde hace: {uptime}\nPlataformas: {platforms}\nModelos: {models}\n"
-    "Embeddings: {embedder}\nOtros mensajes en curso: {others}\nMemorias: {memories} (personas con memorias: {people})",
+    "Embeddings: {embedder}\nMemorias: {memories} (personas con memorias: {people})",
 }
 STATE_PAUSED: Localized = {PT: "em pausa", EN: "paused", ES: "en pausa"}
 STATE_ANSWERING: Localized = {PT: "atendendo", EN: "answering", ES: "atendiendo"}

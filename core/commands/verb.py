@@ -15,13 +15,17 @@ MAX_ID_CHARS = 64
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What stands after /admin. `run` gets what was written after it; only owners may run one that is `for_owners`."""
+    """What stands after /admin. `run` gets what was written after it; only owners may run one that is `for_owners`.
+
+    One that is `in_rooms` may be said where others read along if "here" follows it: it is then about that room.
+    """
 
     name: str
     about: Localized
     run: Callable[[Request, str], Awaitable[None]]
     usage: str = ""
     for_owners: bool = False
+    in_rooms: bool = False
 
     def is_for(self, standing: Standing) -> bool:
         """Whether somebody of that standing may run it."""
