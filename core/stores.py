@@ -166,7 +166,7 @@ class MemoryStore(Protocol):
         memory_id: str = "",
         since: datetime | None = None,
         standing: bool = False,
-        limit: int,
+        limit: int | None = None,
     ) -> Sequence[Change]:
         """Return what was changed, the newest first: all of it, that of one act, or that of one memory.
 

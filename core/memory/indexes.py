@@ -41,13 +41,15 @@ class Shelf:
         """Let go of the index; the next reader builds it."""
         self.space, self.index, self.partial = "", None, False
 
-    async def search(self, rows: Vectors, k: int) -> Sequence[Sequence[tuple[int, float]]]:
-        """Return, per row, up to `k` (phrase id, cosine), nearest first."""
+    async def search(
+        self, rows: Vectors, k: int, among: Sequence[int] | None = None
+    ) -> Sequence[Sequence[tuple[int, float]]]:
+        """Return, per row, up to `k` (phrase id, cosine), nearest first, among those phrases or all."""
         if self.index is None:
             return [[] for _ in rows]
         if len(self.index) * len(rows) <= _INLINE_ROWS:
-            return self.index.search(rows, k)
-        return await asyncio.to_thread(self.index.search, rows, k)
+            return self.index.search(rows, k, among)
+        return await asyncio.to_thread(self.index.search, rows, k, among)
 
     def add(self, lens: Lens, vectors: Mapping[int, Vector]) -> None:
         """Add a few phrases, if there is an index; one of another space is dropped."""
@@ -114,6 +116,17 @@ class Indexes:
                 shelf.partial = bool(await self._store.unembedded(owner, lens.space, 1))
                 self._evict()
             yield shelf
+
+    @asynccontextmanager
+    async def joining(self, owner: UserKey, other: UserKey) -> AsyncIterator[None]:
+        """Hold the locks of both, and let go of their indexes, while memories go from one to the other."""
+        first, second = sorted(
+            (owner, other), key=str
+        )  # always in one order: two who link crosswise never wait forever
+        async with self.changing(first) as one, self.changing(second) as two:
+            one.clear()
+            two.clear()
+            yield
 
     @property
     def loaded(self) -> int:

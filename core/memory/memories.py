@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from typing import Final
 
 from core.errors import BotError
 from core.memory.background import LANGUAGES
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes
+from core.memory.purge import Purge
 from core.memory.user_memory import UserMemory
 from core.memory.wording import common_words
 from core.ports import Clock, Embedder
@@ -23,6 +25,9 @@ from core.types import UserKey
 
 _log = logging.getLogger(__name__)
 
+UNDO_WITHIN: Final = timedelta(minutes=10)
+"""How long a change can be taken back, and so the words of what was deleted are kept."""
+
 _BATCH: Final = 16
 """Texts a call while catching up: a question that comes meanwhile waits for no more than these."""
 
@@ -30,11 +35,21 @@ _BATCH: Final = 16
 class Memories:
     """Memories over a store, an embedder and indexes. `close` it: it may be embedding in the background."""
 
-    def __init__(self, store: MemoryStore, embedder: Embedder, indexes: Indexes, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        embedder: Embedder,
+        indexes: Indexes,
+        clock: Clock,
+        *,
+        undo_within: timedelta = UNDO_WITHIN,
+    ) -> None:
         self._store = store
         self._embedding = Embedding(embedder)
         self._indexes = indexes
         self._clock = clock
+        self.undo_within = undo_within
+        self._purge = Purge(store, clock, undo_within)
         self._common_words = common_words(sentence for language in LANGUAGES for sentence in language)
         self._catching_up: dict[UserKey, asyncio.Task[None]] = {}
 
@@ -49,8 +64,35 @@ class Memories:
     def of(self, owner: UserKey, mark: Mark = NO_MARK) -> UserMemory:
         """Return that owner's memory; what is changed through it is marked so."""
         return UserMemory(
-            owner, self._store, self._indexes, self._embedding, self._clock, self._common_words, self._catch_up, mark
+            owner=owner,
+            store=self._store,
+            indexes=self._indexes,
+            embedding=self._embedding,
+            clock=self._clock,
+            common_words=self._common_words,
+            undo_within=self.undo_within,
+            on_partial=self._catch_up,
+            on_deleted=self._purge.plan,
+            mark=mark,
         )
+
+    async def link(self, owner: UserKey, other: UserKey) -> None:
+        """Make two accounts one owner, by the name of the first.
+
+        Raises:
+            ValueError: one of them is linked already, or both are the same.
+        """
+        async with self._indexes.joining(owner, other):
+            await self._store.link(owner, other)
+
+    async def unlink(self, owner: UserKey, other: UserKey) -> None:
+        """Part two accounts again: each has what came from it. Accounts that are not linked are fine."""
+        async with self._indexes.joining(owner, other):
+            await self._store.unlink(owner, other)
+
+    async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
+        """Map each of the owner's accounts to how many memories came from it."""
+        return await self._store.counts(owner)
 
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""
@@ -74,8 +116,13 @@ class Memories:
             total += done
         return total
 
+    async def start(self) -> None:
+        """Have the words of what was deleted forgotten, now and from now on, once it can no longer be undone."""
+        await self._purge.start()
+
     async def close(self) -> None:
         """Stop what goes on in the background; the next start goes on with it."""
+        await self._purge.close()
         tasks = list(self._catching_up.values())
         for task in tasks:
             task.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from core.memory.fusion import FLOOR, dense_score, fuse
@@ -16,21 +17,29 @@ _MIN_DEPTH: Final = 24
 _DEEPER: Final = 4
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How many memories are looked for, and among which phrases: all, or those that may be spoken of."""
+
+    limit: int
+    among: Sequence[int] | None = None
+
+
 async def nearest(
-    store: MemoryStore, owner: UserKey, shelf: Shelf, rows: Vectors, limit: int
+    store: MemoryStore, owner: UserKey, shelf: Shelf, rows: Vectors, reach: Reach
 ) -> Sequence[Mapping[str, Match]]:
     """Map, per row, memory ids to their nearest phrase.
 
     More and more phrases are looked at until each row has `limit` memories, or no more that are near enough: a memory
     with many bindings never stands in the light of the others.
     """
-    depth = max(_MIN_DEPTH, limit * _PHRASES_A_MEMORY)
+    depth = max(_MIN_DEPTH, reach.limit * _PHRASES_A_MEMORY)
     while True:
-        found = await shelf.search(rows, depth)
+        found = await shelf.search(rows, depth, reach.among)
         phrase_ids = sorted({phrase_id for hits in found for phrase_id, _ in hits})
         phrases = await store.phrases(owner, phrase_ids) if phrase_ids else {}
         matches = [_matches(hits, phrases) for hits in found]
-        if all(len(each) >= limit or _exhausted(hits, depth) for each, hits in zip(matches, found, strict=True)):
+        if all(len(each) >= reach.limit or _exhausted(hits, depth) for each, hits in zip(matches, found, strict=True)):
             return matches
         depth *= _DEEPER
 

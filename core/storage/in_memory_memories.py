@@ -122,12 +122,12 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         memory_id: str = "",
         since: datetime | None = None,
         standing: bool = False,
-        limit: int,
+        limit: int | None = None,
     ) -> Sequence[Change]:
         """Return what was changed, the newest first: all of it, that of one act, or that of one memory."""
         found = [kept.change for kept in self._changes.of(self._owner(owner), act=storable(act), memory_id=memory_id)]
         wanted = [c for c in found if (since is None or c.at >= since) and not (standing and c.undone)]
-        return wanted[::-1][: max(limit, 0)]
+        return wanted[::-1][:limit]
 
     async def undo(self, owner: UserKey, act: str) -> Sequence[Change] | None:
         """Take back all of an act and return its changes, the newest first, marked as undone."""

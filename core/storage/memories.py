@@ -133,7 +133,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         memory_id: str = "",
         since: datetime | None = None,
         standing: bool = False,
-        limit: int,
+        limit: int | None = None,
     ) -> Sequence[Change]:
         """Return what was changed, the newest first: all of it, that of one act, or that of one memory."""
         chosen = [
@@ -145,7 +145,12 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         also = "".join(f" AND {condition}" for condition, _, wanted in chosen if wanted)
         rows = await self._database.rows(
             f"SELECT {memory_changes.CHANGE} FROM changes WHERE owner = {OWNER} {also} ORDER BY id DESC LIMIT ?",
-            (owner.platform, owner.user, *(value for _, value, wanted in chosen if wanted), max(limit, 0)),
+            (
+                owner.platform,
+                owner.user,
+                *(value for _, value, wanted in chosen if wanted),
+                -1 if limit is None else limit,
+            ),
         )
         return [memory_changes.change(row) for row in rows]
 

@@ -1,0 +1,63 @@
+"""When the words of what was deleted are forgotten. Knows how long that can be undone. Does not know what it was."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+from core.errors import StorageError
+from core.ports import Clock
+from core.stores import MemoryStore
+
+_log = logging.getLogger(__name__)
+
+_TOGETHER_S: Final = 60.0
+"""Deletions of one minute are forgotten together: leaving no byte of them costs a rewriting of the file."""
+
+
+class Purge:
+    """Has the store forget what was deleted, when it can no longer be undone. `close` it."""
+
+    def __init__(self, store: MemoryStore, clock: Clock, undo_within: timedelta) -> None:
+        self._store = store
+        self._clock = clock
+        self._undo_within = undo_within
+        self._due_s: deque[float] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Forget what is past its time already; what was deleted shortly before is forgotten when it is."""
+        await self._purge()
+        self.plan()
+
+    def plan(self) -> None:
+        """Have all that was deleted until now forgotten in time: within a minute after it can no longer be undone."""
+        over_s = self._clock.monotonic() + self._undo_within.total_seconds()
+        if self._due_s and self._due_s[-1] > over_s:
+            return
+        self._due_s.append(over_s + _TOGETHER_S)
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def close(self) -> None:
+        """Stop waiting; the next start goes on with it."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        while self._due_s:
+            await self._clock.sleep(self._due_s[0] - self._clock.monotonic())
+            self._due_s.popleft()
+            try:
+                await self._purge()
+            except StorageError as error:
+                _log.warning("deleted memories could not be purged: %s", error)
+
+    async def _purge(self) -> None:
+        await self._store.purge(self._clock.now() - self._undo_within)
