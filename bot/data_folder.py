@@ -10,13 +10,13 @@ from datetime import UTC
 from pathlib import Path
 from typing import Final
 
+from adapters.console.files import EXPORTS
 from bot.settings import Settings
 from core.commands.files import Backup, Copies
 from core.errors import StorageError
 from core.ports import Clock
 from core.storage.backup import copy_database
 
-EXPORTS: Final = "exports"
 _BACKUPS: Final = "backups"
 _NAME: Final = "elefante-"
 _ASIDE: Final = "before-restore-"

@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from adapters.console.files import EXPORTS
 from adapters.console.output import Output
 from adapters.console.person import PLATFORM, QUIT, Person
 from adapters.console.pipe import PipeSurface, read_line
@@ -19,8 +20,8 @@ from core.types import Locale, UserKey
 async def run(door: Door, clock: Clock, *, user: UserKey, data_dir: Path, language: Locale | None = None) -> None:
     """Talk until the person leaves or the input ends; everything asked by then is answered.
 
-    On a terminal with a prompt, whose history is kept in `data_dir`; otherwise line by line. `language` is set by the
-    owner; without it the terminal speaks the system's.
+    On a terminal with a prompt, whose history is kept in `data_dir`; otherwise line by line. Files that are handed over
+    are laid into its folder `exports`. `language` is set by the owner; without it the terminal speaks the system's.
     """
     person = Person(user, language.value if language else system_language(), clock)
     with contextlib.suppress(SurfaceGone):  # nobody reads any more: what was accepted is answered at the next start
@@ -29,19 +30,19 @@ async def run(door: Door, clock: Clock, *, user: UserKey, data_dir: Path, langua
 
             await talk(door, person, data_dir)
         else:
-            await listen(door, person)
+            await listen(door, person, data_dir)
 
 
-async def listen(door: Door, person: Person) -> None:
+async def listen(door: Door, person: Person, data_dir: Path) -> None:
     """Answer line by line, each before the next is read."""
     output = Output(sys.stdout)
-    surface = PipeSurface(output)
+    surface = PipeSurface(output, exports=data_dir / EXPORTS)
     await door.resume(PLATFORM, OneScreen(surface))
     while not output.gone and (line := await read_line(sys.stdin.buffer)) is not None:
         if line.strip() == QUIT:
             break
         if line.strip():
-            answered = await door.receive(person.says(line), surface)
+            answered = await door.receive(person.says(surface.buttons.pressed(line)), surface)
             await answered
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
+from adapters.console.files import sent
 from core.ports import Clock
 from core.types import ChatKey, Incoming, UserKey
 
@@ -30,4 +31,5 @@ class Person:
             text=text,
             at=self.clock.now(),
             language=self.language,
+            file=sent(text),
         )

@@ -8,8 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO
 
+from adapters.console import files
+from adapters.console.buttons import Buttons
 from adapters.console.output import Output
 from adapters.console.text import memory_line, printable
 from core.ports import Surface
@@ -22,11 +26,13 @@ _MAX_LINE_BYTES = 4_000_004
 
 
 class PipeSurface(Surface):
-    """Writes each message when it is complete."""
+    """Writes each message when it is complete. What is handed over is laid into the folder `exports`."""
 
     limits = _LIMITS
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, *, exports: Path = Path()) -> None:
+        self.buttons = Buttons()
+        self._exports = exports
         self._output = output
         self._posts = 0
         self._written: dict[str, str] = {}
@@ -38,6 +44,8 @@ class PipeSurface(Surface):
     async def post(self, shown: Shown) -> str:
         """Write a message, unless it will be replaced or may still grow."""
         self._posts += 1
+        if shown.file is not None:
+            shown = replace(shown, text=await files.handed_over(shown, self._exports))
         await self.edit(str(self._posts), shown)
         return str(self._posts)
 
@@ -46,9 +54,14 @@ class PipeSurface(Surface):
         if shown.modal is Modal.TEXT_FOR_REPLACE or not shown.final:
             return
         text = "\n".join(memory_line(item) for item in shown.memories) or printable(shown.text)
+        text = "\n".join(filter(None, [text, self.buttons.line(shown)]))
         if self._written.get(handle) != text:
             self._output.write(f"{text}\n")
             self._written = {handle: text}
+
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in the file of that name."""
+        return await asyncio.to_thread(files.read, file, max_bytes)
 
 
 async def read_line(stream: BinaryIO) -> str | None:

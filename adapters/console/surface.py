@@ -5,10 +5,15 @@ Knows the cursor. Does not know when to write, nor where a long text is cut: tha
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import takewhile
+from pathlib import Path
 
+from adapters.console import files
+from adapters.console.buttons import Buttons
 from adapters.console.layout import Page, Row, Style, cut
 from adapters.console.output import Output
 from adapters.console.text import memory_line
@@ -27,12 +32,14 @@ class ConsoleSurface(Surface):
 
     The cursor stays behind the last message, which is redrawn from its first changed row on, until `settle` ends it.
     While the person is typing (`printing_above`) whole messages are printed above the prompt; what would be replaced or
-    would still grow is not printed at all.
+    would still grow is not printed at all. What is handed over is laid into the folder `exports`.
     """
 
     limits = _LIMITS
 
-    def __init__(self, output: Output, *, colour: bool) -> None:
+    def __init__(self, output: Output, *, colour: bool, exports: Path = Path()) -> None:
+        self.buttons = Buttons()
+        self._exports = exports
         self._output = output
         self._colour = colour
         self._posts = 0
@@ -48,8 +55,10 @@ class ConsoleSurface(Surface):
         return len(text)
 
     async def post(self, shown: Shown) -> str:
-        """Write a message below the last one."""
+        """Write a message below the last one; of a file, where it lies."""
         self._posts += 1
+        if shown.file is not None:
+            shown = replace(shown, text=await files.handed_over(shown, self._exports))
         handle = str(self._posts)
         if self._above is not None:
             await self._print_above(shown)
@@ -68,6 +77,10 @@ class ConsoleSurface(Surface):
             self.settle()
             self._last, self._page = handle, None
         self._draw(self._rows(shown))
+
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in the file of that name."""
+        return await asyncio.to_thread(files.read, file, max_bytes)
 
     @contextmanager
     def printing_above(self, above: Above) -> Iterator[None]:
@@ -108,12 +121,14 @@ class ConsoleSurface(Surface):
 
     def _rows(self, shown: Shown) -> list[Row]:
         columns = self._columns
+        dim = Page(columns, style=Style.DIM, colour=self._colour)
         if shown.modal is not Modal.TEXT:
             lines = "\n".join(cut(memory_line(item), columns) for item in shown.memories)
-            return Page(columns, style=Style.DIM, colour=self._colour).rows(lines or shown.text)
+            return dim.rows(lines or shown.text)
         if self._page is None or self._page.columns != columns:
             self._page = Page(columns, colour=self._colour)
-        return self._page.rows(shown.text)
+        buttons = self.buttons.line(shown)
+        return self._page.rows(shown.text) + (dim.rows(buttons) if buttons else [])
 
     def _draw(self, rows: list[Row]) -> None:
         """Make the last message those rows, touching no row that stays as it is."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from adapters.console.files import EXPORTS
 from adapters.console.output import Output
 from adapters.console.person import PLATFORM, QUIT, STOP, Person
 from adapters.console.prompt import Prompt, quiet_keys
@@ -25,7 +26,7 @@ async def talk(door: Door, person: Person, data_dir: Path) -> None:
     """Greet, then ask and answer until the person leaves."""
     colour = not os.environ.get("NO_COLOR")
     output = Output(sys.stdout)
-    surface = ConsoleSurface(output, colour=colour)
+    surface = ConsoleSurface(output, colour=colour, exports=data_dir / EXPORTS)
     prompt = Prompt(data_dir / "console-history", output, colour=colour)
     locale = from_tag(person.language) or Locale.PT
     surface.say(GREETING[locale])
@@ -45,7 +46,7 @@ async def talk(door: Door, person: Person, data_dir: Path) -> None:
                 break
             if text.strip():
                 with quiet_keys():
-                    await _answer(door, person, surface, text)
+                    await _answer(door, person, surface, surface.buttons.pressed(text))
 
 
 async def _answer(door: Door, person: Person, surface: ConsoleSurface, text: str) -> None:

@@ -1,0 +1,63 @@
+"""Buttons, as a terminal has them: something short to type. Knows what stands for which. Draws no row.
+
+A choice below a message is typed as a letter (`/a`), one of a list as the number that it has there (`/3`). A letter
+stands for the same button until all letters were used since; a number for what the newest list numbers so.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle
+from string import ascii_lowercase
+
+from adapters.console.text import printable
+from core.screen import Choice, Shown
+from core.unicode import one_line
+
+_MAX_LABEL_CHARS = 40
+
+
+class Buttons:
+    """The buttons that are on the screen."""
+
+    def __init__(self) -> None:
+        self._letters: dict[str, Choice] = {}
+        self._numbers: dict[str, Choice] = {}
+        self._next = cycle(ascii_lowercase)
+
+    def line(self, shown: Shown) -> str:
+        """Return the line below a message that says what may be typed there; "" where there is no button."""
+        parts = [f"/{self._letter(choice)} {_label(choice)}{' …' if choice.asks else ''}" for choice in shown.choices]
+        if shown.menu:
+            self._numbers = dict(zip(map(_number, shown.menu), shown.menu, strict=True))
+            numbers = list(self._numbers)
+            parts.insert(0, f"/{numbers[0]}" + (f" … /{numbers[-1]}" if len(numbers) > 1 else ""))
+        return f"→ {' · '.join(parts)}" if parts else ""
+
+    def pressed(self, text: str) -> str:
+        """Return the command that was typed as a button, or the text as it is.
+
+        What stands behind the letter or number is the text that the button asks for.
+        """
+        key, _, words = text.strip().removeprefix("/").partition(" ")
+        choice = (self._letters | self._numbers).get(key.casefold()) if text.lstrip().startswith("/") else None
+        if choice is None:
+            return text
+        return f"{choice.command} {words}".rstrip() if choice.asks else choice.command
+
+    def _letter(self, choice: Choice) -> str:
+        """Return the letter of a button: its own, while it is drawn again, or the next."""
+        for letter, known in self._letters.items():
+            if known == choice:
+                return letter
+        letter = next(self._next)
+        self._letters[letter] = choice
+        return letter
+
+
+def _number(choice: Choice) -> str:
+    """Return the number that the button has in its list."""
+    return choice.label.partition(".")[0].strip()
+
+
+def _label(choice: Choice) -> str:
+    return one_line(printable(choice.label), _MAX_LABEL_CHARS)

@@ -1,0 +1,114 @@
+"""Buttons in the terminal are short to type; files lie where the terminal says."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from adapters.console import files
+from adapters.console.buttons import Buttons
+from adapters.console.output import Output
+from adapters.console.person import Person
+from adapters.console.pipe import PipeSurface
+from adapters.console.surface import ConsoleSurface
+from core.errors import FileTooLarge, SurfaceError
+from core.screen import Choice, File, Shown
+from core.types import UserKey
+from tests.fakes.clock import FakeClock
+
+UNDO, SHARE = Choice("↩️ Undo", "/undo 8f3a"), Choice("Share", "/memory share m1")
+EDIT = Choice("Edit", "/memories edit m1", asks="New text", text="old")
+LIST = tuple(Choice(f"{n}. thing", f"/memories show m{n}") for n in (11, 12, 13))
+
+
+def test_a_button_is_a_letter_and_one_of_a_list_the_number_it_has_there() -> None:
+    buttons = Buttons()
+    assert buttons.line(Shown("saved", choices=(UNDO, SHARE))) == "→ /a ↩️ Undo · /b Share"
+    assert buttons.line(Shown("list", menu=LIST, choices=(EDIT,))) == "→ /11 … /13 · /c Edit …"
+    assert buttons.line(Shown("one", menu=LIST[:1])) == "→ /11"
+    assert buttons.line(Shown("nothing to press")) == ""
+
+
+def test_what_is_typed_is_what_the_button_sends() -> None:
+    buttons = Buttons()
+    buttons.line(Shown("saved", choices=(UNDO, EDIT), menu=LIST))
+    assert buttons.pressed("/a") == buttons.pressed(" /A more words ") == "/undo 8f3a"
+    assert buttons.pressed("/b") == "/memories edit m1"
+    assert buttons.pressed("/b the new text") == "/memories edit m1 the new text"
+    assert buttons.pressed("/12") == "/memories show m12"
+    for other in ("/c", "/1", "/undo", "a", "12", "hello /a", "/", ""):
+        assert buttons.pressed(other) == other
+
+
+def test_a_button_that_is_drawn_again_keeps_its_letter_and_an_older_one_stays_what_it_was() -> None:
+    buttons = Buttons()
+    first = buttons.line(Shown("saved", choices=(UNDO,)))
+    later = [buttons.line(Shown("s", choices=(Choice("Undo", f"/undo {n}"),))) for n in range(25)]
+    assert buttons.line(Shown("saved, too", choices=(UNDO,))) == first
+    assert all(one != other for one, other in pairwise([first, *later]))
+    assert buttons.pressed("/a") == "/undo 8f3a"
+    buttons.line(Shown("s", choices=(SHARE,)))
+    assert buttons.pressed("/a") == "/memory share m1", "after all letters, the oldest is used again"
+
+
+def test_a_label_steers_no_terminal() -> None:
+    line = Buttons().line(Shown("x", choices=(Choice("\x1b[2Jgone\n\x07" + "y" * 99, "/x"),)))
+    assert "\x1b" not in line
+    assert "\n" not in line
+    assert len(line) < 60
+
+
+async def test_buttons_stand_dimly_below_a_message_in_the_terminal_and_plainly_in_a_pipe() -> None:
+    stream = io.StringIO()
+    terminal = ConsoleSurface(Output(stream), colour=True)
+    handle = await terminal.post(Shown("sav", final=False))
+    await terminal.edit(handle, Shown("saved", choices=(UNDO,)))
+    assert stream.getvalue().endswith("saved\n\x1b[2m→ /a ↩️ Undo\x1b[0m")
+    assert terminal.buttons.pressed("/a") == "/undo 8f3a"
+    stream = io.StringIO()
+    pipe = PipeSurface(Output(stream))
+    handle = await pipe.post(Shown("saved", choices=(UNDO,)))
+    await pipe.edit(handle, Shown("saved", choices=(UNDO,)))
+    assert stream.getvalue() == "saved\n→ /a ↩️ Undo\n"
+
+
+async def test_a_file_that_is_handed_over_is_laid_down_and_takes_nobodys_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    source, exports = tmp_path / "source", tmp_path / "data" / "exports"
+    source.write_bytes(b"{}")
+    file = File(source, "../all of it.json", "application/json")
+    for surface in (ConsoleSurface, PipeSurface):
+        stream = io.StringIO()
+        colour = {"colour": False} if surface is ConsoleSurface else {}
+        await surface(Output(stream), exports=exports, **colour).post(Shown("Yours.", file=file))
+        assert stream.getvalue().startswith(("\r\x1b[JYours.\n📄", "Yours.\n📄 ~/data/exports/all of it-2.json"))
+    laid = sorted(exports.iterdir())
+    assert [path.name for path in laid] == ["all of it-2.json", "all of it.json"]
+    assert [(path.read_bytes(), path.stat().st_mode & 0o777) for path in laid] == [(b"{}", 0o600)] * 2
+    assert exports.stat().st_mode & 0o777 == 0o700
+    with pytest.raises(SurfaceError, match="cannot be written"):
+        await PipeSurface(Output(io.StringIO()), exports=source).post(Shown("x", file=file))
+
+
+async def test_a_file_is_sent_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").write_bytes(b"[1]")
+    person = Person(UserKey("console", "ana"), "en", FakeClock())
+    incoming = person.says("/import mine")
+    assert incoming.file == str(tmp_path / "mine")
+    assert person.says("/import './other file.json'").file == str(tmp_path / "other file.json")
+    for text in ("/import ABCD", "/import", "import mine", "/export mine", "hello"):
+        assert person.says(text).file == ""
+    for surface in (ConsoleSurface(Output(io.StringIO()), colour=False), PipeSurface(Output(io.StringIO()))):
+        assert await surface.fetch(incoming.file, 3) == b"[1]"
+        with pytest.raises(FileTooLarge):
+            await surface.fetch(incoming.file, 2)
+        with pytest.raises(SurfaceError, match="cannot be read"):
+            await surface.fetch(str(tmp_path / "nowhere"), 2)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert files.sent("/IMPORT ~/x.json") == str(tmp_path / "x.json")
