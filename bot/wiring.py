@@ -90,6 +90,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
         memories = Memories(store, models.embedder, indexes, clock)
         stack.push_async_callback(memories.close)
+        await memories.start()
         history, inbox = SqliteHistory(database), SqliteInbox(database)
         preferences = SqlitePreferences(database)
         heard = Heard(models, calibration, ways_by(decisions))

@@ -164,10 +164,11 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
 
     async def purge(self, before: datetime) -> int:
         """Forget all changes of memories that were deleted before then, every word of theirs; return how many."""
+        if not await self._database.rows(memory_changes.GONE, (microseconds(before),)):
+            return 0  # as nearly always: no writer's turn is asked for
         async with self._database.transaction() as transaction:
             count = await memory_changes.purge(transaction, before)
-        if count:
-            await self._database.scrub(rebuild=True)
+        await self._database.scrub(rebuild=True)
         return count
 
     async def link(self, owner: UserKey, other: UserKey) -> None:

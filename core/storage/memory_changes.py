@@ -19,7 +19,7 @@ from core.storage.sqlite import Row, Transaction
 from core.types import Change, ChangeKind, UserKey
 
 CHANGE = "id, account, act, kind, at, key, before, after, undone"
-_GONE = "SELECT key FROM changes WHERE kind = 'deleted' AND NOT undone GROUP BY key HAVING max(at) < ?"
+GONE = "SELECT key FROM changes WHERE kind = 'deleted' AND NOT undone GROUP BY key HAVING max(at) < ?"
 # The act's changes of a memory must be the last ones that stand.
 _OVERTAKEN = """
     SELECT 1 FROM changes AS mine JOIN changes AS later ON later.key = mine.key AND later.id > mine.id
@@ -82,9 +82,8 @@ async def drop(transaction: Transaction, keys: Sequence[str]) -> None:
 
 async def purge(transaction: Transaction, before: datetime) -> int:
     """Forget every change of what was deleted before then; return how many memories those are."""
-    keys = [key for (key,) in await transaction.run(_GONE, (microseconds(before),))]
-    if keys:
-        await drop(transaction, keys)
+    keys = [key for (key,) in await transaction.run(GONE, (microseconds(before),))]
+    await drop(transaction, keys)
     return len(keys)
 
 
