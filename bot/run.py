@@ -33,7 +33,7 @@ async def run(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with build(settings) as app, open_chatbot(app) as chatbot:
+    async with build(settings) as app, open_chatbot(app) as chatbot, app.parts.desk.broadcaster.until(stop):
         if (trouble := await embedder_trouble(app)) is not None:
             say(trouble)
         start = Start(app, AttributedDoor(chatbot), stop, say)

@@ -32,6 +32,7 @@ EVERYBODYS = {
     "/export": '```json\n{"kind":"person"',
     "/privacy": "**What I keep of you:**",
     "/language": "Choose: /language pt",
+    "/news": "You get what the bot's owners tell everybody.",
     "/threads": "Your conversations:",
     "/context": "A model is shown 0 messages of this conversation.",
     "/reset": "A fresh conversation.",
@@ -51,11 +52,20 @@ STAFFS = {
     "/admin block zoe": "Done. `test:zoe`: stranger → blocked",
     "/admin actions": "Actions:\n✅ on: MemorySearch",
     "/admin actions disable MemorySave": "Done. `MemorySave`: as the settings say → off",
+    "/admin policy": "What a model is shown of a conversation, in the whole bot: last-messages.",
+    "/admin policy here summary": "Done. history policy `test:c`: as the settings say → summary",
+    "/admin drafts": "drafts: as the settings say",
+    "/admin drafts here off": "Done. drafts `test:c`: as the settings say → off",
+    "/admin logs": "No error, no warning.",
     "/admin changes": "Nothing was changed yet.",
     "/admin undo": "There is nothing to undo.",
 }
 OWNERS = {
     "/admin role zoe admin": "Done. `test:zoe`: stranger → admin",
+    "/admin model": "Which model thinks what:",
+    "/admin prompt": "There is no persona in the whole bot: I am Elefante.",
+    "/admin prompt here Speak like a pirate.": "Done. persona `test:c`: none → Speak like a pirate.",
+    "/admin broadcast": "To speak to everybody: /admin broadcast TEXT.",
     "/admin pause": "Done. the bot: answering → paused",
     "/admin resume": "That is so already. the bot: answering",
 }
@@ -77,8 +87,8 @@ def expected(role: str, text: str, place: str) -> str:
         return "That I only show in private." if text in ONES_OWN and place != PRIVATE else EVERYBODYS[text]
     if role in {MEMBER, GUEST}:
         return "I do not know the command /admin. See /help."
-    if place != PRIVATE and not text.endswith(" here"):
-        return "Here only: /admin allow here, /admin deny here."
+    if place != PRIVATE and text.split()[2:3] != ["here"]:
+        return "Here only: /admin allow here, /admin deny here,"
     open_to = STAFFS | (OWNERS if role == OWNER else {}) | (WHERE_IT_WAS_LET_IN if place == LET_IN else {})
     return open_to.get(text, "/admin status")
 
