@@ -59,7 +59,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class SurfaceLimits:
-    """What a surface bears: `max_chars` of one post (in `Surface.measure` units), `edit_interval_s` between edits."""
+    """What a surface bears: `max_chars` of one post (in `Surface.measure` units), `edit_interval_s` between edits.
+
+    `shows_pictures` is whether a picture that is handed over can be seen there.
+    """
 
     max_chars: int
     edit_interval_s: float
+    shows_pictures: bool = True

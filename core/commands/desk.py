@@ -11,6 +11,7 @@ from core.access import Access
 from core.actions.registry import Registry
 from core.broadcast.broadcaster import Broadcaster
 from core.broadcast.broadcasts import Broadcasts
+from core.commands.chart import Draw
 from core.commands.confirmation import Confirmations
 from core.commands.files import Copies, NoCopies, Spool
 from core.commands.machine import Machine
@@ -71,6 +72,7 @@ class Desk:
     clock: Clock
     quotas: Quotas
     machine: Machine
+    draw: Draw | None = None  # draws charts, where that can be done
     broadcast_interval_s: float = 1.0
     language: Locale | None = None  # answers in this one, whatever people write
     started_s: float = field(init=False)

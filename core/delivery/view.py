@@ -52,6 +52,11 @@ class View:
         self._resting = asyncio.Event()
         self._told = False  # the caller knows of the writer's failure
 
+    @property
+    def shows_pictures(self) -> bool:
+        """Whether a picture can be seen there."""
+        return self._surface.limits.shows_pictures
+
     async def status(self, text: str) -> None:
         """Show a status, which whatever comes next replaces in place."""
         self._plan.status(text)

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.money import BOT, Asker, Call, Ledger, Scope, Spend, scopes_of
+from core.money import Asker, Call, Ledger, Scope, Spend, scopes_of
 from core.people import Decisions, Matter, Standing
 from core.ports import Clock
 from core.quota.limits import NO_LIMITS, SPENDING, Defaults, Limit, Limits, NotALimit, read
@@ -120,6 +120,11 @@ class Quotas:
         decided = await self._decisions.values(Matter.QUOTA)
         return [self._holding(scope, standing or Standing.GUEST, decided) for scope in scopes]
 
+    def default(self, standing: Standing) -> Limits:
+        """Return what the settings say of a person of that standing. An owner is bound by the bot's limits only."""
+        own = {Standing.OWNER: read(NO_LIMITS), Standing.GUEST: self.defaults.guest}
+        return own.get(standing, self.defaults.person)
+
     async def uses(self, holding: Holding) -> list[Use]:
         """Return how much is used of each limit."""
         tallies = await self._tallies_of(holding)
@@ -166,16 +171,9 @@ class Quotas:
             if name in decided:
                 with suppress(NotALimit):  # decided by a version of this program that had the limit
                     return Holding(scope, read(decided[name]), name)
-        return Holding(scope, self._default(scope, standing))
-
-    def _default(self, scope: Scope, standing: Standing) -> Limits:
-        """Return what the settings say. An owner is bound by the bot's limits only."""
-        if scope == BOT:
-            return self.defaults.bot
-        if scope.room:
-            return self.defaults.room
-        own = {Standing.OWNER: read(NO_LIMITS), Standing.GUEST: self.defaults.guest}
-        return own.get(standing, self.defaults.person)
+        if scope.user is None:
+            return Holding(scope, self.defaults.room if scope.room else self.defaults.bot)
+        return Holding(scope, self.default(standing))
 
     async def _tallies_of(self, holding: Holding) -> dict[Limit, Tally]:
         tallies: dict[Limit, Tally] = {}

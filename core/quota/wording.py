@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -36,6 +36,13 @@ def clock_time(at: datetime, zone: ZoneInfo, locale: Locale) -> str:
     from babel.dates import format_skeleton
 
     return f"{format_skeleton('MMMdHm', at.astimezone(zone), locale=_tag(locale))} ({zone.key})"
+
+
+def day_text(day: date, locale: Locale) -> str:
+    """Return a day without its year."""
+    from babel.dates import format_skeleton
+
+    return format_skeleton("MMMd", day, locale=_tag(locale))
 
 
 def amount(limit: Limit, value: Decimal, locale: Locale) -> str:
