@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from bot.settings import Settings
 from bot.wiring import App
 from core.clock import SystemClock
+from core.commands.command import STAFF
+from core.commands.decided import streams_drafts
 from core.errors import ConfigError
+from core.people import Matter
 from core.ports import Door
 
 PATIENCE_S = 15.0
@@ -43,10 +46,28 @@ class Platform:
 
 async def _telegram(start: Start) -> None:
     from adapters import telegram
+    from adapters.telegram.menu import Staff
 
-    if (config := start.app.settings.telegram()) is not None:
-        code = await start.app.access.claim_code("telegram")
-        await telegram.run(config, start.door, start.app.clock, start.stop, say=start.say, claim_code=code)
+    app, changed = start.app, asyncio.Event()
+    if (config := app.settings.telegram(app.settings.data_dir)) is None:
+        return
+    kept = app.parts.desk.kept
+
+    async def staff() -> list[int]:
+        people = [person.user for person in await app.access.people() if person.standing in STAFF]
+        return [int(user.user) for user in people if user.platform == "telegram" and user.user.isdecimal()]
+
+    app.parts.desk.on(Matter.STANDING, lambda _name, _value: changed.set())
+    await telegram.run(
+        config,
+        start.door,
+        app.clock,
+        start.stop,
+        say=start.say,
+        claim_code=await app.access.claim_code("telegram"),
+        streams=lambda incoming: streams_drafts(kept.decisions, kept.preferences, incoming),
+        staff=Staff(staff, changed),
+    )
 
 
 async def _discord(start: Start) -> None:

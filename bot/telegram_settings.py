@@ -39,7 +39,11 @@ class TelegramSettings(BaseSettings):
     )
     telegram_drafts: bool = Field(
         default=False,
-        description="Stream into private chats as a draft, which grows smoothly, instead of by edits: true or false.",
+        description="Stream into private chats as a draft, which grows smoothly, instead of by edits: true or false. "
+        "Whoever wants it otherwise says /drafts.",
+    )
+    telegram_stop_button: bool = Field(
+        default=True, description="Show a Stop button below an answer that is still growing: true or false."
     )
     telegram_max_age_s: float = Field(
         default=6 * 3600.0,
@@ -70,8 +74,8 @@ class TelegramSettings(BaseSettings):
             raise ConfigError("TELEGRAM_WEBHOOK_KEY", "a certificate and its key come together: write both, or neither")
         return self
 
-    def telegram(self) -> TelegramConfig | None:
-        """Return what the adapter is told, or None where there is no token."""
+    def telegram(self, data_dir: Path | None = None) -> TelegramConfig | None:
+        """Return what the adapter is told, or None where there is no token. It keeps a small file in `data_dir`."""
         token = self.telegram_token.get_secret_value().strip()
         if not token:
             return None
@@ -91,6 +95,8 @@ class TelegramSettings(BaseSettings):
             private=replace(usual.private, edit_interval_s=self.telegram_edit_interval_s),
             group=replace(usual.group, edit_interval_s=self.telegram_group_edit_interval_s),
             drafts=self.telegram_drafts,
+            stop_button=self.telegram_stop_button,
+            state_path=None if data_dir is None else data_dir / "telegram.json",
             max_age_s=self.telegram_max_age_s,
             webhook=webhook if webhook.url else None,
         )

@@ -15,11 +15,13 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 from telegram.request import HTTPXRequest
 
-from adapters.telegram.api import TelegramApi, rejected_token
+from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.intake import Intake
-from adapters.telegram.menu import offer_commands
+from adapters.telegram.failure import rejected_token
+from adapters.telegram.intake import Intake, Streams
+from adapters.telegram.menu import Menus, Staff
 from adapters.telegram.pacer import Pacer
+from adapters.telegram.state import State
 from adapters.telegram.updates import LongPoll, Take
 from core.ports import Clock, Door
 
@@ -40,11 +42,14 @@ async def run(
     *,
     say: Callable[[str], None] = _LOG.info,
     claim_code: str | None = None,
+    streams: Streams | None = None,
+    staff: Staff | None = None,
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
     `say` is told what the owner should read: who the bot is, and, with a `claim_code`, the one-time link that makes
-    whoever opens it the owner; and whether groups hide from the bot what is said there.
+    whoever opens it the owner; and whether groups hide from the bot what is said there. `streams` says of a message
+    whether its answer is to grow in a draft, `staff` who is offered the commands of owners and admins.
 
     Raises:
         ConfigError: Telegram does not know the token, be it at the start or later.
@@ -56,11 +61,19 @@ async def run(
             say(line)
         if claim_code is not None:
             say(f"Telegram: open https://t.me/{bot.username}?start={claim_code} to own this bot; the link works once")
-        pacer = Pacer(config.private, config.group, config.overall, clock)
-        intake = Intake(door, TelegramApi(bot, pacer), bot.bot, clock, max_age_s=config.max_age_s, drafts=config.drafts)
+        state = State(config.state_path)
+        api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock), state)
+        menus = Menus(bot, state, staff)
+        claimed = staff.changed.set if staff is not None else _nothing
+        intake = Intake(door, api, bot.bot, clock, config, state=state, streams=streams, claimed=claimed)
         await intake.resume()
-        await _unless(stop, offer_commands(bot))
-        await _unless(stop, _listen(config, bot, intake.take, clock))
+        await _unless(stop, menus.offer())
+        following = asyncio.create_task(menus.follow())
+        try:
+            await _unless(stop, _listen(config, bot, intake.take, clock))
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
         await intake.drain(config.drain_s)
 
 
@@ -96,11 +109,16 @@ async def _bot(config: TelegramConfig) -> AsyncIterator[Bot]:
     for talkative in ("httpx", "httpcore", "telegram"):  # they log addresses, which hold the token, and what people say
         logging.getLogger(talkative).setLevel(logging.WARNING)
     request = HTTPXRequest(connect_timeout=5.0, read_timeout=20.0, write_timeout=20.0, pool_timeout=20.0)
-    bot = Bot(config.token, base_url=f"{config.base_url.rstrip('/')}/bot", request=request)
+    server = config.base_url.rstrip("/")
+    bot = Bot(config.token, base_url=f"{server}/bot", base_file_url=f"{server}/file/bot", request=request)
     try:
         yield bot
     finally:
         await bot.shutdown()
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""
 
 
 async def _introduce(bot: Bot, clock: Clock) -> None:

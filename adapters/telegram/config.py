@@ -40,7 +40,9 @@ class Webhook:
 class TelegramConfig:
     """All of it. `base_url` is a Bot API server without the token; `max_age_s` is when an update is too old to answer.
 
-    `drafts` streams into private chats by `sendMessageDraft` instead of edits; `drain_s` bounds a graceful stop.
+    `drafts` streams into private chats by `sendMessageDraft` instead of edits, where nobody chose; `stop_button` puts a
+    Stop button below an answer that grows. `drain_s` bounds a graceful stop. `state_path` is the file that keeps what
+    has to outlive the process; None keeps nothing.
     """
 
     token: str = field(repr=False)
@@ -52,4 +54,6 @@ class TelegramConfig:
     max_age_s: float = 6 * 3600.0
     drain_s: float = 20.0
     drafts: bool = False
+    stop_button: bool = True
+    state_path: Path | None = None
     webhook: Webhook | None = None

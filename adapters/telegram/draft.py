@@ -6,6 +6,9 @@ anything, and has no id; what stays is always a message. Source: core.telegram.o
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
+from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
 
 from adapters.telegram.api import Place, TelegramApi
@@ -21,7 +24,10 @@ _DRAFT = "draft"
 
 
 class DraftSurface(TelegramSurface):
-    """Shows what may still change as a draft. One that is refused becomes a message with edits, for that message."""
+    """Shows what may still change as a draft, where that is `wanted`: asked once, when there is something to show.
+
+    One that is refused becomes a message with edits, for that message only.
+    """
 
     def __init__(
         self,
@@ -31,11 +37,16 @@ class DraftSurface(TelegramSurface):
         clock: Clock,
         *,
         draft_id: int,
+        wanted: Callable[[], Awaitable[bool]] | None = None,
         whole: Priority = Priority.FINAL,
+        stop: InlineKeyboardMarkup | None = None,
+        again: bool = False,
     ) -> None:
-        super().__init__(api, place, style, whole=whole)
+        super().__init__(api, place, style, whole=whole, stop=stop, again=again)
         self._clock = clock
         self._draft_id = draft_id
+        self._ask = wanted
+        self._wanted = wanted is None
         self._shown: Rendered | None = None
         self._shown_s = 0.0
         self._count = 0
@@ -50,11 +61,10 @@ class DraftSurface(TelegramSurface):
 
     async def edit(self, handle: str, shown: Shown) -> None:
         """Let the draft grow, or write the message that it stood for."""
-        if handle in self._ids:
+        if handle in self._messages:
             await super().edit(handle, shown)
         elif stays(shown) or not await self._draft(shown):
-            written = await super().post(shown)
-            self._ids[handle], self._written[handle] = self._ids.pop(written), self._written.pop(written)
+            self._messages[handle] = self._messages.pop(await super().post(shown))
             self._shown = None
 
     async def refresh(self) -> None:
@@ -62,19 +72,23 @@ class DraftSurface(TelegramSurface):
         if self._shown is None:
             await super().refresh()
         elif self._clock.monotonic() - self._shown_s >= _REFRESH_S:
-            await self._send(self._shown, Priority.EDIT)
+            await self._show(self._shown, Priority.EDIT)
 
     async def _draft(self, shown: Shown) -> bool:
-        """Show it as a draft; False if this chat or server does not take drafts."""
+        """Show it as a draft; False if nobody wants that, or this chat or server does not take drafts."""
+        if self._ask is not None:
+            self._wanted, self._ask = await self._ask(), None
+        if not self._wanted:
+            return False
         rendered = self._draw(shown)
         if rendered == self._shown:
             return True
         try:
-            await self._send(rendered, self._rank(shown))
+            await self._show(rendered, self._rank(shown))
         except SurfaceGone:  # if the chat itself is gone, the message will tell
             return False
         return True
 
-    async def _send(self, rendered: Rendered, rank: Priority) -> None:
+    async def _show(self, rendered: Rendered, rank: Priority) -> None:
         await self._api.draft(self._place, self._draft_id, rendered, rank)
         self._shown, self._shown_s = rendered, self._clock.monotonic()

@@ -1,58 +1,89 @@
-"""What becomes of each update. Knows what is owed to whom by courtesy. Does not know how updates come, nor any answer.
+"""What becomes of each update. Knows messages, presses and moves. Does not know how they come, nor any answer.
 
-Every message goes through the door, and is on disk when `take` returns. Where no answer is owed but silence would be
-rude, one line is said: to what is too old, and to an invitation into a group.
+Every message goes through the door, and is on disk when `take` returns.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from telegram import ChatMember, ChatMemberUpdated, Message, Update, User
+from telegram import CallbackQuery, InlineKeyboardMarkup, Message, Update, User
 
 from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.config import TelegramConfig
 from adapters.telegram.draft import DraftSurface
-from adapters.telegram.listener import PLATFORM, asked_in, command_of, incoming_of, stop_of
+from adapters.telegram.keyboard import pressed, stop_keyboard
+from adapters.telegram.listener import (
+    PLATFORM,
+    asked_in,
+    command_of,
+    incoming_of,
+    is_rehoused,
+    press_of,
+    rehoused,
+    replaced_by,
+    stop_of,
+)
 from adapters.telegram.markup import style
 from adapters.telegram.pacer import Priority
 from adapters.telegram.presence import accompany
+from adapters.telegram.state import State
 from adapters.telegram.surface import TelegramSurface
-from adapters.telegram.texts import AWAY, JOINED, PRIVACY_MODE
-from core.delivery.view import View
-from core.errors import SurfaceError
+from adapters.telegram.texts import NOT_YOURS, STOP
+from adapters.telegram.welcome import welcome
+from core.commands.drafts import HasDrafts
+from core.errors import BotError
 from core.language import choose
 from core.ports import Clock, Door, Surfaces
-from core.screen import Shown
-from core.types import ChatKey, Incoming, UserKey
+from core.types import Incoming, UserKey
 
-_LOG = logging.getLogger(__name__)
+Streams: TypeAlias = Callable[[Incoming], Awaitable[bool | None]]
+"""Whether the answer to a message is to grow in a draft; None: as the settings say."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that changed nothing a person wrote
-_IN_CHAT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED, ChatMember.OWNER}
 
 
-class Intake(Surfaces):
-    """Takes updates one by one. `max_age_s` is when a message is too old to be answered."""
+class Intake(Surfaces, HasDrafts):
+    """Takes updates one by one. `claimed` is called when somebody may have become the owner."""
 
-    def __init__(self, door: Door, api: TelegramApi, me: User, clock: Clock, *, max_age_s: float, drafts: bool) -> None:
-        self._drafts = drafts
+    def __init__(
+        self,
+        door: Door,
+        api: TelegramApi,
+        me: User,
+        clock: Clock,
+        config: TelegramConfig,
+        *,
+        state: State | None = None,
+        streams: Streams | None = None,
+        claimed: Callable[[], None] = lambda: None,
+    ) -> None:
         self._door = door
         self._api = api
         self._me = me
         self._clock = clock
-        self._max_age = timedelta(seconds=max_age_s)
+        self._config = config
+        self._state = state or State()
+        self._streams = streams
+        self._claimed = claimed
         self._style = style()
-        self._texts: OrderedDict[tuple[str, int], int] = OrderedDict()
+        self._texts: OrderedDict[tuple[int, int], int] = OrderedDict()
         self._albums: OrderedDict[str, None] = OrderedDict()
-        self._told: set[ChatKey] = set()
+        self._presses: set[tuple[str, str, str]] = set()
         self._open: set[asyncio.Future[None]] = set()
+
+    @property
+    def drafts(self) -> bool:
+        """Whether answers in private chats grow in a draft where nobody chose."""
+        return self._config.drafts
 
     async def take(self, update: Update) -> None:
         """See to it that nothing of this update is lost when the server forgets it."""
@@ -60,8 +91,12 @@ class Intake(Surfaces):
             await self._message(update.message)
         elif update.edited_message is not None:
             await self._edited(update.edited_message, update.update_id)
-        elif update.my_chat_member is not None:
-            await self._membership(update.my_chat_member)
+        elif update.callback_query is not None:
+            await self._press(update.callback_query)
+        elif (change := update.my_chat_member) is not None:
+            if self._state.home(change.chat.id) == change.chat.id:  # a supergroup that was a group was greeted as that
+                surface = TelegramSurface(self._api, Place(change.chat.id), self._style, whole=Priority.ANSWER)
+                self._keep(asyncio.ensure_future(welcome(change, self._me, surface, self._clock)))
         elif (stop := stop_of(update, self._clock.now())) is not None:
             await self._receive(stop)
 
@@ -80,77 +115,107 @@ class Intake(Surfaces):
                 task.cancel()
 
     def again(self, incoming: Incoming) -> TelegramSurface:
-        """Return where to answer a message that was accepted earlier."""
-        return self.surface(incoming)
+        """Return where to answer a message that was accepted earlier, and may have been answered."""
+        return self._surface(incoming, again=True)
 
     def private(self, user: UserKey) -> TelegramSurface:
         """Return the person's private chat, which has their id."""
         return TelegramSurface(self._api, Place(int(user.user)), self._style, whole=Priority.ANSWER)
 
-    def surface(self, incoming: Incoming) -> TelegramSurface:
-        """Return where to answer that message: in a group, as a reply to it."""
-        reply_to = None if incoming.private else asked_in(incoming)
-        return TelegramSurface(self._api, _place(incoming), self._style, reply_to=reply_to, whole=_rank(incoming))
+    # --- where answers go ---
 
-    def _streaming(self, incoming: Incoming) -> DraftSurface:
-        return DraftSurface(
+    def _surface(self, incoming: Incoming, *, again: bool = False) -> TelegramSurface:
+        """Return where to answer that message: in a group, as a reply to it."""
+        rank = Priority.ANSWER if command_of(incoming.text) else Priority.FINAL
+        place = Place(int(incoming.chat.chat), int(incoming.chat.thread) if incoming.chat.thread else None)
+        stop = self._stop_button(incoming)
+        if incoming.private and replaced_by(incoming) is None:
+            return DraftSurface(
+                self._api,
+                place,
+                self._style,
+                self._clock,
+                draft_id=asked_in(incoming) or 1,
+                wanted=lambda: self._wants_draft(incoming),
+                whole=rank,
+                stop=stop,
+                again=again,
+            )
+        # Ids of before the move name other messages now.
+        there = self._state.address(place.chat_id) == place.chat_id or is_rehoused(incoming)
+        return TelegramSurface(
             self._api,
-            _place(incoming),
+            place,
             self._style,
-            self._clock,
-            draft_id=asked_in(incoming) or 1,
-            whole=_rank(incoming),
+            reply_to=asked_in(incoming) if there and not incoming.private else None,
+            whole=rank,
+            replaces=replaced_by(incoming) if there else None,
+            stop=stop,
+            again=again,
         )
 
+    def _stop_button(self, incoming: Incoming) -> InlineKeyboardMarkup | None:
+        user = incoming.user.user
+        if not self._config.stop_button or not user.isdecimal():  # who speaks for a group presses as somebody else
+            return None
+        return stop_keyboard(STOP[choose("", incoming.language)], user)
+
+    async def _wants_draft(self, incoming: Incoming) -> bool:
+        try:
+            chosen = await self._streams(incoming) if self._streams is not None else None
+        except BotError:  # what cannot be read now is as it usually is
+            chosen = None
+        return self._config.drafts if chosen is None else chosen
+
+    # --- what comes ---
+
     async def _message(self, message: Message) -> None:
+        if message.migrate_to_chat_id is not None:
+            self._state.moved(message.chat.id, message.migrate_to_chat_id)
+        if message.migrate_from_chat_id is not None:
+            self._state.moved(message.migrate_from_chat_id, message.chat.id)
         incoming = incoming_of(message, self._me)
         if incoming is None:
             return
         self._is_news(message, incoming)
         more = self._is_more_of_an_album(message)
-        if incoming.text or (incoming.addressed and _has_content(message) and not more):
-            await self._said(incoming)  # without a word in it too: the core tells that it only reads text
+        if incoming.text or (incoming.addressed and incoming.attached and not more):
+            await self._receive(incoming)
 
     async def _edited(self, message: Message, update_id: int) -> None:
         incoming = incoming_of(message, self._me, edit=update_id)
         if incoming is not None and incoming.text and self._is_news(message, incoming):
-            await self._said(incoming)
-
-    async def _said(self, incoming: Incoming) -> None:
-        if self._clock.now() - incoming.at <= self._max_age:
-            self._told.discard(incoming.chat)
             await self._receive(incoming)
-        elif incoming.addressed and incoming.chat not in self._told:
-            self._told.add(incoming.chat)
-            await self._tell(self.surface(incoming), AWAY[choose(incoming.text, incoming.language)])
 
-    async def _receive(self, incoming: Incoming) -> None:
-        surface = self._streaming(incoming) if self._drafts and incoming.private else self.surface(incoming)
+    async def _press(self, query: CallbackQuery) -> None:
+        """Tell the client that it was heard, and send the command; a double press is one while it is answered."""
+        button = pressed(query.data or "")
+        mine = button is None or button.stops in {"", str(query.from_user.id)}
+        notice = "" if mine else NOT_YOURS[choose("", query.from_user.language_code or "")]
+        self._keep(asyncio.ensure_future(self._api.acknowledge(query.id, notice)))
+        incoming = press_of(query, button, self._clock.now()) if button is not None and mine else None
+        if incoming is None or query.message is None:
+            return
+        press = (f"{query.message.chat.id}:{query.message.message_id}", incoming.user.user, incoming.text)
+        if press not in self._presses:
+            self._presses.add(press)
+            answered = await self._receive(incoming)
+            answered.add_done_callback(lambda _: self._presses.discard(press))
+
+    async def _receive(self, incoming: Incoming) -> asyncio.Future[None]:
+        chat_id = int(incoming.chat.chat)
+        if (home := self._state.home(chat_id)) != chat_id:
+            incoming = rehoused(incoming, home)
+        age = self._clock.now() - incoming.at
+        incoming = replace(incoming, stale=age > timedelta(seconds=self._config.max_age_s))
+        surface = self._surface(incoming)
         answered = asyncio.ensure_future(await self._door.receive(incoming, surface))
+        if incoming.text.startswith("/start "):
+            self._claimed()
         if not answered.done():  # a repeat, or what is nobody's business, is
             self._keep(answered)
             self._keep(asyncio.ensure_future(accompany(surface, answered, self._clock)))
-
-    async def _membership(self, change: ChatMemberUpdated) -> None:
-        was, now = change.old_chat_member.status in _IN_CHAT, change.new_chat_member.status in _IN_CHAT
-        _LOG.info("membership", extra={"chat": change.chat.id, "member": now})
-        if was or not now or change.chat.type == change.chat.PRIVATE:
-            return
-        locale = choose("", change.from_user.language_code or "")
-        lines = [JOINED[locale].format(name=self._me.username)]
-        if not self._me.can_read_all_group_messages and change.new_chat_member.status != ChatMember.ADMINISTRATOR:
-            lines.append(PRIVACY_MODE[locale])
-        surface = TelegramSurface(self._api, Place(change.chat.id), self._style, whole=Priority.ANSWER)
-        await self._tell(surface, "\n\n".join(lines))
-
-    async def _tell(self, surface: TelegramSurface, text: str) -> None:
-        """Say one line, and do not wait longer for it than the chat bears right now."""
-        view = View(surface, self._clock)
-        try:
-            await view.show(Shown(text))
-        except SurfaceError as error:
-            _LOG.info("courtesy not delivered", extra={"error": type(error).__name__})
-        self._keep(asyncio.ensure_future(_closed(view)))
+        return answered
 
     def _keep(self, task: asyncio.Future[None]) -> None:
         self._open.add(task)
@@ -158,7 +223,7 @@ class Intake(Surfaces):
 
     def _is_news(self, message: Message, incoming: Incoming) -> bool:
         """Whether the message says something else than when it was last seen (Telegram re-sends it for less)."""
-        key, said = (incoming.chat.chat, message.message_id), hash(incoming.text)
+        key, said = (message.chat.id, message.message_id), hash(incoming.text)
         news = self._texts.get(key) != said
         _remember(self._texts, key, said)
         return news
@@ -172,29 +237,9 @@ class Intake(Surfaces):
         return more
 
 
-def _place(incoming: Incoming) -> Place:
-    return Place(int(incoming.chat.chat), int(incoming.chat.thread) if incoming.chat.thread else None)
-
-
-def _rank(incoming: Incoming) -> Priority:
-    return Priority.ANSWER if command_of(incoming.text) else Priority.FINAL
-
-
-def _has_content(message: Message) -> bool:
-    """Whether a person sent something, be it of a kind that this library does not know yet."""
-    return message.effective_attachment is not None or bool(message.api_kwargs)
-
-
 def _remember(seen: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
     """Put the newest last, and forget the oldest."""
     seen[key] = value
     seen.move_to_end(key)
     if len(seen) > _REMEMBERED:
         seen.popitem(last=False)
-
-
-async def _closed(view: View) -> None:
-    try:
-        await view.close()
-    except SurfaceError as error:
-        _LOG.info("courtesy not delivered", extra={"error": type(error).__name__})

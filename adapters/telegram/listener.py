@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
-from telegram import Message, MessageEntity, Update, User
+from telegram import CallbackQuery, Message, MessageEntity, Update, User
 
-from core.commands import COMMANDS, STAFF_COMMANDS
+from adapters.telegram.keyboard import Pressed
+from core.commands import COMMANDS, DRAFT_COMMANDS, STAFF_COMMANDS
 from core.types import ChatKey, Incoming, UserKey
 from core.unicode import one_line
 
 PLATFORM = "telegram"
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
-_OURS = frozenset(COMMANDS) | frozenset(STAFF_COMMANDS) | {"start"}
+_OURS = frozenset(COMMANDS) | frozenset(DRAFT_COMMANDS) | frozenset(STAFF_COMMANDS) | {"start"}
 _MAX_NAME_CHARS = 64
+_IN_PLACE, _ANEW, _MOVED = "!", "+", "s"  # in ids of messages
 _AROUND_MENTION = " \t\n,;:-–—"
 
 
@@ -44,6 +47,36 @@ def incoming_of(message: Message, me: User, *, edit: int | None = None) -> Incom
         addressed=private or _addressed(message, me),
         private=private,
         language=message.from_user.language_code or "",
+        file=message.document.file_id if message.document is not None else "",
+        attached=_has_attachment(message),
+    )
+
+
+def press_of(query: CallbackQuery, button: Pressed, at: datetime) -> Incoming | None:
+    """Return the command that somebody sends by pressing a button, or None for one that is below no message.
+
+    Its answer takes the message's place only for the person whom the message answers. `message_id` names what the
+    answer hangs on, whether it takes that one's place, and the press.
+    """
+    message, person = query.message, query.from_user
+    if message is None:
+        return None
+    private = message.chat.type == message.chat.PRIVATE
+    known = message if isinstance(message, Message) else None  # else it is old, and little more than its id is told
+    asked = known.reply_to_message if known is not None else None
+    theirs = private or (asked is not None and asked.from_user == person)
+    in_place = button.in_place and theirs
+    hangs_on = message.message_id if in_place or asked is None or not theirs else asked.message_id
+    return Incoming(
+        chat=ChatKey(PLATFORM, str(message.chat.id), "" if known is None else _topic(known)),
+        user=UserKey(PLATFORM, str(person.id)),
+        user_name=one_line(person.full_name, _MAX_NAME_CHARS),
+        message_id=f"{hangs_on}.{_IN_PLACE if in_place else _ANEW}{query.id}",
+        text=button.command,
+        at=at,
+        private=private,
+        language=person.language_code or "",
+        pressed=True,
     )
 
 
@@ -63,7 +96,25 @@ def stop_of(update: Update, at: datetime) -> Incoming | None:
         message_id=f"stop.{update.update_id}",
         text="/stop",
         at=at,
+        pressed=True,
     )
+
+
+def rehoused(incoming: Incoming, home: int) -> Incoming:
+    """Return a message of a supergroup as one of the group that it was, whose messages have ids of their own."""
+    mark = _MOVED if "." in incoming.message_id else f".{_MOVED}"
+    return replace(incoming, chat=replace(incoming.chat, chat=str(home)), message_id=f"{incoming.message_id}{mark}")
+
+
+def is_rehoused(incoming: Incoming) -> bool:
+    """Whether the message was said when the group was a supergroup already."""
+    return incoming.message_id.endswith(_MOVED)
+
+
+def replaced_by(incoming: Incoming) -> int | None:
+    """Return the id of the message whose place the answer takes, if it does."""
+    head, _, press = incoming.message_id.partition(".")
+    return int(head) if press.startswith(_IN_PLACE) and head.isdecimal() else None
 
 
 def asked_in(incoming: Incoming) -> int | None:
@@ -76,6 +127,12 @@ def command_of(text: str) -> str:
     """Return the name of the command that the text is, in lower case, or ""."""
     found = _COMMAND.match(text)
     return found["name"].lower() if found else ""
+
+
+def _has_attachment(message: Message) -> bool:
+    """Whether something besides text came with it, be it of a kind that this library does not know yet."""
+    known = message.effective_attachment is not None
+    return known or bool(message.api_kwargs and not message.text and not message.caption)
 
 
 def _topic(message: Message) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 
-from telegram import MessageEntity
+from telegram import InlineKeyboardMarkup, MessageEntity
 from telegramify_markdown import convert
 from telegramify_markdown.config import RenderConfig
 from telegramify_markdown.entity import MessageEntity as Span
@@ -24,6 +24,15 @@ from core.unicode import one_line
 
 MAX_UNITS = 4096
 """UTF-16 units of one message, counted after formatting. Source: core.telegram.org/bots/api#sendmessage."""
+
+MAX_CAPTION_UNITS = 1024
+"""The same of what stands below a file. Source: core.telegram.org/bots/api#senddocument."""
+
+AGAIN = "↻"
+"""Stands before what may be there twice: a post that was not confirmed, an answer that a stop interrupted."""
+
+ROOM = MAX_UNITS - utf16_len(f"{AGAIN} ")
+"""What a message holds besides that mark."""
 
 MAX_ENTITIES = 100
 """Entities of one message; the server drops the rest in silence. Source: `telegram.constants.MessageLimit`."""
@@ -43,15 +52,24 @@ _UNSENDABLE = re.compile("[\ufdd0-\ufdd5\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What is sent: text, and entities whose offsets and lengths are UTF-16 units of it."""
+    """What is sent: text, entities whose offsets and lengths are UTF-16 units of it, and the buttons below."""
 
     text: str
     entities: tuple[MessageEntity, ...] = ()
+    keyboard: InlineKeyboardMarkup | None = None
 
     @property
     def plain(self) -> Rendered:
         """The same without formatting."""
         return replace(self, entities=())
+
+    @property
+    def again(self) -> Rendered:
+        """The same with the mark of what may be there twice; what has such a mark already is as it was."""
+        if self.text.startswith(AGAIN):
+            return self
+        head = f"{AGAIN} "
+        return replace(self, text=head + self.text, entities=tuple(MessageEntity.shift_entities(head, self.entities)))
 
     @property
     def size(self) -> int:

@@ -1,26 +1,50 @@
 """One Telegram chat to write into, for one answer.
 
-Knows what rank a write has, which message answers which, and what stands there already. Does not know when to write,
-nor where to cut: that is `core/delivery`'s.
+Knows what rank a write has, which message answers which, what stands there already, and what may be there twice. Does
+not know when to write, nor where to cut: that is `core/delivery`'s.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+
+from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
 
-from adapters.telegram.api import MessageLost, Place, TelegramApi
-from adapters.telegram.markup import MAX_UNITS, Rendered, draw, render
+from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.failure import MessageLost, Unconfirmed
+from adapters.telegram.keyboard import keyboard
+from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, render
 from adapters.telegram.pacer import Priority
 from core.ports import Surface
-from core.screen import Shown, SurfaceLimits
+from core.screen import File, Shown, SurfaceLimits
 from core.types import Modal
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message as it stands there. One that is `marked` may be there twice, and says so; a `passing` one only while
+    it is a status: what takes its place is there once.
+    """
+
+    id: int
+    written: Rendered
+    marked: bool = False
+    passing: bool = False
+
+    def bears(self, shown: Shown) -> bool:
+        """Whether that text, in its place, carries the mark."""
+        return self.marked and not (self.passing and shown.modal is not Modal.TEXT_FOR_REPLACE)
 
 
 class TelegramSurface(Surface):
     """Posts and edits in one chat.
 
     `reply_to` is the message that the first post hangs on, if any; `whole` is the rank of text that will not change:
-    that of an answer, or of a command's.
+    that of an answer, or of a command's. The first post takes the place of the message `replaces`, if there is one.
+    `stop` is the button below what is not whole yet; `again` says that the answer was begun by an earlier process, and
+    may be there already.
     """
 
     def __init__(
@@ -31,55 +55,115 @@ class TelegramSurface(Surface):
         *,
         reply_to: int | None = None,
         whole: Priority = Priority.FINAL,
+        replaces: int | None = None,
+        stop: InlineKeyboardMarkup | None = None,
+        again: bool = False,
     ) -> None:
         self._api = api
         self._place = place
         self._style = style
         self._reply_to = reply_to
         self._whole = whole
+        self._replaces = replaces
+        self._stop = stop
+        self._again = again
+        self._doubtful = again  # what is written next may be there already
+        self._lost_status = False  # a status may be there already, which nothing will take the place of
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
-        self._ids: dict[str, int] = {}
-        self._written: dict[str, Rendered] = {}
+        self._messages: dict[str, _Message] = {}
+        self._introduced: Shown | None = None
         self._thinking = True
 
     @property
     def limits(self) -> SurfaceLimits:
         """What one post holds in UTF-16 units, and how often the chat bears an edit."""
-        return SurfaceLimits(MAX_UNITS, self._api.pacer.pace(self._place.chat_id).edit_interval_s)
+        return SurfaceLimits(ROOM, self._api.pacer.pace(self._place.chat_id).edit_interval_s)
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text after formatting; more than `max_chars` if it has too many entities."""
         return self._render(text).size
 
     async def post(self, shown: Shown) -> str:
-        """Write a new message; the first one replies to what it answers."""
-        rendered = self._draw(shown)
-        rank = self._whole if stays(shown) else Priority.STATUS
-        message_id = await self._api.send(self._place, rendered, rank, self._reply_to)
-        self._reply_to = None
-        self._saw(shown)
-        handle = str(message_id)
-        self._ids[handle], self._written[handle] = message_id, rendered
+        """Write a new message; the first one replies to what it answers, or takes a message's place."""
+        if shown.file is not None:
+            message = await self._hand_over(shown, shown.file)
+        elif self._replaces is not None:
+            message = await self._replace(shown, self._replaces)
+        else:
+            message = await self._send(shown, self._draw(shown))
+        handle = str(message.id)
+        self._messages[handle] = message
         return handle
 
     async def edit(self, handle: str, shown: Shown) -> None:
         """Replace a message in place. One that was deleted meanwhile is written anew once its text is whole."""
-        rendered = self._draw(shown)
-        if rendered == self._written[handle]:
+        message, rendered = self._messages[handle], self._draw(shown)
+        if message.bears(shown):
+            rendered = rendered.again
+        if rendered == message.written:
             return
         try:
-            await self._api.edit(self._place, self._ids[handle], rendered, self._rank(shown))
+            await self._api.edit(self._place, message.id, rendered, self._rank(shown))
+            message.written = rendered
         except MessageLost:
             if not stays(shown):
                 return
-            self._ids[handle] = await self._api.send(self._place, rendered, self._whole)
-        self._written[handle] = rendered
+            self._messages[handle] = await self._send(shown, rendered)
         self._saw(shown)
+
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in a file that came with a message."""
+        return await self._api.fetch(file, max_bytes)
 
     async def refresh(self) -> None:
         """Show that the bot is at work, as long as nothing but a status says so."""
         if self._thinking:
             await self._api.typing(self._place)
+
+    async def _send(self, shown: Shown, rendered: Rendered) -> _Message:
+        """Write a new message, with the mark if it may be there already."""
+        rank = self._whole if stays(shown) else Priority.STATUS
+        return await self._sent(shown, rendered, lambda what: self._api.send(self._place, what, rank, self._reply_to))
+
+    async def _sent(
+        self, shown: Shown, rendered: Rendered, send: Callable[[Rendered], Coroutine[None, None, int]]
+    ) -> _Message:
+        passing = shown.modal is Modal.TEXT_FOR_REPLACE
+        marked = self._doubtful or (passing and self._lost_status)
+        what = rendered.again if marked else rendered
+        try:
+            message_id = await send(what)
+        except Unconfirmed:
+            self._lost_status |= passing
+            self._doubtful |= not passing
+            raise
+        self._doubtful, self._reply_to = False, None
+        self._saw(shown)
+        return _Message(message_id, what, marked, passing=passing and not self._again)
+
+    async def _replace(self, shown: Shown, message_id: int) -> _Message:
+        """Take the place of a message, which is done once however often it is tried; if it is gone, write a new one."""
+        rendered = self._draw(shown)
+        try:
+            await self._api.edit(self._place, message_id, rendered, self._rank(shown))
+            message = _Message(message_id, rendered)
+        except MessageLost:
+            message = await self._send(shown, rendered)
+        self._replaces, self._doubtful = None, False
+        self._saw(shown)
+        return message
+
+    async def _hand_over(self, shown: Shown, file: File) -> _Message:
+        """Write the file, its text below it; one that is too long for that stands before it."""
+        caption = self._draw(shown) if shown.text else Rendered("", keyboard=keyboard(shown))
+        if caption.size > MAX_CAPTION_UNITS:
+            if self._introduced is not shown:  # else only the file is tried again
+                await self._send(shown, replace(caption, keyboard=None))
+                self._introduced = shown
+            caption = Rendered("", keyboard=caption.keyboard)
+        return await self._sent(
+            shown, caption, lambda what: self._api.send_file(self._place, file, what, self._whole, self._reply_to)
+        )
 
     def _saw(self, shown: Shown) -> None:
         self._thinking = shown.modal is Modal.TEXT_FOR_REPLACE
@@ -95,7 +179,8 @@ class TelegramSurface(Surface):
         return self._measured[1]
 
     def _draw(self, shown: Shown) -> Rendered:
-        return draw(shown, self._render(shown.text))
+        buttons = keyboard(shown) if stays(shown) else self._stop
+        return replace(draw(shown, self._render(shown.text)), keyboard=buttons)
 
 
 def stays(shown: Shown) -> bool:

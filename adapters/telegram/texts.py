@@ -6,10 +6,12 @@ from core.types import Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
-AWAY: Localized = {
-    PT: "Estive fora do ar e só agora vi o que você escreveu. O que ainda valer, mande de novo, por favor.",
-    EN: "I was offline and only now see what you wrote. Please send again whatever still matters.",
-    ES: "Estuve fuera de línea y recién veo lo que escribiste. Envía de nuevo lo que siga valiendo, por favor.",
+STOP: Localized = {PT: "⏹ Parar", EN: "⏹ Stop", ES: "⏹ Detener"}
+
+NOT_YOURS: Localized = {
+    PT: "Só quem perguntou pode parar esta resposta.",
+    EN: "Only who asked can stop this answer.",
+    ES: "Solo quien preguntó puede detener esta respuesta.",
 }
 
 JOINED: Localized = {

@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 from telegram import Bot, Update
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter, TelegramError
 
-from adapters.telegram.api import rejected_token, seconds
+from adapters.telegram.failure import rejected_token, seconds
 from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
 
 Take: TypeAlias = Callable[[Update], Awaitable[None]]
 
-ALLOWED = ("message", "edited_message", "my_chat_member", "stopped_message_generation")
+ALLOWED = ("message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation")
 """The kinds of update we ask for; the server keeps the list between runs."""
 
 _ANSWER_SLACK_S = 10.0  # beyond the poll's own time, before we call the connection dead

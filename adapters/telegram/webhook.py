@@ -18,8 +18,8 @@ from aiohttp import web
 from telegram import Bot
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
-from adapters.telegram.api import rejected_token
 from adapters.telegram.config import Webhook
+from adapters.telegram.failure import rejected_token
 from adapters.telegram.updates import ALLOWED, Take, parse
 from core.errors import ConfigError
 from core.ports import Clock

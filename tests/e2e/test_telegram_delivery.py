@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
 from core.screen import Shown
 from core.types import Incoming, MemoryItem, MemoryKind, Modal
@@ -14,7 +16,7 @@ from tests.fakes.clock import START, FakeClock
 from tests.fakes.door import slowly, words
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person, units
-from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
@@ -147,7 +149,7 @@ async def test_a_refused_format_is_sent_as_plain_text_and_a_dead_network_is_not(
         await server.until(lambda: len(server.chats[7].screen()) == 2)
         first, second = [post for post in server.chats[7].posts.values() if post.by == 42]
     assert (first.text, first.entities) == ("isto é forte", [])
-    assert (second.text, [entity["type"] for entity in second.entities]) == ("e isto também", ["bold"])
+    assert (second.text, [entity["type"] for entity in second.entities]) == ("↻ e isto também", ["bold"])
 
 
 async def test_an_edit_that_arrived_but_whose_answer_got_lost_counts_as_done() -> None:
@@ -168,7 +170,8 @@ async def test_an_equal_edit_is_not_even_sent() -> None:
         await view.show(Shown("IA está __pensando__..."))  # other Markdown, the same message
 
     clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+    config = replace(TelegramConfig(TOKEN), stop_button=False)  # which an edit would take off
+    async with TelegramServer(clock) as server, running(server, clock, script, config) as bot:
         server.says(ANA, "oi")
         await flow(server, clock, lambda: bot.door.answered == 1)
     assert not [call for call in server.calls if call.method == "editmessagetext"]

@@ -171,28 +171,12 @@ async def test_invited_into_a_group_it_says_how_to_talk_to_it_and_what_privacy_m
     status: str, *, warned: bool
 ) -> None:
     clock = FakeClock()
-    rights = dict.fromkeys(
-        (
-            "can_be_edited is_anonymous can_manage_chat can_delete_messages can_manage_video_chats "
-            "can_restrict_members can_promote_members can_change_info can_invite_users can_post_stories "
-            "can_edit_stories can_delete_stories"
-        ).split(),
-        False,
-    )
     async with TelegramServer(clock) as server, running(server, clock):
-        change = {
-            "chat": server.chat(GROUP).json(),
-            "from": ANA.json(),
-            "date": int(clock.now().timestamp()),
-            "old_chat_member": {"user": BOT, "status": "left"},
-            "new_chat_member": {"user": BOT, "status": status, **(rights if status == "administrator" else {})},
-        }
-        server.push({"my_chat_member": change})
+        server.invites(ANA, GROUP, status)
         await flow(server, clock, lambda: server.done("sendmessage"))
         [said] = server.chats[GROUP].screen()
-        kicked = change | {"old_chat_member": change["new_chat_member"], "new_chat_member": change["old_chat_member"]}
-        server.push({"my_chat_member": kicked})
-        await flow(server, clock, lambda: server.offset > server.updates[-1]["update_id"] if server.updates else True)
+        server.invites(ANA, GROUP, "left", before=status)
+        await flow(server, clock, lambda: not server.updates)
         assert server.chats[GROUP].screen() == [said]
     assert "@elefante_bot" in said
     assert ("/setprivacy" in said) is warned

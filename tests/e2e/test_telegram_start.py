@@ -9,7 +9,7 @@ import pytest
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
-from core.commands import COMMANDS
+from core.commands import COMMANDS, DRAFT_COMMANDS
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import ScriptedDoor
@@ -55,7 +55,11 @@ async def test_the_menu_is_offered_in_each_language_and_place_and_only_when_it_c
         assert "ajuda" in server.commands["default", ""][0]["description"]
         for (scope, _), menu in server.commands.items():
             shown = {offer["command"] for offer in menu}
-            assert shown == {name for name, known in COMMANDS.items() if scope == "default" or not known.in_private}
+            assert shown == {
+                name
+                for name, known in (COMMANDS | DRAFT_COMMANDS).items()
+                if scope == "default" or not known.in_private
+            }
 
 
 async def test_a_menu_that_cannot_be_set_is_no_reason_not_to_answer() -> None:

@@ -106,7 +106,7 @@ async def test_a_certificate_of_our_own_is_served_and_shown_to_telegram(tmp_path
         async with session.post(url, json=server.updates[0], headers=headers, ssl=trusting) as response:
             assert response.status == 200
         assert [incoming.text for incoming in bot.door.received] == ["oi"]
-        assert server.webhook["certificate"] == cert.read_text()
+        assert server.webhook["certificate"].content == cert.read_bytes()
 
 
 async def test_a_certificate_that_cannot_be_used_stops_the_run_and_names_the_setting(tmp_path: Path) -> None:

@@ -17,6 +17,11 @@ BOT = {
     "can_read_all_group_messages": False, "supports_inline_queries": False,
 }  # fmt: skip
 
+_RIGHTS = (
+    "can_be_edited is_anonymous can_manage_chat can_delete_messages can_manage_video_chats can_restrict_members "
+    "can_promote_members can_change_info can_invite_users can_post_stories can_edit_stories can_delete_stories"
+)
+_INACCESSIBLE_AFTER_S = 48 * 3600.0
 _SPECIAL = re.compile(r"(?P<bot_command>(?<!\S)/\w+(?:@\w+)?)|(?P<mention>(?<!\w)@\w{3,})")
 
 
@@ -48,6 +53,14 @@ class Post:
     entities: list[Json]
     reply_to: int | None = None
     thread: int | None = None
+    at_s: float = 0.0
+    buttons: list[list[Json]] = field(default_factory=list)
+    file: Any = None
+
+    @property
+    def labels(self) -> list[list[str]]:
+        """What the buttons below it say, row by row."""
+        return [[button["text"] for button in row] for row in self.buttons]
 
 
 @dataclass
@@ -68,7 +81,11 @@ class Chat:
 
     def screen(self) -> list[str]:
         """What the bot wrote and still stands, top to bottom."""
-        return [post.text for post in self.posts.values() if post.by == BOT_ID]
+        return [post.text for post in self.ours()]
+
+    def ours(self) -> list[Post]:
+        """The messages of the bot's, top to bottom."""
+        return [post for post in self.posts.values() if post.by == BOT_ID]
 
 
 class People:
@@ -78,6 +95,9 @@ class People:
         self._clock = clock
         self._next_update = 1000
         self._next_message = 1
+        self._next_query = 1
+        self.seen: set[int] = set()  # people whom the bot has met, be it in a group
+        self.queries: dict[str, tuple[float, str]] = {}  # presses that were not answered: when, by whom
         self.chats: dict[int, Chat] = {}
         self.updates: list[Json] = []
         self.said: list[tuple[float, int, str, int, str]] = []  # when, in which chat, who, message, text
@@ -101,11 +121,14 @@ class People:
     ) -> Json:
         """A person sends a message: in private, unless a group is named. Returns the message."""
         chat = self.chat(person.id if chat_id is None else chat_id)
+        self.seen.add(person.id)
         message = self.message(chat, person.json(), text, thread=thread, age_s=age_s, entities=entities)
         if reply_to is not None:
             message["reply_to_message"] = self.shown(chat, chat.posts[reply_to])
         message |= more
-        chat.posts[message["message_id"]] = Post(message["message_id"], person.id, text or "", list(entities))
+        chat.posts[message["message_id"]] = Post(
+            message["message_id"], person.id, text or "", list(entities), at_s=self._clock.monotonic()
+        )
         self.said.append(
             (
                 self._clock.monotonic(),
@@ -124,6 +147,50 @@ class People:
         who, number = message["from"]["first_name"], message["message_id"]
         self.said.append((self._clock.monotonic(), message["chat"]["id"], who, number, f"(edited) {text}"))
         self.push({"edited_message": new})
+
+    def presses(self, person: Person, button: str, *, chat_id: int | None = None, post: Post | None = None) -> None:
+        """A person presses a button of that label: below the bot's last message, unless another is named."""
+        chat = self.chat(person.id if chat_id is None else chat_id)
+        post = post or chat.ours()[-1]
+        data = {one["text"]: one["callback_data"] for row in post.buttons for one in row}[button]
+        self.said.append((self._clock.monotonic(), chat.id, person.first_name, post.id, f"[{button}]"))
+        self.forges(person, data, chat, post)
+
+    def forges(self, person: Person, data: str, chat: Chat, post: Post) -> None:
+        """A client sends a press with data of its own making."""
+        query = str(4_000_000_000 + self._next_query)
+        self._next_query += 1
+        now_s = self._clock.monotonic()
+        self.queries[query] = (now_s, person.first_name)
+        if now_s - post.at_s > _INACCESSIBLE_AFTER_S:
+            message = {"chat": chat.json(), "message_id": post.id, "date": 0}
+        else:
+            message = self.shown(chat, post)
+        self.push({
+            "callback_query": {
+                "id": query, "from": person.json(), "chat_instance": "1", "message": message, "data": data,
+            }
+        })  # fmt: skip
+
+    def invites(self, person: Person, chat_id: int, status: str = "member", *, before: str = "left") -> None:
+        """A person adds the bot to a group, or takes it out again."""
+        change = {
+            "chat": self.chat(chat_id).json(), "from": person.json(), "date": self._now(),
+            "old_chat_member": _member(before), "new_chat_member": _member(status),
+        }  # fmt: skip
+        self.push({"my_chat_member": change})
+
+    def grows_up(self, chat: Chat, new_id: int) -> Chat:
+        """A group becomes a supergroup: another chat, whose messages are counted anew; the service says so in both."""
+        new = self.chat(new_id)
+        chat.moved_to, count = new_id, self._next_message
+        by = Person(1087968824, "Group", is_bot=True).json()
+        sender = {"sender_chat": chat.json()}
+        self.push({"message": self.message(chat, by, None) | sender | {"migrate_to_chat_id": new_id}})
+        self._next_message = 1
+        self.push({"message": self.message(new, by, None) | sender | {"migrate_from_chat_id": chat.id}})
+        assert self._next_message < count, "the group should have been talked in for longer"
+        return new
 
     def push(self, update: Mapping[str, Any]) -> Json:
         """Queue an update."""
@@ -156,13 +223,29 @@ class People:
     def shown(self, chat: Chat, post: Post) -> Json:
         """A message that stands in a chat, as the API gives it."""
         by = BOT if post.by == BOT_ID else Person(post.by).json()
-        return {
-            "message_id": post.id, "date": self._now(), "chat": chat.json(), "from": by, "text": post.text,
-            "entities": post.entities,
-        }  # fmt: skip
+        message: Json = {"message_id": post.id, "date": self._now(), "chat": chat.json(), "from": by}
+        if post.file is None:
+            message |= {"text": post.text, "entities": post.entities}
+        else:
+            message |= {
+                "caption": post.text, "document": {"file_id": "f", "file_unique_id": "u", "file_name": post.file.name},
+            }  # fmt: skip
+        if post.buttons:
+            message["reply_markup"] = {"inline_keyboard": post.buttons}
+        if post.thread:
+            message |= {"message_thread_id": int(post.thread), "is_topic_message": True}
+        if post.reply_to in chat.posts:
+            message["reply_to_message"] = self.shown(chat, chat.posts[post.reply_to])
+            message["reply_to_message"].pop("reply_to_message", None)  # the API goes one message back, no further
+        return message
 
     def _now(self) -> int:
         return int(self._clock.now().timestamp())
+
+
+def _member(status: str) -> Json:
+    rights = dict.fromkeys(_RIGHTS.split(), False) if status == "administrator" else {}
+    return {"user": BOT, "status": status, **rights}
 
 
 def special(text: str) -> list[Json]:

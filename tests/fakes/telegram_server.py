@@ -17,32 +17,32 @@ from aiohttp import web
 
 from core.ports import Clock
 from tests.fakes.telegram_limits import Limits
-from tests.fakes.telegram_people import BOT, BOT_ID, Chat, Json, People, Post
-from tests.fakes.telegram_wire import Call, Refused, checked, menu
+from tests.fakes.telegram_people import BOT, Json
+from tests.fakes.telegram_wire import Call, Refused, menu
+from tests.fakes.telegram_writing import Upload, Writing
 
 TOKEN = "123456:test-token"
 _JSON = {
     "allowed_updates",
+    "caption_entities",
     "commands",
     "entities",
     "link_preview_options",
     "message_thread_id",
+    "reply_markup",
     "reply_parameters",
     "scope",
 }
 
 
-class TelegramServer(People):
+class TelegramServer(Writing):
     """An async context; `url` is what TELEGRAM_API_BASE_URL would be."""
 
     def __init__(self, clock: Clock, limits: Limits | None = None, *, patience_s: float = 10.0) -> None:
-        super().__init__(clock)
-        self.clock = clock
+        super().__init__(clock, limits)
         self.patience_s = patience_s  # real seconds: how long a test waits for what should happen at once
-        self.limits = limits
         self.calls: list[Call] = []
         self.commands: dict[tuple[str, str], list[Json]] = {}  # by scope and language
-        self.drafts: dict[int, tuple[float, str]] = {}
         self.token = TOKEN
         self.webhook: Json | None = None
         self.busy = 0  # requests being worked on, long polls aside
@@ -55,8 +55,9 @@ class TelegramServer(People):
         self._poller: asyncio.Event | None = None
 
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=1 << 20)
+        app = web.Application(client_max_size=1 << 26)
         app.router.add_post("/bot{token}/{method}", self._serve)
+        app.router.add_get("/file/bot{token}/documents/{file}", self._download)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -100,11 +101,12 @@ class TelegramServer(People):
     async def _serve(self, request: web.Request) -> web.Response:
         method = request.match_info["method"].lower()
         form = await request.post()
-        texts = {
-            key: value.file.read().decode() if isinstance(value, web.FileField) else str(value)
-            for key, value in form.items()
-        }
-        params = {key: json.loads(text) if key in _JSON else text for key, text in texts.items()}
+        params: Json = {}
+        for key, value in form.items():
+            if isinstance(value, web.FileField):
+                params[key] = Upload(value.filename, value.file.read())
+            else:
+                params[key] = json.loads(str(value)) if key in _JSON else str(value)
         polling = method == "getupdates"
         self.busy += not polling
         try:
@@ -116,6 +118,12 @@ class TelegramServer(People):
             assert request.transport is not None
             request.transport.close()
         return web.json_response(answer, status=code)
+
+    async def _download(self, request: web.Request) -> web.Response:
+        content = self.files.get(request.match_info["file"])
+        if request.match_info["token"] != self.token or content is None:
+            return web.json_response({"ok": False, "error_code": 404, "description": "Not Found"}, status=404)
+        return web.Response(body=content)
 
     async def _answer(self, token: str, method: str, params: Json) -> tuple[Json, int]:
         message_id = None
@@ -162,8 +170,20 @@ class TelegramServer(People):
         return self.commands.get(menu(params), [])
 
     def _do_setmycommands(self, params: Json) -> bool:
+        self._known(params)
         self.commands[menu(params)] = params["commands"]
         return True
+
+    def _do_deletemycommands(self, params: Json) -> bool:
+        self._known(params)
+        self.commands.pop(menu(params), None)
+        return True
+
+    def _known(self, params: Json) -> None:
+        """A menu of one chat needs the chat: somebody who never wrote to the bot has none with it."""
+        scope = params.get("scope", {})
+        if scope.get("type") == "chat" and scope["chat_id"] not in self.chats:
+            raise Refused(400, "Bad Request: chat not found")
 
     async def _do_getupdates(self, params: Json) -> list[Json]:
         if self.webhook:
@@ -192,66 +212,3 @@ class TelegramServer(People):
         batch = self.updates[: int(params.get("limit", 100))]
         self.handed_out = max(self.handed_out, len(batch))
         return batch
-
-    def _do_sendchataction(self, params: Json) -> bool:
-        self._writable(params)
-        return True
-
-    def _do_sendmessage(self, params: Json) -> Json:
-        chat = self._writable(params)
-        text, entities = checked(params)
-        message = self.message(chat, BOT, text, thread=params.get("message_thread_id"))
-        reply = params.get("reply_parameters", {})
-        if reply and reply["message_id"] not in chat.posts and not reply.get("allow_sending_without_reply"):
-            raise Refused(400, "Bad Request: message to be replied not found")
-        post = Post(
-            message["message_id"], BOT_ID, text, entities, reply.get("message_id"), params.get("message_thread_id")
-        )
-        chat.posts[post.id] = post
-        self.drafts.pop(chat.id, None)
-        return message | {"entities": entities}
-
-    def _do_editmessagetext(self, params: Json) -> Json:
-        chat = self._writable(params)
-        text, entities = checked(params)
-        post = chat.posts.get(int(params["message_id"]))
-        if post is None:
-            raise Refused(400, "Bad Request: message to edit not found")
-        if (post.text, post.entities) == (text, entities):
-            raise Refused(
-                400,
-                "Bad Request: message is not modified: specified new message content and reply markup are exactly the "
-                "same as a current content and reply markup of the message",
-            )
-        post.text, post.entities = text, entities
-        return self.shown(chat, post)
-
-    def _do_sendmessagedraft(self, params: Json) -> bool:
-        chat = self._writable(params)
-        if chat.type != "private":
-            raise Refused(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
-        text, _ = checked(params | {"text": params.get("text") or "…"})
-        self.drafts[chat.id] = (self.clock.monotonic() + 30.0, text)
-        return True
-
-    def draft(self, chat_id: int) -> str | None:
-        """The preview that a person sees now."""
-        until_s, text = self.drafts.get(chat_id, (0.0, ""))
-        return text if until_s > self.clock.monotonic() else None
-
-    def _writable(self, params: Json) -> Chat:
-        chat_id, now_s = int(params["chat_id"]), self.clock.monotonic()
-        if chat_id not in self.chats:
-            raise Refused(400, "Bad Request: chat not found")
-        chat = self.chats[chat_id]
-        if chat.moved_to is not None:
-            raise Refused(
-                400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=chat.moved_to
-            )
-        if chat.refusal:
-            raise Refused(int(chat.refusal[:3]), chat.refusal[5:])
-        wait_s = max(chat.flooded_until_s - now_s, self.limits.wait_s(chat_id, now_s) if self.limits else 0.0)
-        if wait_s > 0:
-            retry_after = -int(-wait_s // 1)
-            raise Refused(429, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
-        return chat

@@ -41,18 +41,36 @@ class Call:
 
 
 def menu(params: Json) -> tuple[str, str]:
-    return params.get("scope", {}).get("type", "default"), params.get("language_code", "")
+    scope = params.get("scope", {"type": "default"})
+    name = f"{scope['type']}:{scope['chat_id']}" if "chat_id" in scope else scope["type"]
+    return name, params.get("language_code", "")
 
 
-def checked(params: Json) -> tuple[str, list[Json]]:
-    """The text and entities that a message ends up with, as the real server makes them of what it is sent."""
+def checked_keyboard(params: Json) -> list[list[Json]]:
+    """The rows of buttons below a message; none where the request names none."""
+    rows: list[list[Json]] = params.get("reply_markup", {}).get("inline_keyboard", [])
+    for button in (button for row in rows for button in row):
+        if not button["text"].strip():
+            raise Refused(400, "Bad Request: inline keyboard button text can't be empty")
+        if not 1 <= len(button["callback_data"].encode()) <= 64:
+            raise Refused(400, "Bad Request: BUTTON_DATA_INVALID")
+    if any(not 1 <= len(row) <= 8 for row in rows) or sum(map(len, rows)) > 100:
+        raise Refused(400, "Bad Request: REPLY_MARKUP_TOO_LONG")
+    return rows
+
+
+def checked(params: Json, *, most: int = 4096, empty: bool = False) -> tuple[str, list[Json]]:
+    """The text and entities that a message ends up with, as the real server makes them of what it is sent.
+
+    A caption holds less than a message, and may be `empty`.
+    """
     text, entities = str(params.get("text", "")), params.get("entities", [])
     if "parse_mode" in params:
         raise Refused(400, "Bad Request: unsupported parse_mode")
-    if not text.strip():
+    if not text.strip() and not empty:
         raise Refused(400, "Bad Request: message text is empty")
-    if units(text) > 4096:
-        raise Refused(400, "Bad Request: message is too long")
+    if units(text) > most:
+        raise Refused(400, f"Bad Request: message {'caption ' if empty else ''}is too long")
     ends = {0, *accumulate(units(char) for char in text)}  # an entity may not begin or end inside a surrogate pair
     for entity in entities:
         if entity["length"] <= 0 or not {entity["offset"], entity["offset"] + entity["length"]} <= ends:

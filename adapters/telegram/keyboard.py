@@ -1,0 +1,79 @@
+"""Choices as buttons below a message, and what a press of one means.
+
+Knows how they are laid out and what stands in each. Does not know who presses, nor what a command does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup
+
+from core.screen import Choice, Shown
+
+_IN_PLACE, _ANEW, _STOP = "!", "+", "x"
+"""The first byte of a button's data; the command, or whose answer it stops, is the rest."""
+
+_MENU_COLUMNS = 5
+_COLUMNS = 4
+_ROW_CHARS = 36  # of labels that a telephone shows side by side, each as wide as the widest
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """What a button holds: a command, and whether its answer takes the message's place; or whose answer it stops."""
+
+    command: str
+    in_place: bool = False
+    stops: str = ""
+
+
+def keyboard(shown: Shown) -> InlineKeyboardMarkup | None:
+    """Return the buttons below that message: its menu as numbers in even rows, then its choices by length."""
+    numbers = [_button(choice, choice.label.partition(".")[0]) for choice in shown.menu]
+    rows = [*_even(numbers), *_packed(shown.choices)]
+    return InlineKeyboardMarkup(rows) if rows else None
+
+
+def stop_keyboard(label: str, user: str) -> InlineKeyboardMarkup:
+    """Return the button that stops an answer, for whoever asked for it."""
+    return InlineKeyboardMarkup([[InlineKeyboardButton(label, callback_data=f"{_STOP}{user}")]])
+
+
+def pressed(data: str) -> Pressed | None:
+    """Return what a press means, or None for one that sends nothing.
+
+    A client may send anything: what no button of ours holds is passed on as it is, to be answered as such.
+    """
+    mark, rest = data[:1], data[1:]
+    if mark == _STOP and rest:
+        return Pressed("/stop", stops=rest)
+    if mark in {_IN_PLACE, _ANEW} and rest.startswith("/"):
+        return Pressed(rest, in_place=mark == _IN_PLACE)
+    return Pressed(data) if data else None
+
+
+def _button(choice: Choice, label: str) -> InlineKeyboardButton:
+    mark = _IN_PLACE if choice.in_place else _ANEW
+    return InlineKeyboardButton(label, callback_data=f"{mark}{choice.command}")
+
+
+def _even(buttons: Sequence[InlineKeyboardButton]) -> list[list[InlineKeyboardButton]]:
+    """Return rows of nearly one length: six are three and three, not five and one."""
+    rows = -(-len(buttons) // _MENU_COLUMNS)
+    width = -(-len(buttons) // rows) if rows else 1
+    return [list(buttons[start : start + width]) for start in range(0, len(buttons), width)]
+
+
+def _packed(choices: Sequence[Choice]) -> list[list[InlineKeyboardButton]]:
+    """Return rows in the choices' order, as many side by side as can be read."""
+    rows: list[list[InlineKeyboardButton]] = []
+    widest = 0
+    for choice in choices:
+        widest = max(widest, len(choice.label))
+        if not rows or len(rows[-1]) == _COLUMNS or widest * (len(rows[-1]) + 1) > _ROW_CHARS:
+            rows.append([])
+            widest = len(choice.label)
+        rows[-1].append(_button(choice, choice.label))
+    return rows

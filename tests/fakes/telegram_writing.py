@@ -1,0 +1,159 @@
+"""What a bot may write in a Telegram of a test, and what becomes of it: the strict half of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.ports import Clock
+from tests.fakes.telegram_limits import Limits
+from tests.fakes.telegram_people import BOT, BOT_ID, Chat, Json, People, Post
+from tests.fakes.telegram_wire import Refused, checked, checked_keyboard
+
+MAX_UPLOAD_BYTES = 50_000_000
+MAX_DOWNLOAD_BYTES = 20_000_000
+QUERY_LIVES_S = 15.0
+_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that was sent: what it is called, and what is in it."""
+
+    name: str
+    content: bytes
+
+
+class Writing(People):
+    """Methods that put something into a chat, or read a file of one."""
+
+    def __init__(self, clock: Clock, limits: Limits | None = None) -> None:
+        super().__init__(clock)
+        self.clock = clock
+        self.limits = limits
+        self.drafts: dict[int, tuple[float, str]] = {}
+        self.files: dict[str, bytes] = {}  # what people sent, by file_id
+        self.notices: list[tuple[str, str]] = []  # what clients showed after a press: who pressed, what
+
+    def draft(self, chat_id: int) -> str | None:
+        """The preview that a person sees now."""
+        until_s, text = self.drafts.get(chat_id, (0.0, ""))
+        return text if until_s > self.clock.monotonic() else None
+
+    def _do_sendchataction(self, params: Json) -> bool:
+        self._writable(params)
+        return True
+
+    def _do_sendmessage(self, params: Json) -> Json:
+        chat = self._writable(params)
+        text, entities = checked(params)
+        return self._posted(chat, params, text, entities)
+
+    def _do_senddocument(self, params: Json) -> Json:
+        return self._file(params, _upload(params, "document"))
+
+    def _do_sendphoto(self, params: Json) -> Json:
+        upload = _upload(params, "photo")
+        if not upload.content.startswith(_PICTURES):
+            raise Refused(400, "Bad Request: IMAGE_PROCESS_FAILED")
+        return self._file(params, upload)
+
+    def _file(self, params: Json, upload: Upload) -> Json:
+        chat = self._writable(params)
+        if not upload.content:
+            raise Refused(400, "Bad Request: file must be non-empty")
+        if len(upload.content) > MAX_UPLOAD_BYTES:
+            raise Refused(413, "Request Entity Too Large")
+        told = {"text": params.get("caption", ""), "entities": params.get("caption_entities", [])}
+        text, entities = checked(told, most=1024, empty=True)
+        return self._posted(chat, params, text, entities, upload)
+
+    def _posted(self, chat: Chat, params: Json, text: str, entities: list[Json], file: Upload | None = None) -> Json:
+        buttons = checked_keyboard(params)
+        reply = params.get("reply_parameters", {})
+        if reply and reply["message_id"] not in chat.posts and not reply.get("allow_sending_without_reply"):
+            raise Refused(400, "Bad Request: message to be replied not found")
+        thread = params.get("message_thread_id")
+        message = self.message(chat, BOT, text, thread=int(thread) if thread else None)
+        post = Post(
+            message["message_id"], BOT_ID, text, entities, reply.get("message_id"), thread, self.clock.monotonic()
+        )
+        post.buttons, post.file = buttons, file
+        chat.posts[post.id] = post
+        self.drafts.pop(chat.id, None)
+        return message | {"entities": entities}
+
+    def _do_editmessagetext(self, params: Json) -> Json:
+        chat = self._writable(params)
+        text, entities = checked(params)
+        buttons = checked_keyboard(params)
+        post = chat.posts.get(int(params["message_id"]))
+        if post is None:
+            raise Refused(400, "Bad Request: message to edit not found")
+        if post.by != BOT_ID:
+            raise Refused(400, "Bad Request: message can't be edited")
+        if post.file is not None:
+            raise Refused(400, "Bad Request: there is no text in the message to edit")
+        if (post.text, post.entities, post.buttons) == (text, entities, buttons):
+            raise Refused(
+                400,
+                "Bad Request: message is not modified: specified new message content and reply markup are exactly the "
+                "same as a current content and reply markup of the message",
+            )
+        post.text, post.entities, post.buttons = text, entities, buttons  # no markup in the request takes it off
+        return self.shown(chat, post)
+
+    def _do_sendmessagedraft(self, params: Json) -> bool:
+        chat = self._writable(params)
+        if chat.type != "private":
+            raise Refused(400, "Bad Request: TEXTDRAFT_PEER_INVALID")
+        text, _ = checked(params | {"text": params.get("text") or "…"})
+        self.drafts[chat.id] = (self.clock.monotonic() + 30.0, text)
+        return True
+
+    def _do_answercallbackquery(self, params: Json) -> bool:
+        query = self.queries.pop(params["callback_query_id"], None)
+        if query is None or query[0] + QUERY_LIVES_S < self.clock.monotonic():
+            raise Refused(400, "Bad Request: query is too old and response timeout expired or query ID is invalid")
+        if params.get("text"):
+            self.notices.append((query[1], params["text"]))
+        return True
+
+    def _do_getfile(self, params: Json) -> Json:
+        content = self.files.get(params["file_id"])
+        if content is None:
+            raise Refused(400, "Bad Request: invalid file_id")
+        if len(content) > MAX_DOWNLOAD_BYTES:
+            raise Refused(400, "Bad Request: file is too big")
+        return {
+            "file_id": params["file_id"], "file_unique_id": "u", "file_size": len(content),
+            "file_path": f"documents/{params['file_id']}",
+        }  # fmt: skip
+
+    def _writable(self, params: Mapping[str, Any]) -> Chat:
+        chat_id, now_s = int(params["chat_id"]), self.clock.monotonic()
+        if chat_id not in self.chats:
+            if chat_id in self.seen:
+                raise Refused(403, "Forbidden: bot can't initiate conversation with a user")
+            raise Refused(400, "Bad Request: chat not found")
+        chat = self.chats[chat_id]
+        if chat.moved_to is not None:
+            raise Refused(
+                400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=chat.moved_to
+            )
+        if chat.refusal:
+            raise Refused(int(chat.refusal[:3]), chat.refusal[5:])
+        wait_s = max(chat.flooded_until_s - now_s, self.limits.wait_s(chat_id, now_s) if self.limits else 0.0)
+        if wait_s > 0:
+            retry_after = -int(-wait_s // 1)
+            raise Refused(429, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
+        return chat
+
+
+def _upload(params: Json, name: str) -> Upload:
+    given = params[name]
+    if isinstance(given, str) and given.startswith("attach://"):
+        given = params[given.removeprefix("attach://")]
+    assert isinstance(given, Upload)
+    return given
