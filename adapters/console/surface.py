@@ -21,7 +21,7 @@ from core.ports import Surface
 from core.screen import Shown, SurfaceLimits
 from core.types import Modal
 
-_LIMITS = SurfaceLimits(max_chars=16_000, edit_interval_s=0.04)
+_LIMITS = SurfaceLimits(max_chars=16_000, edit_interval_s=0.04, shows_pictures=False)
 
 Above = Callable[[Callable[[], None]], Awaitable[None]]
 """Runs a function that prints, with the prompt taken off the screen and put back below what was printed."""
