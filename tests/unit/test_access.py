@@ -47,7 +47,7 @@ async def test_a_stranger_in_a_room_is_ignored_whatever_they_say() -> None:
     assert await say(closed(), "/start", private=False) == []
 
 
-@pytest.mark.parametrize("standing", [Standing.OWNER, Standing.ADMIN, Standing.MEMBER])
+@pytest.mark.parametrize("standing", [Standing.OWNER, Standing.ADMIN, Standing.MEMBER, Standing.GUEST])
 async def test_who_was_let_in_is_answered(standing: Standing) -> None:
     house = closed()
     await house.people.put(Person(ANA, standing, "Ana", house.clock.now()))
@@ -150,6 +150,7 @@ async def test_a_paused_bot_answers_its_owner_and_tells_the_others_whom_it_would
             Standing.OWNER: ["Hello"],
             Standing.ADMIN: paused,
             Standing.MEMBER: paused,
+            Standing.GUEST: paused,
             Standing.BLOCKED: [],
             None: paused,
         }[standing]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.commands.admin import VERBS
 from core.commands.decide import TOLD, may
 from core.dialogue import Task
-from core.people import ALLOWED, OFF, ON, Applied, Decision, Matter, Person, Standing
+from core.people import ALLOWED, DENIED, OFF, ON, Applied, Decision, Matter, Person, Standing
 from core.types import UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
@@ -90,10 +90,12 @@ async def test_who_was_let_in_is_answered_from_then_on_and_who_was_denied_no_mor
         "Done. `test:caro`: stranger → member\nTo take it back: /admin undo"
     )
     assert await office.say("hi", CARO) == "Hello"
-    assert await office.say("/admin allow caro", BIA) == "That is so already. `test:caro`: member"
-    assert "member → stranger" in await office.say("/admin deny caro", BIA)
-    assert "private" in await office.say("hi", CARO)
-    assert "stranger → blocked" in await office.say("/admin block caro", BIA)
+    assert await office.say("/admin allow caro", BIA) == (
+        "That is so already. `test:caro`: member\nDecided by: `test:ana` ana, 2026-03-14 15:09 (UTC)"
+    )
+    assert "member → denied" in await office.say("/admin deny caro", BIA)
+    assert await office.say("hi", CARO) == ""
+    assert "denied → blocked" in await office.say("/admin block caro", BIA)
     assert await office.say("hi", CARO) == ""
 
 
@@ -125,8 +127,11 @@ async def test_an_admin_has_no_say_about_owners_and_admins(office: Office, text:
 async def test_owners_give_roles(office: Office) -> None:
     await office.say("/admin role caro admin")
     assert await office.standing(CARO) is Standing.ADMIN
-    assert await office.say("/admin role caro owner") == "There is no role “owner”. There are: admin, member."
+    assert await office.say("/admin role caro owner") == "There is no role “owner”. There are: admin, member, guest."
     assert "admin → member" in await office.say("/admin role caro member")
+    assert "member → guest" in await office.say("/admin role caro guest")
+    assert await office.say("hi", CARO) == "Hello"
+    assert await office.say("/admin users", CARO) == UNKNOWN
 
 
 @pytest.mark.parametrize("text", ["allow", "allow a b", "block", "role caro", "deny test:", f"allow {'x' * 65}"])
@@ -155,7 +160,10 @@ async def test_a_room_is_let_in_from_inside_and_gives_nobody_a_private_answer(of
 async def test_in_a_room_nothing_is_shown_that_is_not_about_it(office: Office) -> None:
     for text in ("/admin", "/admin users", "/admin allow caro", "/admin pause"):
         told = await office.say(text, chat="room", private=False)
-        assert told == "Here only: /admin allow here, /admin deny here. Everything else in private."
+        assert told == (
+            "Here only: /admin allow here, /admin deny here, /admin prompt here, /admin policy here, "
+            "/admin drafts here. Everything else in private."
+        )
     assert list(await office.house.decisions.newest(9)) == []
 
 
@@ -214,8 +222,12 @@ async def test_the_state_is_told(office: Office) -> None:
         "Platforms: test",
         "Models: scripted:1",
         "Embeddings: hash@64",
-        "Other messages being answered: 0",
         "Memories: 0 (people who have some: 0)",
+        "Answers under way: 0; waiting: 0",
+        "0 errors in the last 24 h (/admin logs)",
+        "Today: messages 0, tokens 0, US$ 0.0000",
+        "Database: 5.0 MB",
+        "Version: 1.2.3",
     ]
 
 
@@ -229,7 +241,7 @@ async def test_the_owner_sees_who_is_who_and_who_asked(office: Office) -> None:
         "admin · `test:bia` · `bia`",
         "",
         "Wrote without my knowing them (the newest first, times in UTC; /admin allow ID lets one in):",
-        "2026-03-14 15:09 · `test:caro` · `[x](http://evil) y /admin`",
+        "1. 2026-03-14 15:09 · `test:caro` · `[x](http://evil) y /admin` · `en`",
     ]
 
 
@@ -272,22 +284,23 @@ async def test_before_anything_was_changed_there_is_nothing_to_show(office: Offi
     assert await office.say("/admin changes") == "Nothing was changed yet."
 
 
-STANDINGS: Sequence[str] = ["", *(each.value for each in Standing)]
+STANDINGS: Sequence[str] = ["", DENIED, *(each.value for each in Standing)]
 VALUES: dict[Matter, Sequence[str]] = {
     Matter.STANDING: STANDINGS,
     Matter.ROOM: ["", ALLOWED],
     Matter.ACTION: ["", ON, OFF],
     Matter.PAUSE: ["", ON],
 }
+OTHER_VALUES = ("", "a", "b")
 
 
 @given(st.data())
 def test_whoever_may_decide_may_take_it_back_and_only_staff_decides(data: st.DataObject) -> None:
     matter = data.draw(st.sampled_from(list(Matter)))
-    before, after = (data.draw(st.sampled_from(VALUES[matter])) for _ in range(2))
+    before, after = (data.draw(st.sampled_from(VALUES.get(matter, OTHER_VALUES))) for _ in range(2))
     decision = Decision(START, ANA, matter, "x", before, after)
     back = replace(decision, before=after, after=before)
-    for standing in (*Standing, None):
+    for standing in Standing:
         assert may(standing, decision) == may(standing, back)
         if standing not in {Standing.OWNER, Standing.ADMIN}:
             assert not may(standing, decision)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -196,8 +197,22 @@ async def test_input_that_holds_nothing_is_answered_and_not_thought_about(text: 
     surface = house.surface()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming(text), surface))
-    assert surface.texts[0].startswith("I only read text")
+    assert surface.texts == ["Hi! Write what you need in that same message, or see /help."]
     assert not house.model.prompts
+
+
+async def test_what_came_without_a_word_is_told_that_only_text_is_read() -> None:
+    house = House(FINISH)
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(replace(house.incoming(""), attached=True), surface))
+        captioned = replace(house.incoming("hello there", message_id="2"), attached=True)
+        await (await bot.receive(captioned, surface))
+    assert surface.texts == [
+        "I cannot see pictures, recordings or files yet: I only read text. Could you write what you need?",
+        "Hello",
+    ]
+    assert await house.inbox.owed("test") == []
 
 
 @pytest.mark.spec("D5")
@@ -207,6 +222,7 @@ async def test_the_minimum_length_is_a_setting() -> None:
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("oi"), surface))
         await (await bot.receive(house.incoming("olá você", message_id="2"), surface))
+    assert surface.texts[0] == "Essa mensagem é curta demais para mim. Pode escrever um pouco mais?"
     assert len(house.model.asked(Task.DECIDE)) == 1
 
 

@@ -1,0 +1,202 @@
+"""/retry: the same question in a new turn; and buttons, which overtake what is being answered and stop only theirs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.dialogue import Prompt, Task
+from core.errors import BadReply, BotError, KeyRejected, ProviderBusy, ProviderDown, ProviderRefused, StreamCut
+from core.screen import MAX_COMMAND_BYTES
+from core.storage.in_memory_inbox import InMemoryInbox
+from core.types import Incoming, Locale, Role
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import ANA, BIA, House
+from tests.fakes.lobby import Lobby
+from tests.fakes.surfaces import OneSurface
+from tests.unit.test_chatbot import stuck
+
+NOTHING_ASKED = "There is no question of yours in this conversation to answer again."
+
+
+def counting() -> House:
+    """Make a bot that answers with the question and a number that grows."""
+    turns: list[str] = []
+
+    def answer(prompt: Prompt) -> str:
+        turns.append(prompt.brief.message)
+        return f"{prompt.brief.message} {len(turns)}"
+
+    return House({Task.DECIDE: lambda _: "Finish", Task.FINISH: answer})
+
+
+async def test_the_last_question_is_answered_again_in_a_new_turn() -> None:
+    async with Lobby(counting()) as lobby:
+        await lobby.say("what is new?", ANA)
+        await lobby.say("how are you?", ANA)
+        assert await lobby.say("/retry", ANA) == ["how are you? 3"]
+        assert await lobby.say("/RETRY", ANA) == ["how are you? 4"]
+        (thread,) = await lobby.house.history.threads(ANA)
+        said = await lobby.house.history.tail(thread.id, 99)
+        asked = [message for message in said if message.role is Role.USER]
+        assert [message.text for message in asked] == ["what is new?", *["how are you?"] * 3]
+        assert len({message.turn for message in asked}) == 4
+        assert "/retry" not in [message.text for message in said]
+
+
+async def test_where_nothing_was_asked_that_is_said() -> None:
+    async with Lobby(counting()) as lobby:
+        assert await lobby.say("/retry", ANA) == [NOTHING_ASKED]
+        await lobby.say("how are you?", ANA)
+        assert await lobby.say("/retry", BIA, room="with ana") == [NOTHING_ASKED]
+        assert await lobby.say("/retry", ANA, room="r") == [NOTHING_ASKED]
+        await lobby.say("/reset", ANA)
+        assert await lobby.say("/retry", ANA) == [NOTHING_ASKED]
+        assert await lobby.say("/retry nothing-of-that-name", ANA) == [NOTHING_ASKED]
+
+
+async def test_it_is_answered_in_the_language_of_the_question() -> None:
+    async with Lobby(counting()) as lobby:
+        await lobby.say("qual é a senha do wifi, por favor?", ANA)
+        await lobby.say("/retry", ANA, language="en")
+        assert lobby.house.model.asked(Task.FINISH)[-1].brief.locale is Locale.PT
+
+
+async def test_it_is_answered_once_after_a_crash() -> None:
+    house = counting()
+
+    class Unclosed(InMemoryInbox):
+        async def close(self, incoming: Incoming) -> None:
+            """The process dies before this is on disk."""
+            if not incoming.text.startswith("/retry"):
+                await super().close(incoming)
+
+    house.inbox = Unclosed()
+    async with Lobby(house) as lobby:
+        await lobby.say("how are you?", ANA)
+        await lobby.say("/retry", ANA)
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await bot.resume("test", OneSurface(surface))
+    assert surface.texts == ["↻ I was interrupted here; going on.\nhow are you? 2"]
+    (thread,) = await house.history.threads(ANA)
+    said = await house.history.tail(thread.id, 99)
+    assert [message.text for message in said if message.role is Role.USER] == ["how are you?"] * 2
+
+
+@pytest.mark.parametrize("failure", [ProviderDown("x"), ProviderBusy("x"), StreamCut("x")])
+async def test_under_an_apology_a_button_tries_that_question_again(failure: BotError) -> None:
+    house = House({Task.DECIDE: [failure, "Finish", "Finish"], Task.FINISH: ["Fine", "Hello"]})  # type: ignore[list-item]
+    async with Lobby(house) as lobby:
+        surface = house.surface()
+        await (await lobby.bot.receive(house.incoming("how are you?", message_id="first"), surface))
+        (apology,) = surface.screen
+        (again,) = apology.choices
+        assert again.label == "Try again"
+        assert len(again.command.encode()) <= MAX_COMMAND_BYTES
+        await (await lobby.bot.receive(house.incoming("something else", message_id="second"), house.surface()))
+        pressed = replace(house.incoming(again.command, message_id="third"), pressed=True)
+        await (await lobby.bot.receive(pressed, surface))
+        assert surface.texts[-1] == "Hello"
+        assert house.model.asked(Task.FINISH)[-1].brief.message == "how are you?"
+
+
+@pytest.mark.parametrize("failure", [KeyRejected("x"), ProviderRefused("x"), RuntimeError("x"), BadReply("x")])
+async def test_where_trying_again_does_not_help_there_is_no_button(failure: Exception) -> None:
+    def fail(_: Prompt) -> str:
+        raise failure
+
+    house = House(dict.fromkeys(Task, fail))
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("how are you?"), surface))
+        await (await bot.receive(house.incoming("", message_id="2"), surface))
+    assert [shown.choices for shown in surface.screen] == [(), ()]
+
+
+async def test_what_took_too_long_may_be_tried_again_and_what_was_stopped_not() -> None:
+    clock = FakeClock()
+    house = House(clock=clock)
+    model, surface = stuck(house), house.surface()
+    async with house.chatbot() as bot:
+        answered = await bot.receive(house.incoming("hello there"), surface)
+        await model.reached.wait()
+        await clock.advance(301)
+        await answered
+        model.reached.clear()
+        answered = await bot.receive(house.incoming("hello there", message_id="2"), surface)
+        await model.reached.wait()
+        await bot.receive(house.incoming("/stop", message_id="3"), surface)
+        await answered
+    late, stopped = surface.screen
+    assert [choice.label for choice in late.choices] == ["Try again"]
+    assert (stopped.text, stopped.choices) == ("Stopped.", ())
+
+
+async def test_a_failing_command_offers_no_question_to_try_again() -> None:
+    house = House()
+
+    async def down(*_: object, **__: object) -> None:
+        raise ProviderDown("x")
+
+    house.memories.accounts = down  # type: ignore[method-assign,assignment]
+    async with Lobby(house) as lobby:
+        surface = house.surface()
+        await (await lobby.bot.receive(house.incoming("/link"), surface))
+        (shown,) = surface.screen
+        assert "could not reach" in shown.text
+        assert shown.choices == ()
+
+
+# --- buttons ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_button_overtakes_a_running_answer_and_stop_still_stops_that() -> None:
+    house = House()
+    model, long, quick = stuck(house), house.surface(), house.surface()
+    async with house.chatbot() as bot:
+        answered = await bot.receive(house.incoming("think long"), long)
+        await model.reached.wait()
+        await (await bot.receive(replace(house.incoming("/language", message_id="2"), pressed=True), quick))
+        assert quick.texts[0].startswith("Choose: /language")
+        assert not answered.done()  # type: ignore[attr-defined]
+        await bot.receive(replace(house.incoming("/stop", message_id="3"), pressed=True), quick)
+        await answered
+    assert long.texts == ["Stopped."]
+    assert await house.inbox.owed("test") == []
+
+
+async def test_a_pressed_command_stops_nobody_elses_answer_and_none_of_another_chat() -> None:
+    house = House()
+    model, mine, theirs, there = stuck(house), house.surface(), house.surface(), house.surface()
+    async with house.chatbot() as bot:
+        answered = await bot.receive(house.incoming("think long"), mine)
+        await model.reached.wait()
+        await (await bot.receive(replace(house.incoming("/stop", user=BIA, message_id="2"), pressed=True), theirs))
+        await (await bot.receive(replace(house.incoming("/stop", message_id="3", chat="d"), pressed=True), there))
+        assert theirs.texts == there.texts == ["Nothing is running."]
+        assert not answered.done()  # type: ignore[attr-defined]
+        await bot.receive(house.incoming("/stop", message_id="4"), mine)
+        await answered
+    assert mine.texts == ["Stopped."]
+
+
+async def test_what_a_button_asks_a_model_again_waits_for_the_answers_before_it_and_can_be_stopped() -> None:
+    house = House()
+    model, first, again = stuck(house), house.surface(), house.surface()
+    async with house.chatbot() as bot:
+        one = await bot.receive(house.incoming("think long"), first)
+        await model.reached.wait()
+        two = await bot.receive(replace(house.incoming("/retry", message_id="2"), pressed=True), again)
+        await Lobby.settle()
+        assert len(model.prompts) == 1
+        await bot.receive(house.incoming("/stop", message_id="3"), first)
+        await one
+        await Lobby.settle()
+        assert model.prompts[-1].brief.message == "think long"
+        assert len(model.prompts) == 2
+        await bot.receive(house.incoming("/stop", message_id="4"), first)
+        await two
+    assert first.texts == ["Stopped."]
+    assert again.texts == ["Stopped."]
