@@ -187,10 +187,15 @@ class Matter(StrEnum):
     PROMPT = "prompt"  # ("" or a room as PLATFORM:ID) how the bot is to be, in the owner's words
     POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
     DRAFTS = "drafts"  # (a room as PLATFORM:ID, or "") ON or OFF: whether answers stream as drafts
+    EXPORT = "export"  # (a person as PLATFORM:ID) when an owner last took out all that is kept of them
+    FORGET = "forget"  # ("") when an owner last had somebody forgotten
 
 
-OF_PEOPLE = (Matter.STANDING, Matter.QUOTA)
+OF_PEOPLE = (Matter.STANDING, Matter.QUOTA, Matter.EXPORT)
 """The matters in which a name can be a person's: it goes from the record with the person."""
+
+DEEDS = (Matter.EXPORT, Matter.FORGET)
+"""The matters in which something was done rather than decided: it is on record, and cannot be taken back."""
 
 ALLOWED, ON, OFF = "allowed", "on", "off"
 

@@ -10,13 +10,13 @@ from datetime import UTC
 
 from core.commands.command import Request
 from core.markdown import verbatim
-from core.people import ALLOWED, DENIED, OF_PEOPLE, OFF, ON, Applied, Decision, Matter, Standing
+from core.people import ALLOWED, DEEDS, DENIED, OF_PEOPLE, OFF, ON, Applied, Decision, Matter, Standing
 from core.types import Locale, Localized
 from core.unicode import one_line
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _ABOVE_ADMINS = {Standing.OWNER.value, Standing.ADMIN.value}
-_OWNERS_ONLY = {Matter.PAUSE, Matter.ACCESS, Matter.QUOTA, Matter.MODEL, Matter.PROMPT}
+_OWNERS_ONLY = {Matter.PAUSE, Matter.ACCESS, Matter.QUOTA, Matter.MODEL, Matter.PROMPT, *DEEDS}
 _MAX_VALUE_CHARS = 80
 
 
@@ -113,6 +113,7 @@ STANDINGS: dict[str, Localized] = {
     "": {PT: "desconhecido", EN: "stranger", ES: "desconocido"},
 }
 _UNSET: Localized = {PT: "como na configuração", EN: "as the settings say", ES: "según la configuración"}
+_NEVER: Localized = {PT: "nunca", EN: "never", ES: "nunca"}
 _VALUES: dict[Matter, dict[str, Localized]] = {
     Matter.STANDING: STANDINGS,
     Matter.ROOM: {
@@ -143,6 +144,8 @@ _VALUES: dict[Matter, dict[str, Localized]] = {
         OFF: {PT: "desligados", EN: "off", ES: "desactivados"},
         "": _UNSET,
     },
+    Matter.EXPORT: {"": _NEVER},
+    Matter.FORGET: {"": _NEVER},
 }
 _ABOUT: dict[Matter, Localized] = {
     Matter.PAUSE: {PT: "o bot", EN: "the bot", ES: "el bot"},
@@ -152,6 +155,8 @@ _ABOUT: dict[Matter, Localized] = {
     Matter.PROMPT: {PT: "persona", EN: "persona", ES: "persona"},
     Matter.POLICY: {PT: "política da conversa", EN: "history policy", ES: "política de la conversación"},
     Matter.DRAFTS: {PT: "rascunhos", EN: "drafts", ES: "borradores"},
+    Matter.EXPORT: {PT: "exportação de", EN: "export of", ES: "exportación de"},
+    Matter.FORGET: {PT: "alguém foi esquecido", EN: "somebody was forgotten", ES: "se olvidó a alguien"},
 }
 FORGOTTEN: Localized = {PT: "(alguém que foi esquecido)", EN: "(somebody forgotten)", ES: "(alguien olvidado)"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.people import DENIED, OF_PEOPLE, Applied, Decision, Decisions, Matter, Standing
+from core.people import DEEDS, DENIED, OF_PEOPLE, Applied, Decision, Decisions, Matter, Standing
 from core.storage.people import deny
 from core.storage.record import microseconds, moment
 from core.storage.sqlite import Database, Row, Transaction
@@ -63,9 +63,13 @@ class SqliteDecisions(Decisions):
         return [_decision(row) for row in await self._database.rows(f"{_SELECT} ORDER BY id DESC LIMIT ?", (limit,))]
 
     async def undoable(self) -> Decision | None:
-        """Return the newest decision that takes nothing back and was not taken back."""
+        """Return the newest decision that takes nothing back and was not taken back, of what can be."""
         rows = await self._database.rows(
-            f"{_SELECT} WHERE undoes = 0 AND id NOT IN (SELECT undoes FROM decisions) ORDER BY id DESC LIMIT 1"
+            f"""
+            {_SELECT} WHERE undoes = 0 AND matter NOT IN ({_DEEDS}) AND id NOT IN (SELECT undoes FROM decisions)
+            ORDER BY id DESC LIMIT 1
+            """,
+            DEEDS,
         )
         return _decision(rows[0]) if rows else None
 
@@ -80,6 +84,7 @@ class SqliteDecisions(Decisions):
 
 
 _MATTERS = ", ".join("?" for _ in OF_PEOPLE)
+_DEEDS = ", ".join("?" for _ in DEEDS)
 _STANDINGS = """
 SELECT platform || ':' || user, standing FROM people
 UNION ALL SELECT platform || ':' || user, ? FROM strangers WHERE denied ORDER BY 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from core.people import DENIED, OF_PEOPLE, Applied, Decision, Decisions, Matter, People, Person, Standing
+from core.people import DEEDS, DENIED, OF_PEOPLE, Applied, Decision, Decisions, Matter, People, Person, Standing
 from core.types import UserKey
 
 
@@ -53,10 +53,10 @@ class InMemoryDecisions(Decisions):
         return self._decisions[::-1][:limit]
 
     async def undoable(self) -> Decision | None:
-        """Return the newest decision that takes nothing back and was not taken back."""
+        """Return the newest decision that takes nothing back and was not taken back, of what can be."""
         undone = {decision.undoes for decision in self._decisions}
-        left = (decision for decision in self._decisions[::-1] if not decision.undoes and decision.id not in undone)
-        return next(left, None)
+        left = (each for each in self._decisions[::-1] if not each.undoes and each.id not in undone)
+        return next((each for each in left if each.matter not in DEEDS), None)
 
     async def forget(self, user: UserKey) -> None:
         """Take that person's name off every record, and let go of what was decided for them; a standing stays."""

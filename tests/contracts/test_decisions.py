@@ -197,3 +197,15 @@ async def test_what_was_decided_survives_a_restart(tmp_path: Path) -> None:
         database = await open_database(tmp_path / "elefante.db")
         assert await SqliteDecisions(database).apply(ROOM) is expected
         await database.close()
+
+
+async def test_what_was_done_is_on_record_and_cannot_be_taken_back(kept: Kept) -> None:
+    off = Decision(START, BIA, Matter.ACTION, "MemorySave", "", OFF)
+    await kept.decisions.apply(off)
+    for matter, name in ((Matter.EXPORT, str(ANA)), (Matter.FORGET, "")):
+        assert await kept.decisions.apply(Decision(START, BIA, matter, name, "", "then")) is Applied.DONE
+    assert [each.matter for each in await kept.decisions.newest(3)] == [Matter.FORGET, Matter.EXPORT, Matter.ACTION]
+    assert (await kept.decisions.undoable()) == replace(off, id=1)
+    await kept.decisions.forget(ANA)
+    assert await kept.decisions.value(Matter.EXPORT, str(ANA)) == ""
+    assert [each.name for each in await kept.decisions.newest(2)] == ["", ""]
