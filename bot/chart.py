@@ -23,7 +23,7 @@ _PAPER, _INK, _GRID = "#FFFFFF", "#1F2933", "#D9DEE3"
 _SIZE_INCHES = (7.2, 8.0)
 _DPI = 150
 _FONT_POINTS = 13
-_MAX_DAYS_NAMED = 6
+_MAX_DAYS_NAMED = 5
 
 
 async def draw(chart: Chart, path: Path) -> None:

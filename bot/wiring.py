@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.chart import draw
 from bot.console_history import ConsoleHistory
 from bot.conversations import Heard, build_conversations, new_calibration
 from bot.data_folder import DataFolder
@@ -123,6 +124,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
             clock,
             quotas,
             machine=machine,
+            draw=draw,
             broadcast_interval_s=interval_s,
             language=settings.locale,
         )

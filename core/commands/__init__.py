@@ -21,6 +21,8 @@ from core.commands.remember import REMEMBER
 from core.commands.retry import RETRY, again, asked_before, is_retry
 from core.commands.talk import RESET, STOP
 from core.commands.threads import CONTEXT_COMMAND, THREADS
+from core.commands.undo import UNDO_COMMAND
+from core.commands.usage import USAGE
 from core.types import Locale, Localized
 
 __all__ = [
@@ -92,6 +94,7 @@ COMMANDS: dict[str, Command] = {
         RECALL,
         MEMORIES,
         FORGET,
+        UNDO_COMMAND,
         MEMORY,
         EXPORT,
         PRIVACY_COMMAND,
@@ -101,6 +104,7 @@ COMMANDS: dict[str, Command] = {
         NEWS,
         THREADS,
         CONTEXT_COMMAND,
+        USAGE,
         RESET,
         RETRY,
         STOP,

@@ -10,6 +10,8 @@ from core.commands.admin_logs import LOGS
 from core.commands.admin_model import MODEL
 from core.commands.admin_policy import DRAFTS, POLICY
 from core.commands.admin_prompt import PROMPT
+from core.commands.admin_quota import QUOTA
+from core.commands.admin_usage import USAGE_VERB
 from core.commands.admission import ACCESS, ALLOW, BLOCK, DENY, HERE, ROLE
 from core.commands.command import Command, Request
 from core.commands.decide import decide, undo
@@ -116,6 +118,8 @@ VERBS: dict[str, Verb] = {
         PROMPT,
         POLICY,
         DRAFTS,
+        USAGE_VERB,
+        QUOTA,
         BROADCAST,
         LOGS,
         Verb("pause", {PT: "só donos", EN: "owners only", ES: "solo dueños"}, pause, for_owners=True),

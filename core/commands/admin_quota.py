@@ -5,7 +5,10 @@ Knows how a scope is named there. Does not know how anything is counted, nor how
 
 from __future__ import annotations
 
+from typing import Final
+
 from core.access import room_name
+from core.commands.admission import HERE
 from core.commands.command import Request
 from core.commands.decide import decide
 from core.commands.usage import spend_text, unpriced_note, use_text
@@ -19,7 +22,7 @@ from core.types import Locale, Localized, UserKey
 from core.unicode import one_line
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
-HERE, RESET = "here", "reset"
+RESET: Final = "reset"
 STANDINGS = (Standing.OWNER, Standing.ADMIN, Standing.MEMBER, Standing.GUEST)
 _MAX_SPENDERS = 20
 _MAX_PART_CHARS = 40
@@ -58,7 +61,7 @@ async def _named(request: Request, name: str) -> str:
     if folded in {BOT.name, *STANDINGS}:
         return folded
     if folded == HERE:
-        return room_name(request.incoming.chat)
+        return await person(request, [], 1) if request.incoming.private else room_name(request.incoming.chat)
     return await person(request, [name], 1)
 
 
@@ -180,5 +183,6 @@ QUOTA = Verb(
     "quota",
     {PT: "limites, e quanto foi usado", EN: "limits, and what is used", ES: "límites, y cuánto se usó"},
     quota,
-    " [NAME [LIMITS | reset]]",
+    " [NAME | here] [LIMITS | reset]",
+    in_rooms=True,
 )
