@@ -252,7 +252,7 @@ class Decisions(Protocol):
         ...
 
     async def undoable(self) -> Decision | None:
-        """Return the newest decision that takes nothing back and was not taken back."""
+        """Return the newest decision that takes nothing back and was not taken back; never a deed."""
         ...
 
     async def forget(self, user: UserKey) -> None:

@@ -13,6 +13,7 @@ from core.commands.desk import Desk, Kept
 from core.commands.drafts import DRAFTS, has_drafts
 from core.commands.export import EXPORT
 from core.commands.forget import FORGET
+from core.commands.import_ import IMPORT
 from core.commands.link import LINK, UNLINK_COMMAND
 from core.commands.memories import MEMORIES, RECALL
 from core.commands.news import NEWS
@@ -97,6 +98,7 @@ COMMANDS: dict[str, Command] = {
         UNDO_COMMAND,
         MEMORY,
         EXPORT,
+        IMPORT,
         PRIVACY_COMMAND,
         LINK,
         UNLINK_COMMAND,

@@ -6,6 +6,7 @@ Does not know how a decision is made, nor what the bot looks like from inside: t
 from __future__ import annotations
 
 from core.commands.admin_broadcast import BROADCAST
+from core.commands.admin_data import BACKUP, EXPORT_OF, FORGET_OF
 from core.commands.admin_logs import LOGS
 from core.commands.admin_model import MODEL
 from core.commands.admin_policy import DRAFTS, POLICY
@@ -122,6 +123,9 @@ VERBS: dict[str, Verb] = {
         QUOTA,
         BROADCAST,
         LOGS,
+        BACKUP,
+        EXPORT_OF,
+        FORGET_OF,
         Verb("pause", {PT: "só donos", EN: "owners only", ES: "solo dueños"}, pause, for_owners=True),
         Verb("resume", {PT: "volta a atender", EN: "answer again", ES: "vuelve a atender"}, resume, for_owners=True),
         Verb("changes", {PT: "o que mudou, e quem", EN: "what changed, by whom", ES: "qué cambió, y quién"}, changes),

@@ -1,100 +1,64 @@
-"""/export: all that is kept of a person, as JSON lines. Knows what there is. Does not send files."""
+"""/export: all that is kept of a person, as a file. Knows when it is sent. Does not know what is in it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator
-
+from core.commands import takeout
 from core.commands.command import Command, Request
-from core.types import JSONValue, Locale, Localized, Message, Thread
+from core.errors import SurfaceError, SurfaceGone
+from core.screen import File, Shown
+from core.types import Locale, Localized, UserKey
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
-MAX_CHARS = 100_000
-"""Some 25 posts of Telegram: beyond that a chat is no place to read it."""
-
-_PAGE = 500
+_MIB = 1 << 20
 
 
 async def export(request: Request, _: str) -> None:
-    """Show it all, or say that it is too much for a chat."""
-    lines: list[str] = []
-    chars = 0
-    async for record in records(request):
-        lines.append(_line(record))
-        chars += len(lines[-1]) + 1
-        if chars > MAX_CHARS:
-            await request.tell(TOO_LONG, user=request.incoming.user)
-            return
-    await request.turn.tell("\n".join(["```json", *lines, "```"]))
+    """Hand the person their file."""
+    await hand_over(request, request.incoming.user)
 
 
-async def records(request: Request) -> AsyncIterator[dict[str, JSONValue]]:
-    """Yield who the person is here, what they chose, every memory, thread, message and summary of theirs."""
-    user, kept = request.incoming.user, request.desk.kept
-    chosen = await kept.preferences.of(user)
-    yield {
-        "kind": "person",
-        "user": str(user),
-        "standing": request.standing.value if request.standing else None,
-        "language": chosen.language.value if chosen.language else None,
-        "remembers": chosen.remembers,
-    }
-    last = ""
-    while page := await request.turn.memory.page(limit=_PAGE, before=last):
-        for item in page:
-            yield {"kind": "memory", **item.to_json()}
-        last = page[-1].id
-    for thread in await kept.history.threads(user):
-        yield _thread(thread)
-        for summary in await kept.history.summaries(thread.id):
-            yield {"kind": "summary", "thread": thread.id, "text": summary.text}
-        after = 0
-        while messages := await kept.history.since(thread.id, after, _PAGE):
-            for message in messages:
-                yield _message(thread, message)
-            after = messages[-1].sequence
+async def hand_over(request: Request, user: UserKey) -> None:
+    """Hand all that is kept of that person to the one who asks; where their platform does not take it, say so."""
+    desk = request.desk
+    name = takeout.file_name(user, desk.clock.now())
+    await request.turn.status(WRITING[request.locale])
+    async with desk.kept.spool.place(name) as path:
+        tally = await takeout.write(desk, user, path)
+        told = HERE[request.locale].format(
+            memories=tally.memories, threads=tally.threads, messages=tally.messages, user=user
+        )
+        try:
+            await request.turn.hand_over(File(path, name, takeout.MEDIA_TYPE), told)
+        except SurfaceGone:
+            raise
+        except SurfaceError:  # nothing more can be said in this turn: it is said beside it
+            size = f"{path.stat().st_size / _MIB:.1f}"
+            refused = Shown(NOT_TAKEN[request.locale].format(size=size, user=user))
+            if not await desk.notices.tell(request.incoming.user, refused):
+                raise
 
 
-def _thread(thread: Thread) -> dict[str, JSONValue]:
-    chat = thread.conversation.chat
-    return {
-        "kind": "thread",
-        "id": thread.id,
-        "platform": chat.platform,
-        "chat": chat.chat,
-        "topic": chat.thread,
-        "status": thread.status.value,
-        "title": thread.title,
-        "created_at": thread.created_at.isoformat(timespec="seconds"),
-    }
-
-
-def _message(thread: Thread, message: Message) -> dict[str, JSONValue]:
-    return {
-        "kind": "message",
-        "thread": thread.id,
-        "at": message.at.isoformat(timespec="seconds") if message.at else None,
-        **message.to_wire(),
-    }
-
-
-def _line(record: dict[str, JSONValue]) -> str:
-    """Return it on one line that ends no block of code, whatever people wrote."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).replace("`", "\\u0060")
-
-
-TOO_LONG: Localized = {
-    PT: "É coisa demais para uma conversa. Quem cuida do bot pode gravar suas memórias em um arquivo: "
-    "elefante memories export --user {user}",
-    EN: "That is too much for a chat. The bot's owner can write your memories into a file: "
-    "elefante memories export --user {user}",
-    ES: "Es demasiado para un chat. El dueño del bot puede guardar tus memorias en un archivo: "
-    "elefante memories export --user {user}",
+WRITING: Localized = {PT: "Juntando tudo…", EN: "Gathering it all…", ES: "Reuniendo todo…"}
+HERE: Localized = {
+    PT: "Tudo o que guardo de {user}. Memórias: {memories}, conversas: {threads}, mensagens: {messages}.",
+    EN: "All I keep of {user}. Memories: {memories}, conversations: {threads}, messages: {messages}.",
+    ES: "Todo lo que guardo de {user}. Memorias: {memories}, conversaciones: {threads}, mensajes: {messages}.",
+}
+NOT_TAKEN: Localized = {
+    PT: "O arquivo ({size} MB) não pôde ser enviado por aqui. Quem cuida do bot pode gravá-lo: "
+    "elefante export --user {user}",
+    EN: "The file ({size} MB) could not be sent here. The bot's owner can write it: elefante export --user {user}",
+    ES: "El archivo ({size} MB) no se pudo enviar por aquí. El dueño del bot puede guardarlo: "
+    "elefante export --user {user}",
 }
 
 EXPORT = Command(
     "export",
-    {PT: "mostra tudo o que guardo de você", EN: "show all I keep of you", ES: "muestra todo lo que guardo de ti"},
+    {
+        PT: "envia um arquivo com tudo o que guardo de você",
+        EN: "send a file with all I keep of you",
+        ES: "envía un archivo con todo lo que guardo de ti",
+    },
     export,
     in_private=True,
 )
