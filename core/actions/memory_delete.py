@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.actions.action import Action
+from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
 from core.turn import Turn
@@ -58,7 +59,8 @@ async def run(turn: Turn) -> None:
     await turn.status(WRITING[turn.locale])
     deleted = tuple(await turn.memory.delete([item.id for item in items]))
     step = Step(NAME, Outcome.DONE if deleted else Outcome.NOTHING, items=deleted, refused_ids=refused)
-    await turn.report(step, REPORT, (DELETED if deleted else NOT_DELETED)[turn.locale])
+    undo = await undo_button(turn) if deleted else ()
+    await turn.report(step, REPORT, (DELETED if deleted else NOT_DELETED)[turn.locale], undo)
 
 
 MEMORY_DELETE = Action(NAME, WHEN, run)

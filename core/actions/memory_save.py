@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.actions.action import Action
 from core.actions.drafts import MAX_DRAFTS, DraftAnswer, to_draft
+from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
 from core.turn import Turn
@@ -68,7 +69,8 @@ async def run(turn: Turn) -> None:
     await turn.status(SAVING[turn.locale])
     drafts = await asked_drafts(turn) if turn.remembers else []
     if drafts:
-        await turn.report(Step(NAME, Outcome.DONE, items=tuple(await keep(turn, drafts))), REPORT, SAVED[turn.locale])
+        step = Step(NAME, Outcome.DONE, items=tuple(await keep(turn, drafts)))
+        await turn.report(step, REPORT, SAVED[turn.locale], await undo_button(turn))
     else:
         detail = "nothing to save" if turn.remembers else "the person turned remembering off"
         await turn.report(Step(NAME, Outcome.NOTHING, detail=detail), REPORT, NOT_SAVED[turn.locale])

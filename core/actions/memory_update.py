@@ -7,6 +7,7 @@ from typing import Literal
 
 from core.actions.action import Action
 from core.actions.drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, to_bindings, to_kind
+from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
 from core.turn import Turn
@@ -94,7 +95,8 @@ async def run(turn: Turn) -> None:
     ]
     updated = tuple(item for item in written if item is not None)
     step = Step(NAME, Outcome.DONE if updated else Outcome.NOTHING, items=updated, refused_ids=refused)
-    await turn.report(step, REPORT, (UPDATED if updated else NOT_UPDATED)[turn.locale])
+    undo = await undo_button(turn) if updated else ()
+    await turn.report(step, REPORT, (UPDATED if updated else NOT_UPDATED)[turn.locale], undo)
 
 
 def as_draft(item: MemoryItem) -> MemoryDraft:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.commands.command import Command, Request
+from core.commands.command import ONLY_IN_PRIVATE, Command, Request
+from core.commands.memory_flags import share
 from core.language import from_tag
 from core.types import Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 AUTO, ON, OFF = "auto", "on", "off"
+SHARING = {"share": True, "unshare": False}
 
 
 async def language(request: Request, argument: str) -> None:
@@ -24,7 +26,14 @@ async def language(request: Request, argument: str) -> None:
 
 
 async def memory(request: Request, argument: str) -> None:
-    """Say whether anything new is remembered, or choose that."""
+    """Say whether anything new is remembered, or choose that; or whether a memory is shared with rooms."""
+    verb, _, rest = argument.partition(" ")
+    if verb.casefold() in SHARING:
+        if request.incoming.private:
+            await share(request, rest.strip(), shared=SHARING[verb.casefold()])
+        else:
+            await request.tell(ONLY_IN_PRIVATE)
+        return
     store, user = request.desk.kept.preferences, request.incoming.user
     wanted = {ON: True, OFF: False}.get(argument.casefold())
     if wanted is not None:
@@ -71,5 +80,5 @@ MEMORY = Command(
     "memory",
     {PT: "liga ou desliga a memória", EN: "turn remembering off or on", ES: "activa o desactiva la memoria"},
     memory,
-    usage=" off | on",
+    usage=" off | on | share N | unshare N",
 )

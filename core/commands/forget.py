@@ -1,16 +1,21 @@
-"""/forget: one memory, by its number or id; or everything of a person, once they have confirmed it."""
+"""/forget: one memory, those that a search finds, or everything of a person. Knows what has to be confirmed first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.actions.undo import undo_button
 from core.commands.command import STAFF, Command, Request
+from core.commands.memories import found, show_list
+from core.commands.memory_names import is_number, named
+from core.plural import Counted, counted
+from core.screen import Choice
 from core.turn import memory_line
-from core.types import Locale, Localized
+from core.types import Locale, Localized, MemoryItem
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
-ALL = "all"
-_MAX_NUMBER_CHARS = 6
+ALL, CONFIRM = "all", "confirm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +23,61 @@ class Everything:
     """What a person confirms by the code of /forget all."""
 
 
+@dataclass(frozen=True, slots=True)
+class Those:
+    """The memories that a person was shown, and confirms by the code of /forget with words: these and no others."""
+
+    memory_ids: tuple[str, ...]
+
+
 async def forget(request: Request, argument: str) -> None:
-    """Delete what is named."""
+    """Delete what is named, or show what would go."""
     first, _, rest = argument.partition(" ")
     if first.casefold() == ALL:
         await _forget_all(request, rest)
-    elif argument:
-        await _forget_one(request, argument)
-    else:
+    elif first.casefold() == CONFIRM and rest.strip():
+        await _forget_confirmed(request, rest)
+    elif not argument:
         await request.tell(HOW_TO_FORGET)
+    elif (item := await named(request, argument)) is not None:
+        await _delete(request, [item.id])
+    elif is_number(argument):
+        await request.tell(NO_SUCH_MEMORY)
+    else:
+        await _preview(request, argument)
 
 
-async def _forget_one(request: Request, name: str) -> None:
-    memory_id = name.casefold()
-    if name.isdecimal() and len(name) <= _MAX_NUMBER_CHARS:
-        memory_id = request.desk.listed(request.incoming.conversation, int(name))
-    deleted = await request.turn.memory.delete([memory_id]) if memory_id else ()
+async def _preview(request: Request, query: str) -> None:
+    """Show what a search finds, to be confirmed whole or chosen from."""
+    items = await found(request, query)
+    if not items:
+        await request.tell(NO_SUCH_MEMORY)
+        return
+    code = request.desk.confirmations.ask(request.incoming.user, Those(tuple(item.id for item in items)))
+    confirm = Choice(counted(DELETE_THOSE, request.locale, len(items)), f"/forget {CONFIRM} {code}", in_place=True)
+    await show_list(
+        request,
+        WOULD_GO[request.locale],
+        items,
+        after=TO_CONFIRM[request.locale].format(code=code),
+        choices=[confirm],
+        origin=f"forget {query}",
+    )
+
+
+async def _forget_confirmed(request: Request, code: str) -> None:
+    those = request.desk.confirmations.take(request.incoming.user, code, Those)
+    if those is None:
+        await request.tell(NOT_CONFIRMED)
+    else:
+        await _delete(request, those.memory_ids)
+
+
+async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
+    deleted: Sequence[MemoryItem] = await request.turn.memory.delete(memory_ids)
     if deleted:
-        await request.turn.tell("\n".join([FORGOT[request.locale], *map(memory_line, deleted)]))
+        lines = [FORGOT[request.locale], *map(memory_line, deleted)]
+        await request.turn.tell("\n".join(lines), choices=await undo_button(request.turn))
     else:
         await request.tell(NO_SUCH_MEMORY)
 
@@ -46,7 +88,7 @@ async def _forget_all(request: Request, code: str) -> None:
     stays = STAFF_STAYS if request.standing in STAFF else MEMBER_GOES if request.standing else NOTHING_STAYS
     if desk.confirmations.take(user, code, Everything) is None:
         code = desk.confirmations.ask(user, Everything())
-        asked = CONFIRM[request.locale].format(total=await request.turn.memory.count(), code=code)
+        asked = CONFIRM_ALL[request.locale].format(total=await request.turn.memory.count(), code=code)
         await request.turn.tell(f"{asked}\n{stays[request.locale]}".rstrip())
         return
     for conversation, running in list(request.running.items()):
@@ -58,9 +100,12 @@ async def _forget_all(request: Request, code: str) -> None:
 
 
 HOW_TO_FORGET: Localized = {
-    PT: "Diga o que apagar: /forget NÚMERO (da última lista de /memories ou /recall), /forget ID, ou /forget all.",
-    EN: "Say what to delete: /forget NUMBER (of the last list of /memories or /recall), /forget ID, or /forget all.",
-    ES: "Di qué borrar: /forget NÚMERO (de la última lista de /memories o /recall), /forget ID, o /forget all (todo).",
+    PT: "Diga o que apagar: /forget NÚMERO (da última lista de /memories ou /recall), /forget PALAVRAS (mostro antes o "
+    "que iria), ou /forget all (tudo).",
+    EN: "Say what to delete: /forget NUMBER (of the last list of /memories or /recall), /forget WORDS (I show first "
+    "what would go), or /forget all (everything).",
+    ES: "Di qué borrar: /forget NÚMERO (de la última lista de /memories o /recall), /forget PALABRAS (antes muestro lo "
+    "que se iría), o /forget all (todo).",
 }
 FORGOT: Localized = {PT: "Apaguei:", EN: "Deleted:", ES: "Borré:"}
 NO_SUCH_MEMORY: Localized = {
@@ -68,7 +113,30 @@ NO_SUCH_MEMORY: Localized = {
     EN: "Nothing was deleted: I do not know which memory that is. See /memories or /recall, and use the list's number.",
     ES: "No borré nada: no sé qué memoria es esa. Mira /memories o /recall, y usa el número de la lista.",
 }
-CONFIRM: Localized = {
+WOULD_GO: Localized = {
+    PT: "Isto seria apagado (ainda não apaguei nada):",
+    EN: "This would be deleted (nothing is yet):",
+    ES: "Esto se borraría (todavía no borré nada):",
+}
+DELETE_THOSE: Counted = {
+    PT: {"one": "🗑️ Apagar esta", "other": "🗑️ Apagar estas {count}"},
+    EN: {"one": "🗑️ Delete this one", "other": "🗑️ Delete these {count}"},
+    ES: {"one": "🗑️ Borrar esta", "other": "🗑️ Borrar estas {count}"},
+}
+TO_CONFIRM: Localized = {
+    PT: "Para apagar exatamente o que está acima, em até 10 minutos: /forget confirm {code}. Para apagar só uma: "
+    "/forget NÚMERO.",
+    EN: "To delete exactly what is above, within 10 minutes: /forget confirm {code}. To delete only one: "
+    "/forget NUMBER.",
+    ES: "Para borrar exactamente lo de arriba, en 10 minutos como máximo: /forget confirm {code}. Para borrar solo "
+    "una: /forget NÚMERO.",
+}
+NOT_CONFIRMED: Localized = {
+    PT: "Nada foi apagado: esse código não vale, ou não vale mais. Peça de novo com /forget.",
+    EN: "Nothing was deleted: that code does not hold, or no longer does. Ask again by /forget.",
+    ES: "No borré nada: ese código no vale, o ya no vale. Pídelo de nuevo con /forget.",
+}
+CONFIRM_ALL: Localized = {
     PT: "Isto apaga de vez tudo o que é seu: memórias ({total}), conversas, escolhas, e o seu nome onde estiver. "
     "Não há volta. Para confirmar: /forget all {code}",
     EN: "This deletes all that is yours for good: memories ({total}), conversations, choices, and your name wherever "
@@ -100,8 +168,8 @@ LOG_STAYS: Localized = {
 
 FORGET = Command(
     "forget",
-    {PT: "apaga uma memória, ou tudo", EN: "delete one memory, or everything", ES: "borra una memoria, o todo"},
+    {PT: "apaga memórias, ou tudo", EN: "delete memories, or everything", ES: "borra memorias, o todo"},
     forget,
-    usage=" N | ID | all",
+    usage=" N | … | all",
     in_private=True,
 )

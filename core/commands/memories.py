@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from core.commands.command import Command, Request
+from core.commands.memory_card import entry, mark, show_card
+from core.commands.memory_edit import edit
+from core.commands.memory_flags import pin, unpin
+from core.commands.memory_names import is_number, named, tell_unknown
+from core.commands.memory_source import source
+from core.screen import Choice
 from core.turn import memory_line
-from core.types import Locale, Localized, MemoryItem
+from core.types import Locale, Localized, MemoryItem, MemoryKind
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
-PAGE_SIZE = 10
+PAGE_SIZE: Final = 10
+_LEAP: Final = 500
+"""How many memories are passed over at a time, on the way to a page."""
 
 
 async def memories(request: Request, argument: str) -> None:
-    """Show a page of the person's memories, or those that match some words."""
-    if argument and not argument.isdecimal():
+    """Show a page of the person's memories or of one kind, one of them, or those that match some words."""
+    first, *rest = argument.split(maxsplit=2)[:3] or [""]
+    kind = next((kind for kind in MemoryKind if kind.value == first.casefold()), None)
+    number = rest[0] if kind and rest else "1" if kind else first or "1"
+    if verb := VERBS.get(first.casefold()) if rest else None:
+        await _one(request, verb, *rest)
+    elif is_number(number) and len(rest) <= (kind is not None):
+        await _page(request, kind, int(number))
+    elif not rest and (item := await named(request, first)) is not None:
+        await show_card(request, item)
+    else:
         await recall(request, argument)
-        return
-    memory = request.turn.memory
-    total = await memory.count()
-    if not total:
-        await request.tell(NO_MEMORIES)
-        return
-    pages = -(-total // PAGE_SIZE)
-    number = min(max(int(argument or "1"), 1), pages)
-    text = _listed(request, TITLE, await _page(request, number), (number - 1) * PAGE_SIZE, total=total)
-    if number < pages:
-        text += "\n\n" + NEXT_PAGE[request.locale].format(number=number, pages=pages, following=number + 1)
-    await request.turn.tell(text)
 
 
 async def recall(request: Request, query: str) -> None:
@@ -35,26 +41,79 @@ async def recall(request: Request, query: str) -> None:
     if not query:
         await request.tell(HOW_TO_RECALL)
         return
+    items = await found(request, query)
+    title = (FOUND if items else NONE_FOUND)[request.locale]
+    await show_list(request, title, items, origin=f"recall {query}")
+
+
+async def found(request: Request, query: str) -> list[MemoryItem]:
+    """Return what a search finds of it, the best first."""
     memory = request.turn.memory
-    hits = await memory.search([query], await memory.embed([query]), limit=PAGE_SIZE)
-    items = [hit.item for hit in hits]
-    await request.turn.tell(_listed(request, FOUND if items else NONE_FOUND, items, 0))
+    return [hit.item for hit in await memory.search([query], await memory.embed([query]), limit=PAGE_SIZE)]
 
 
-async def _page(request: Request, number: int) -> list[MemoryItem]:
-    items: list[MemoryItem] = []
-    for _ in range(number):
-        items = list(await request.turn.memory.page(limit=PAGE_SIZE, before=items[-1].id if items else ""))
-    return items
-
-
-def _listed(request: Request, title: Localized, items: Sequence[MemoryItem], before: int, **values: object) -> str:
-    """Return the items numbered from `before` + 1, and note which number stands for which."""
+async def show_list(
+    request: Request,
+    title: str,
+    items: Sequence[MemoryItem],
+    *,
+    origin: str = "",
+    before: int = 0,
+    after: str = "",
+    choices: Sequence[Choice] = (),
+) -> None:
+    """Show the items numbered from `before` + 1, and note which number stands for which."""
     numbered = dict(enumerate(items, before + 1))
     request.desk.note_list(request.incoming.conversation, {number: item.id for number, item in numbered.items()})
-    lines = [f"{number}. {memory_line(item)}" for number, item in numbered.items()]
-    return "\n".join([title[request.locale].format(**values), *lines])
+    lines = [f"{number}. {mark(item)}{memory_line(item)}" for number, item in numbered.items()]
+    menu = [entry(number, item, origin) for number, item in numbered.items()]
+    await request.turn.tell("\n".join([title, *lines, *(["", after] if after else [])]), choices=choices, menu=menu)
 
+
+async def _one(
+    request: Request, verb: Callable[[Request, MemoryItem, str], Awaitable[None]], name: str, rest: str = ""
+) -> None:
+    item = await named(request, name)
+    if item is None:
+        await request.desk.kept.awaited.drop(request.incoming.conversation)
+        await tell_unknown(request)
+    else:
+        await verb(request, item, rest)
+
+
+async def _page(request: Request, kind: MemoryKind | None, number: int) -> None:
+    locale, total = request.locale, await request.turn.memory.count(kind)
+    if not total:
+        await request.tell(NO_MEMORIES if kind is None else NONE_OF_KIND)
+        return
+    pages = -(-total // PAGE_SIZE)
+    number = min(max(number, 1), pages)
+    before = (number - 1) * PAGE_SIZE
+    items = await _from(request, kind, before)
+    origin = f"memories {kind.value} " if kind else "memories "
+    turns = [(PREVIOUS, number - 1), (NEXT, number + 1)]
+    choices = [Choice(label[locale], f"/{origin}{to}", in_place=True) for label, to in turns if 1 <= to <= pages]
+    await show_list(
+        request,
+        TITLE[locale].format(total=total),
+        items,
+        origin=f"{origin}{number}",
+        before=before,
+        after=PAGE[locale].format(number=number, pages=pages) if pages > 1 else "",
+        choices=choices,
+    )
+
+
+async def _from(request: Request, kind: MemoryKind | None, skip: int) -> Sequence[MemoryItem]:
+    """Return a page of the memories after the first `skip`."""
+    last = ""
+    while skip > 0 and (passed := await request.turn.memory.page(limit=min(skip, _LEAP), before=last, kind=kind)):
+        last, skip = passed[-1].id, skip - len(passed)
+    return await request.turn.memory.page(limit=PAGE_SIZE, before=last, kind=kind)
+
+
+VERBS: Final = {"show": show_card, "source": source, "edit": edit, "pin": pin, "unpin": unpin}
+"""What can be done with one memory, named by its id or number."""
 
 TITLE: Localized = {PT: "Suas memórias ({total}):", EN: "Your memories ({total}):", ES: "Tus memorias ({total}):"}
 FOUND: Localized = {PT: "Encontrei:", EN: "Found:", ES: "Encontré:"}
@@ -68,11 +127,18 @@ NO_MEMORIES: Localized = {
     EN: "You have not asked me to remember anything yet.",
     ES: "Todavía no me pediste que recordara nada.",
 }
-NEXT_PAGE: Localized = {
-    PT: "Página {number} de {pages}. Próxima: /memories {following}",
-    EN: "Page {number} of {pages}. Next: /memories {following}",
-    ES: "Página {number} de {pages}. Siguiente: /memories {following}",
+NONE_OF_KIND: Localized = {
+    PT: "Você não tem nenhuma memória desse tipo.",
+    EN: "You have no memory of that kind.",
+    ES: "No tienes ninguna memoria de ese tipo.",
 }
+PAGE: Localized = {
+    PT: "Página {number} de {pages}. Outra: /memories N",
+    EN: "Page {number} of {pages}. Another: /memories N",
+    ES: "Página {number} de {pages}. Otra: /memories N",
+}
+PREVIOUS: Localized = {PT: "◀️ Anterior", EN: "◀️ Previous", ES: "◀️ Anterior"}
+NEXT: Localized = {PT: "Próxima ▶️", EN: "Next ▶️", ES: "Siguiente ▶️"}
 HOW_TO_RECALL: Localized = {
     PT: "Escreva o que procurar: /recall senha do wi-fi",
     EN: "Write what to look for: /recall wifi password",
@@ -83,7 +149,7 @@ MEMORIES = Command(
     "memories",
     {PT: "lista ou procura suas memórias", EN: "list or search your memories", ES: "lista o busca tus memorias"},
     memories,
-    usage=" [N | …]",
+    usage=" [N | text | json | …]",
     in_private=True,
 )
 RECALL = Command(

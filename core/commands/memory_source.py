@@ -1,0 +1,73 @@
+"""Where a memory comes from: the messages that it rests on. Knows the person's words, and says if they are gone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.commands.command import Request
+from core.commands.memory_card import SHOW, after, back, fenced, heading, place
+from core.plural import Counted, counted
+from core.screen import Choice
+from core.types import Locale, Localized, MemoryItem, Message, UserKey
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+_MAX_MESSAGES: Final = 10
+_MAX_CHARS: Final = 1500
+"""Of one message: what is longer is shown from its beginning."""
+
+
+async def source(request: Request, item: MemoryItem, origin: str) -> None:
+    """Show the messages that the memory rests on, with date and account."""
+    said = await _said(request, item)
+    lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
+    for account, message in said[-_MAX_MESSAGES:]:
+        date = f"{message.at:%Y-%m-%d %H:%M} UTC · " if message.at else ""
+        text = message.text if len(message.text) <= _MAX_CHARS else message.text[:_MAX_CHARS] + "…"
+        lines += ["", f"{date}{account.platform}", fenced(text)]
+    if len(said) > _MAX_MESSAGES:
+        lines += ["", counted(OLDER, request.locale, len(said) - _MAX_MESSAGES)]
+    if gone := len(item.source_ids) - len(said):
+        lines += ["", counted(GONE, request.locale, gone)]
+    if not item.source_ids:
+        lines += ["", NO_SOURCE[request.locale]]
+    lines += ["", *place(request, item)]
+    to_card = Choice(SHOW[request.locale], after(f"/memories show {item.id}", origin), in_place=True)
+    await request.turn.tell("\n".join(lines), choices=[to_card, back(request.locale, origin)])
+
+
+async def _said(request: Request, item: MemoryItem) -> list[tuple[UserKey, Message]]:
+    """Return the messages that are still kept, of every account of the person's, the oldest first."""
+    kept = request.desk.kept
+    said = [
+        (account, message)
+        for account in await kept.memories.accounts(request.incoming.user)
+        for message in await kept.history.said(account, item.source_ids)
+    ]
+    return sorted(said, key=lambda each: each[1].id)
+
+
+SOURCE_OF: Localized = {PT: "De onde vem {memory}:", EN: "Where {memory} comes from:", ES: "De dónde viene {memory}:"}
+OLDER: Counted = {
+    PT: {"one": "E {count} mensagem mais antiga.", "other": "E {count} mensagens mais antigas."},
+    EN: {"one": "And {count} older message.", "other": "And {count} older messages."},
+    ES: {"one": "Y {count} mensaje más antiguo.", "other": "Y {count} mensajes más antiguos."},
+}
+GONE: Counted = {
+    PT: {
+        "one": "A mensagem em que se apoia já não está guardada.",
+        "other": "{count} mensagens em que se apoia já não estão guardadas.",
+    },
+    EN: {
+        "one": "A message that it rests on is no longer kept.",
+        "other": "{count} messages that it rests on are no longer kept.",
+    },
+    ES: {
+        "one": "Un mensaje en el que se apoya ya no está guardado.",
+        "other": "{count} mensajes en los que se apoya ya no están guardados.",
+    },
+}
+NO_SOURCE: Localized = {
+    PT: "Não se apoia em nenhuma mensagem: foi importada, ou guardada por um programa.",
+    EN: "It rests on no message: it was imported, or kept by a program.",
+    ES: "No se apoya en ningún mensaje: fue importada, o guardada por un programa.",
+}

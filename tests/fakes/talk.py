@@ -1,0 +1,101 @@
+"""A chat with a bot over SQLite that can be started again: what is on the screen, and its buttons."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from core.chatbot import ChatBot
+from core.screen import MAX_COMMAND_BYTES, Choice, Shown
+from core.storage.awaited import SqliteAwaited
+from core.storage.history import SqliteHistory
+from core.storage.inbox import SqliteInbox
+from core.storage.memories import SqliteMemories
+from core.storage.preferences import SqlitePreferences
+from core.storage.sqlite import open_database
+from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import ANA, House, Script
+
+
+@dataclass(slots=True)
+class Talk:
+    """Says and presses; `shown` is the last message on the screen. Every button that is ever shown is checked."""
+
+    path: Path
+    script: Script
+    clock: FakeClock = field(default_factory=FakeClock)
+    shown: Shown = field(default_factory=lambda: Shown(""))
+    house: House = field(init=False)
+    bot: ChatBot = field(init=False)
+    _stack: AsyncExitStack = field(init=False)
+
+    async def start(self) -> None:
+        self._stack = AsyncExitStack()
+        database = await open_database(self.path)
+        self._stack.push_async_callback(database.close)
+        self.house = House(
+            self.script,
+            clock=self.clock,
+            store=SqliteMemories(database),
+            history=SqliteHistory(database),
+            inbox=SqliteInbox(database),
+            preferences=SqlitePreferences(database),
+            awaited=SqliteAwaited(database),
+        )
+        self._stack.push_async_callback(self.house.memories.close)
+        self.bot = await self._stack.enter_async_context(self.house.chatbot())
+
+    async def stop(self) -> None:
+        await self._stack.aclose()
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    async def say(
+        self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True, pressed: bool = False
+    ) -> str:
+        """Send a message and return the text of the last one that came of it."""
+        surface = self.house.surface()
+        incoming = self.house.incoming(text, user=user, message_id=uuid.uuid4().hex, chat=chat)
+        await (await self.bot.receive(replace(incoming, private=private, pressed=pressed), surface))
+        self.shown = surface.screen[-1]
+        for choice in (*self.shown.choices, *self.shown.menu):
+            assert len(choice.command.encode()) <= MAX_COMMAND_BYTES, choice
+            assert choice.command.startswith("/"), choice
+        return self.shown.text
+
+    def button(self, label: str) -> Choice:
+        """The button that says something with that in it."""
+        [choice] = [each for each in (*self.shown.choices, *self.shown.menu) if label in each.label]
+        return choice
+
+    async def press(self, label: str, user: UserKey = ANA, *, text: str = "", private: bool = True) -> str:
+        """Press that button, in the form that it opens write the text, and return what came of it."""
+        return await self.say(f"{self.button(label).command} {text}".rstrip(), user, private=private, pressed=True)
+
+    async def keep(self, *contents: str, user: UserKey = ANA) -> Sequence[MemoryItem]:
+        """Let the person have memories, each found by its content."""
+        kept: list[MemoryItem] = []
+        for content in contents:
+            draft = MemoryDraft(MemoryKind.JSON if content.startswith("{") else MemoryKind.TEXT, content, (content,))
+            kept += await self.house.memories.of(user).save([draft], {})
+        return kept
+
+    async def contents(self, user: UserKey = ANA) -> list[str]:
+        return [item.content for item in await self.house.memories.of(user).page(limit=999)]
+
+
+@asynccontextmanager
+async def talking(folder: Path, script: Script | None = None) -> AsyncIterator[Talk]:
+    """Start a bot; at the end stop it."""
+    talk = Talk(folder / "talk.db", script or {})
+    await talk.start()
+    try:
+        yield talk
+    finally:
+        await talk.stop()

@@ -1,0 +1,110 @@
+"""/forget with words: what would go is shown first, and exactly that goes once it is confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.house import ANA, BIA
+from tests.fakes.talk import Talk, talking
+
+NOT_CONFIRMED = "Nothing was deleted: that code does not hold"
+
+
+@pytest.fixture
+async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
+    async with talking(tmp_path) as talk:
+        await talk.keep("blue bicycle", "red bicycle", "green car")
+        yield talk
+
+
+async def test_words_show_what_would_go_and_delete_nothing(talk: Talk) -> None:
+    told = await talk.say("/forget bicycle")
+    assert told.startswith("This would be deleted (nothing is yet):\n1. 🧠 ")
+    assert "green car" not in told
+    assert talk.button("Delete these 2").in_place
+    assert len(await talk.contents()) == 3
+
+
+async def test_the_button_deletes_exactly_what_was_shown_and_can_be_undone(talk: Talk) -> None:
+    await talk.say("/forget bicycle")
+    button = talk.shown
+    await talk.keep("yellow bicycle")
+    told = await talk.press("Delete these 2")
+    assert sorted(told.splitlines()[1:]) == [
+        "🧠 blue bicycle: blue bicycle · 2026-03-14",
+        "🧠 red bicycle: red bicycle · 2026-03-14",
+    ]
+    assert sorted(await talk.contents()) == ["green car", "yellow bicycle"]
+    assert (await talk.press("Undo")).startswith("Undone. Back again:")
+    assert len(await talk.contents()) == 4
+    talk.shown = button
+    assert (await talk.press("Delete these")).startswith(NOT_CONFIRMED)
+    assert len(await talk.contents()) == 4
+
+
+async def test_the_code_can_be_typed_as_well(talk: Talk) -> None:
+    await talk.say("/forget car")
+    assert talk.button("Delete this one")
+    command = talk.button("Delete").command
+    assert command in talk.shown.text
+    assert (await talk.say(command.lower())).startswith("Deleted:\n🧠 green car")
+
+
+async def test_one_of_those_can_be_chosen_or_named_by_its_number(talk: Talk) -> None:
+    await talk.say("/forget bicycle")
+    preview = talk.shown
+    assert (await talk.press("1. ")).startswith("🧠 ")
+    assert (await talk.press("Back")).startswith("This would be deleted")
+    talk.shown = preview
+    assert (await talk.say("/forget 2")).startswith("Deleted:")
+    assert len(await talk.contents()) == 2
+
+
+@pytest.mark.parametrize("code", ["WRNG", "", "x" * 300, "-1"])
+async def test_a_wrong_code_deletes_nothing(talk: Talk, code: str) -> None:
+    await talk.say("/forget bicycle")
+    told = await talk.say(f"/forget confirm {code}", pressed=True)
+    assert told.startswith("Nothing was deleted")
+    assert len(await talk.contents()) == 3
+
+
+async def test_somebody_elses_code_deletes_nothing_of_anybodys(talk: Talk) -> None:
+    await talk.keep("black bicycle", user=BIA)
+    await talk.say("/forget bicycle", BIA)
+    await talk.press("Delete this one", ANA)
+    assert len(await talk.contents()) == 3
+    assert await talk.contents(BIA) == ["black bicycle"]
+
+
+async def test_what_was_shown_is_kept_for_ten_minutes_and_not_over_a_restart(talk: Talk) -> None:
+    await talk.say("/forget bicycle")
+    await talk.clock.advance(601)
+    assert (await talk.press("Delete these")).startswith(NOT_CONFIRMED)
+    await talk.say("/forget bicycle")
+    await talk.restart()
+    assert (await talk.press("Delete these")).startswith(NOT_CONFIRMED)
+    assert len(await talk.contents()) == 3
+
+
+async def test_a_code_for_some_does_not_confirm_everything_nor_the_other_way_round(talk: Talk) -> None:
+    await talk.say("/forget bicycle")
+    code = talk.button("Delete").command.split()[-1]
+    asked = await talk.say(f"/forget all {code}")
+    assert "To confirm" in asked
+    assert (await talk.say(f"/forget confirm {asked.split('/forget all ')[1][:4]}")).startswith(NOT_CONFIRMED)
+    assert len(await talk.contents()) == 3
+
+
+async def test_what_is_gone_by_then_is_told_as_not_there(talk: Talk) -> None:
+    await talk.say("/forget car")
+    preview = talk.shown
+    await talk.house.memories.of(ANA).delete([item.id for item in await talk.house.memories.of(ANA).page(limit=9)])
+    talk.shown = preview
+    assert (await talk.press("Delete this one")).startswith("Nothing was deleted")
+
+
+async def test_words_that_find_nothing_delete_nothing(talk: Talk) -> None:
+    assert (await talk.say("/forget submarine")).startswith("Nothing was deleted")
