@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,11 +13,13 @@ import pytest
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
-from core.stores import MemoryStore
-from core.types import MemoryDraft, MemoryKind, UserKey, Vector
+from core.stores import Mark, MemoryStore
+from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 from tests.fakes.clock import START
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
+CAIO = UserKey("telegram", "caio")
+KITCHEN, GARDEN = "telegram:kitchen", "discord:garden"
 LATER = START + timedelta(days=1)
 SPACE = "hash@4"
 PASSWORD = MemoryDraft(MemoryKind.TEXT, "A senha do AliExpress é 123456", ("senha do aliexpress", "aliexpress"))
@@ -334,6 +337,338 @@ async def test_who_deleted_their_last_memory_is_no_owner(store: MemoryStore) -> 
     [item] = await store.add(ANA, [PASSWORD], at=START)
     await store.delete(ANA, [item.id])
     assert list(await store.owners()) == []
+
+
+# --- order and kinds -------------------------------------------------------------------------------------------------
+
+
+async def test_pinned_memories_stand_first_and_pages_go_on_behind_them(store: MemoryStore) -> None:
+    drafts = [MemoryDraft(MemoryKind.TEXT, f"fato {n}", (f"chave {n}",)) for n in range(6)]
+    items = list(await store.add(ANA, drafts, at=START))
+    assert await store.put_flags(ANA, items[1].id, pinned=True, shared=False) == replace(items[1], pinned=True)
+    assert await store.put_flags(ANA, items[4].id, pinned=True, shared=True) is not None
+    seen: list[MemoryItem] = []
+    while page := list(await store.page(ANA, limit=2, before=seen[-1].id if seen else "")):
+        seen += page
+    assert [item.content for item in seen] == [f"fato {n}" for n in (4, 1, 5, 3, 2, 0)]
+    assert [(item.pinned, item.shared) for item in seen[:3]] == [(True, True), (True, False), (False, False)]
+    assert await store.put_flags(ANA, items[4].id, pinned=False, shared=False) == items[4]
+    assert await store.put_flags(ANA, "unknown", pinned=True, shared=True) is None
+
+
+async def test_one_kind_is_paged_and_counted_alone(store: MemoryStore) -> None:
+    items = list(await store.add(ANA, [PASSWORD, WIFI, BIRTHDAY], at=START))
+    assert list(await store.page(ANA, limit=9, kind=MemoryKind.JSON)) == [items[1]]
+    assert list(await store.page(ANA, limit=9, before=items[2].id, kind=MemoryKind.TEXT)) == [items[0]]
+    assert [await store.count(ANA, kind) for kind in (MemoryKind.TEXT, MemoryKind.JSON, None)] == [2, 1, 3]
+
+
+# --- rooms -----------------------------------------------------------------------------------------------------------
+
+
+async def test_what_was_said_in_a_room_is_audible_there_and_what_is_shared_everywhere(store: MemoryStore) -> None:
+    [there] = await store.add(ANA, [PASSWORD], at=START, mark=Mark(room=KITCHEN))
+    private, shared = await store.add(ANA, [WIFI, BIRTHDAY], at=START)
+    assert (there.rooms, private.rooms) == ((KITCHEN,), ())
+    await store.put_flags(ANA, shared.id, pinned=False, shared=True)
+    await store.add(BIA, [WIFI], at=START, mark=Mark(room=KITCHEN))
+    assert await store.audible(ANA, KITCHEN) == {there.id, shared.id}
+    assert await store.audible(ANA, GARDEN) == {shared.id}
+    assert await store.audible(CAIO, KITCHEN) == frozenset()
+    phrases = await store.memory_phrases(ANA, [there.id, shared.id])
+    assert list(await store.audible_phrases(ANA, KITCHEN)) == sorted(phrases)
+    assert list(await store.audible_phrases(CAIO, KITCHEN)) == []
+    await store.put_flags(ANA, shared.id, pinned=False, shared=False)
+    assert await store.audible(ANA, GARDEN) == frozenset()
+
+
+async def test_a_memory_gathers_the_rooms_that_it_was_said_in(store: MemoryStore) -> None:
+    [item] = await store.add(ANA, [PASSWORD], at=START)
+    await store.put_room(ANA, [item.id, "unknown"], KITCHEN)
+    await store.put_room(ANA, [item.id], KITCHEN)
+    updated = await store.update(ANA, item.id, WIFI, at=LATER, mark=Mark(room=GARDEN))
+    assert updated is not None
+    assert updated.rooms == (GARDEN, KITCHEN)
+    await store.put_flags(ANA, item.id, pinned=True, shared=True)
+    await store.put_flags(ANA, item.id, pinned=False, shared=False)
+    assert list(await store.get(ANA, [item.id])) == [updated], "flags leave the rooms alone"
+    await store.put_room(BIA, [item.id], "telegram:cellar")
+    assert await store.put_flags(BIA, item.id, pinned=True, shared=True) is None
+    assert list(await store.get(ANA, [item.id])) == [updated]
+
+
+async def test_full_text_in_a_room_is_not_crowded_out_by_what_is_private(store: MemoryStore) -> None:
+    said = MemoryDraft(MemoryKind.TEXT, "O café da cozinha é forte", ("café da cozinha",))
+    [item] = await store.add(ANA, [said], at=START, mark=Mark(room=KITCHEN))
+    private = [MemoryDraft(MemoryKind.TEXT, f"café da cozinha {n}", (f"café {n}",)) for n in range(200)]
+    await store.add(ANA, private, at=LATER)
+    found = await store.lexical(ANA, "café da cozinha", 3, room=KITCHEN)
+    assert [key for key, _ in found] == [item.id]
+    assert len(await store.lexical(ANA, "café da cozinha", 3)) == 3
+    assert list(await store.lexical(ANA, "café da cozinha", 3, room=GARDEN)) == []
+    assert list(await store.lexical(BIA, "café da cozinha", 3, room=KITCHEN)) == []
+
+
+# --- changes and undo ------------------------------------------------------------------------------------------------
+
+
+def summed_up(changes: Sequence[Change] | None) -> list[tuple[str, ChangeKind, MemoryItem | None, MemoryItem | None]]:
+    return [(change.act, change.kind, change.before, change.after) for change in changes or ()]
+
+
+async def test_every_marked_change_is_kept_and_no_other(store: MemoryStore) -> None:
+    one, two = await store.add(ANA, [PASSWORD, BIRTHDAY], at=START, mark=Mark("save"))
+    new = await store.update(ANA, one.id, WIFI, at=LATER, mark=Mark("update", KITCHEN))
+    await store.add(ANA, [WIFI], at=LATER)
+    await store.update(ANA, two.id, BIRTHDAY, at=LATER)
+    [gone] = await store.delete(ANA, [one.id], at=LATER, mark=Mark("delete"))
+    assert new == gone
+    changes = await store.changes(ANA)
+    assert summed_up(changes) == [
+        ("delete", ChangeKind.DELETED, new, None),
+        ("update", ChangeKind.UPDATED, one, new),
+        ("save", ChangeKind.SAVED, None, two),
+        ("save", ChangeKind.SAVED, None, one),
+    ]
+    assert [(change.at, change.memory_id, change.undone) for change in changes] == [
+        (LATER, one.id, False), (LATER, one.id, False), (START, two.id, False), (START, one.id, False),
+    ]  # fmt: skip
+    assert list(await store.changes(ANA, act="update")) == [changes[1]]
+    assert list(await store.changes(ANA, memory_id=one.id)) == [changes[0], changes[1], changes[3]]
+    assert list(await store.changes(ANA, since=LATER)) == list(changes[:2])
+    assert list(await store.changes(ANA, limit=1)) == [changes[0]]
+    assert list(await store.changes(ANA, limit=0)) == []
+    assert list(await store.changes(BIA)) == list(await store.changes(BIA, memory_id=one.id)) == []
+
+
+@pytest.mark.parametrize("mark", [Mark(), Mark("act")], ids=["unmarked", "without a time"])
+async def test_a_deletion_that_cannot_be_undone_takes_all_earlier_versions_along(
+    store: MemoryStore, mark: Mark
+) -> None:
+    [item] = await store.add(ANA, [PASSWORD], at=START, mark=Mark("save"))
+    await store.update(ANA, item.id, WIFI, at=START, mark=Mark("update"))
+    await store.delete(ANA, [item.id], at=None if mark.act else LATER, mark=mark)
+    assert list(await store.changes(ANA)) == []
+    assert await store.undo(ANA, "save") is None
+
+
+async def test_an_act_of_many_changes_is_taken_back_whole(store: MemoryStore) -> None:
+    vectors = {text: vector(3) for text in (*PASSWORD.bindings, PASSWORD.content)}
+    old, gone = await store.add(
+        ANA, [PASSWORD, BIRTHDAY], at=START, source_ids=[4, 2], vectors=vectors, space=SPACE, mark=Mark(room=KITCHEN)
+    )
+    gone = await store.put_flags(ANA, gone.id, pinned=True, shared=True) or gone
+    act = Mark("act", GARDEN)
+    await store.update(ANA, old.id, WIFI, at=LATER, mark=act)
+    await store.delete(ANA, [gone.id], at=LATER, mark=act)
+    [new] = await store.add(ANA, [BIRTHDAY], at=LATER, mark=act)
+    await store.update(ANA, new.id, PASSWORD, at=LATER, mark=act)
+    await store.update(ANA, old.id, BIRTHDAY, at=LATER, mark=act)
+    [fleeting] = await store.add(ANA, [WIFI], at=LATER, mark=act)
+    await store.delete(ANA, [fleeting.id], at=LATER, mark=act)
+    changes = await store.changes(ANA, act="act")
+    undone = await store.undo(ANA, "act")
+    assert undone is not None
+    assert list(undone) == [replace(change, undone=True) for change in changes]
+    assert list(await store.page(ANA, limit=9)) == [gone, old], "each as it was, in its place"
+    assert {old.id, gone.id} == {change.memory_id for change in await store.changes(ANA)}, "no word of the new ones"
+    assert list(await store.changes(ANA, standing=True)) == []
+    assert await store.audible(ANA, GARDEN) == {gone.id}
+    assert {key for key, _ in await store.lexical(ANA, "aliexpress Júlia wifi", 9)} == {old.id, gone.id}
+    assert await store.find(ANA, PASSWORD.kind, PASSWORD.content) == old
+    texts = await store.memory_phrases(ANA, [old.id, gone.id])
+    assert await store.unembedded(ANA, SPACE, 99) == texts, "what came back has no vectors yet"
+    assert await store.undo(ANA, "act") is None
+    assert list(await store.page(ANA, limit=9)) == [gone, old]
+
+
+async def test_phrases_that_an_undo_leaves_keep_their_vectors(store: MemoryStore) -> None:
+    vectors = {text: vector(seed) for seed, text in enumerate((*PASSWORD.bindings, PASSWORD.content))}
+    [item] = await store.add(ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE)
+    draft = MemoryDraft(PASSWORD.kind, PASSWORD.content, ("aliexpress", "login"))
+    await store.update(ANA, item.id, draft, at=LATER, mark=Mark("act"))
+    await store.undo(ANA, "act")
+    assert list(await store.get(ANA, [item.id])) == [item]
+    assert list((await store.unembedded(ANA, SPACE, 9)).values()) == ["senha do aliexpress"]
+
+
+async def test_flags_and_rooms_given_since_do_not_hinder_an_undo_and_stay(store: MemoryStore) -> None:
+    [item] = await store.add(ANA, [PASSWORD], at=START)
+    await store.update(ANA, item.id, WIFI, at=LATER, mark=Mark("act", GARDEN))
+    await store.put_flags(ANA, item.id, pinned=True, shared=True)
+    await store.put_room(ANA, [item.id], KITCHEN)
+    assert await store.undo(ANA, "act")
+    assert list(await store.get(ANA, [item.id])) == [replace(item, pinned=True, shared=True, rooms=(KITCHEN,))]
+
+
+async def test_the_newest_act_is_undone_first_and_then_the_one_before(store: MemoryStore) -> None:
+    [item] = await store.add(ANA, [PASSWORD], at=START, mark=Mark("1"))
+    second = await store.update(ANA, item.id, WIFI, at=START, mark=Mark("2"))
+    await store.update(ANA, item.id, PASSWORD, at=START, mark=Mark("3"))
+    for too_early in ("1", "2"):
+        assert await store.undo(ANA, too_early) is None, "another act changed it since"
+    assert await store.undo(ANA, "3")
+    assert list(await store.get(ANA, [item.id])) == [second]
+    assert await store.undo(ANA, "2")
+    assert list(await store.get(ANA, [item.id])) == [item]
+    assert await store.undo(ANA, "1")
+    assert (await store.count(ANA), list(await store.changes(ANA))) == (0, [])
+
+
+async def test_what_was_changed_since_without_a_mark_is_not_undone_and_nothing_of_its_act(store: MemoryStore) -> None:
+    one, two = await store.add(ANA, [PASSWORD, BIRTHDAY], at=START, mark=Mark("act"))
+    changed = await store.update(ANA, two.id, WIFI, at=LATER)
+    assert await store.undo(ANA, "act") is None
+    assert list(await store.page(ANA, limit=9)) == [changed, one]
+    await store.delete(ANA, [two.id])
+    assert await store.undo(ANA, "act"), "what is gone without a trace hinders nothing"
+    assert await store.count(ANA) == 0
+
+
+async def test_a_deletion_after_the_act_must_be_taken_back_before_it(store: MemoryStore) -> None:
+    [item] = await store.add(ANA, [PASSWORD], at=START, mark=Mark("save"))
+    await store.delete(ANA, [item.id], at=LATER, mark=Mark("delete"))
+    assert await store.undo(ANA, "save") is None
+    assert await store.undo(ANA, "delete")
+    assert await store.undo(ANA, "save")
+
+
+@pytest.mark.parametrize("act", ["", "unknown", "'; --", "\ud800"])
+async def test_an_act_that_never_was_cannot_be_undone(store: MemoryStore, act: str) -> None:
+    [item] = await store.add(ANA, [PASSWORD], at=START)
+    assert await store.undo(ANA, act) is None
+    assert list(await store.page(ANA, limit=9)) == [item]
+
+
+@pytest.mark.spec("T15")
+async def test_nobody_undoes_anothers_act(store: MemoryStore) -> None:
+    mine = [await store.add(owner, [PASSWORD], at=START, mark=Mark("act")) for owner in (ANA, BIA)]
+    assert await store.undo(CAIO, "act") is None
+    assert await store.undo(BIA, "act")
+    assert (await store.page(ANA, limit=9), list(await store.page(BIA, limit=9))) == (mine[0], [])
+    assert len(await store.changes(ANA)) == 1
+
+
+async def test_what_was_deleted_long_enough_is_purged_with_its_versions_and_nothing_else(store: MemoryStore) -> None:
+    early, late, kept, back = await store.add(ANA, [PASSWORD, BIRTHDAY, WIFI, WIFI], at=START, mark=Mark("save"))
+    await store.update(ANA, early.id, BIRTHDAY, at=START, mark=Mark("update"))
+    await store.update(ANA, kept.id, BIRTHDAY, at=START, mark=Mark("update kept"))
+    await store.delete(ANA, [early.id], at=START, mark=Mark("early"))
+    await store.delete(ANA, [back.id], at=START, mark=Mark("back"))
+    await store.undo(ANA, "back")
+    await store.delete(ANA, [late.id], at=LATER, mark=Mark("late"))
+    await store.add(BIA, [PASSWORD], at=START, mark=Mark("save"))
+    assert await store.purge(START) == 0
+    assert await store.purge(LATER) == 1
+    assert {change.memory_id for change in await store.changes(ANA)} == {late.id, kept.id, back.id}
+    assert [change.kind for change in await store.changes(ANA, memory_id=kept.id)] == ["updated", "saved"]
+    assert await store.undo(ANA, "early") is None
+    assert await store.undo(ANA, "late")
+    assert len(await store.changes(BIA)) == 1
+    assert await store.purge(LATER + timedelta(days=9)) == 0
+
+
+# --- linked accounts -------------------------------------------------------------------------------------------------
+
+
+async def test_who_is_not_linked_has_one_account(store: MemoryStore) -> None:
+    assert (await store.accounts(ANA), await store.counts(ANA)) == ([ANA], {ANA: 0})
+    await store.add(ANA, [PASSWORD], at=START)
+    assert (await store.accounts(ANA), await store.counts(ANA)) == ([ANA], {ANA: 1})
+    await store.unlink(ANA, BIA)
+    assert await store.count(ANA) == 1
+
+
+async def test_linked_accounts_have_one_memory_under_either_name(store: MemoryStore) -> None:
+    vectors = {PASSWORD.content: vector(1)}
+    [mine] = await store.add(ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE, mark=Mark("mine", KITCHEN))
+    [other] = await store.add(BIA, [BIRTHDAY], at=LATER, vectors=vectors, space=SPACE, mark=Mark("other", KITCHEN))
+    await store.add(CAIO, [WIFI], at=START)
+    await store.link(ANA, BIA)
+    for name in (ANA, BIA):
+        assert list(await store.accounts(name)) == [ANA, BIA]
+        assert await store.counts(name) == {ANA: 1, BIA: 1}
+        assert list(await store.page(name, limit=9)) == [other, mine]
+        assert await store.audible(name, KITCHEN) == {mine.id, other.id}
+        assert {key for key, _ in await store.lexical(name, "aliexpress Júlia", 9)} == {mine.id, other.id}
+        assert len((await store.phrase_vectors(name, SPACE))[0]) == 1
+        assert len(await store.memory_phrases(name, [mine.id, other.id])) == 5
+        assert [change.act for change in await store.changes(name)] == ["other", "mine"]
+    assert set(await store.owners()) == {ANA, CAIO}
+    assert await store.undo(ANA, "other")
+    assert await store.counts(ANA) == {ANA: 1, BIA: 0}
+    assert (list(await store.accounts(CAIO)), await store.count(CAIO)) == ([CAIO], 1)
+
+
+async def test_unlinking_gives_each_account_what_came_from_it(store: MemoryStore) -> None:
+    [mine] = await store.add(ANA, [PASSWORD], at=START, mark=Mark("before"))
+    [other] = await store.add(BIA, [BIRTHDAY], at=START, source_ids=[3], mark=Mark("before", GARDEN))
+    await store.link(ANA, BIA)
+    [ours] = await store.add(ANA, [WIFI], at=LATER, mark=Mark("while", KITCHEN, account=BIA))
+    [late] = await store.add(BIA, [PASSWORD], at=LATER, mark=Mark("late"))
+    [stranger] = await store.add(ANA, [BIRTHDAY], at=LATER, mark=Mark(account=CAIO))
+    changed = await store.update(ANA, other.id, WIFI, at=LATER, mark=Mark("edit", account=ANA))
+    [gone] = await store.delete(ANA, [late.id], at=LATER, mark=Mark("delete", account=ANA))
+    await store.unlink(ANA, BIA)
+    assert list(await store.page(ANA, limit=9)) == [stranger, mine]
+    assert list(await store.page(BIA, limit=9)) == [ours, changed]
+    assert (list(await store.accounts(BIA)), await store.counts(BIA)) == ([BIA], {BIA: 2})
+    assert await store.audible(BIA, KITCHEN) == {ours.id}
+    assert await store.audible(ANA, KITCHEN) == await store.audible(ANA, GARDEN) == frozenset()
+    assert {key for key, _ in await store.lexical(BIA, "wifi Júlia aliexpress", 9)} == {ours.id, other.id}
+    assert {key for key, _ in await store.lexical(ANA, "wifi Júlia aliexpress", 9)} == {mine.id, stranger.id}
+    assert [change.act for change in await store.changes(ANA)] == ["before"]
+    assert [change.act for change in await store.changes(BIA)] == ["delete", "edit", "late", "while", "before"]
+    assert await store.undo(ANA, "delete") is None
+    assert await store.undo(BIA, "delete")
+    assert list(await store.page(BIA, limit=1)) == [gone]
+    assert len(await store.unembedded(ANA, SPACE, 99)) == 5, "their phrases went with them"
+
+
+async def test_a_deleted_memory_comes_back_to_the_account_that_it_came_from(store: MemoryStore) -> None:
+    [item] = await store.add(BIA, [BIRTHDAY], at=START)
+    await store.delete(BIA, [item.id], at=START, mark=Mark("delete"))
+    await store.link(ANA, BIA)
+    assert await store.undo(ANA, "delete")
+    assert list(await store.page(ANA, limit=9)) == [item]
+    await store.unlink(ANA, BIA)
+    assert (await store.count(ANA), list(await store.page(BIA, limit=9))) == (0, [item])
+
+
+async def test_an_account_is_linked_to_one_other_at_most(store: MemoryStore) -> None:
+    await store.add(CAIO, [WIFI], at=START)
+    with pytest.raises(ValueError, match="linked"):
+        await store.link(ANA, ANA)
+    await store.link(ANA, BIA)
+    for one, other in ((ANA, BIA), (BIA, ANA), (CAIO, ANA), (CAIO, BIA), (ANA, CAIO), (BIA, CAIO)):
+        with pytest.raises(ValueError, match="linked"):
+            await store.link(one, other)
+    assert (list(await store.accounts(CAIO)), await store.count(CAIO), await store.count(ANA)) == ([CAIO], 1, 0)
+    for one, other in ((BIA, ANA), (CAIO, BIA), (ANA, CAIO)):
+        await store.unlink(one, other)
+    assert list(await store.accounts(BIA)) == [ANA, BIA]
+    await store.unlink(ANA, BIA)
+    await store.link(BIA, CAIO)
+    assert await store.count(BIA) == 1
+
+
+@pytest.mark.parametrize("name", [ANA, BIA])
+async def test_forgetting_one_of_linked_accounts_forgets_them_all(store: MemoryStore, name: UserKey) -> None:
+    [mine] = await store.add(ANA, [PASSWORD], at=START, mark=Mark("mine"))
+    await store.add(BIA, [BIRTHDAY, WIFI], at=START, mark=Mark("other"))
+    [caios] = await store.add(CAIO, [WIFI], at=START, mark=Mark("caios"))
+    await store.link(ANA, BIA)
+    await store.delete(ANA, [mine.id], at=LATER, mark=Mark("delete"))
+    assert await store.forget(name) == 2
+    for account in (ANA, BIA):
+        assert (await store.count(account), list(await store.changes(account))) == (0, [])
+        assert (list(await store.accounts(account)), await store.undo(account, "delete")) == ([account], None)
+    assert list(await store.page(CAIO, limit=9)) == [caios]
+    assert len(await store.changes(CAIO)) == 1
+    await store.link(CAIO, BIA)
+
+
+# --- at large --------------------------------------------------------------------------------------------------------
 
 
 async def test_thousands_of_vectors_come_back_in_one_piece(store: MemoryStore) -> None:
