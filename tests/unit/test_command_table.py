@@ -34,13 +34,14 @@ EVERYBODYS = {
     "/language": "Choose: /language pt",
     "/news": "You get what the bot's owners tell everybody.",
     "/threads": "Your conversations:",
+    "/usage": "**Today:** 0 messages, 0 tokens, US$ 0.00\n**This month:**",
     "/context": "A model is shown 0 messages of this conversation.",
     "/reset": "A fresh conversation.",
     "/stop": "Nothing is running.",
     "/wonder": "I do not know the command /wonder. See /help.",
     "hello": "Hello",
 }
-ONES_OWN = {"/recall", "/memories", "/forget", "/export", "/threads"}
+ONES_OWN = {"/recall", "/memories", "/forget", "/export", "/threads", "/usage"}
 STAFFS = {
     "/admin": "/admin status",
     "/admin status": "State: answering",
@@ -56,6 +57,8 @@ STAFFS = {
     "/admin policy here summary": "Done. history policy `test:c`: as the settings say → summary",
     "/admin drafts": "drafts: as the settings say",
     "/admin drafts here off": "Done. drafts `test:c`: as the settings say → off",
+    "/admin usage": "No model was asked in the last 30 days.",
+    "/admin quota": "Limits (days and months of UTC):",
     "/admin logs": "No error, no warning.",
     "/admin changes": "Nothing was changed yet.",
     "/admin undo": "There is nothing to undo.",
