@@ -1,0 +1,243 @@
+"""Everybody is told once, at a pace, and after a restart it goes on where it stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from core.broadcast.broadcaster import Broadcaster
+from core.broadcast.broadcasts import Broadcasts, BroadcastState, Tally
+from core.errors import StorageError, SurfaceBusy, SurfaceError, SurfaceGone
+from core.notices import Notices
+from core.ports import Surface
+from core.screen import SurfaceLimits
+from core.storage.broadcasts import SqliteBroadcasts
+from core.storage.sqlite import Database, open_database
+from core.types import Locale, UserKey
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.surface import RecordingSurface
+from tests.fakes.surfaces import OneSurface
+
+OWNER = UserKey("telegram", "0")
+MANY = tuple(UserKey("telegram", str(each)) for each in range(1, 6))
+TEXT = "Novo horário: 9 às 18."
+
+
+@dataclass
+class Town:
+    """People with a private chat each, on a real database that can be opened again."""
+
+    database: Database
+    clock: FakeClock = field(default_factory=FakeClock)
+    chats: dict[UserKey, RecordingSurface] = field(default_factory=dict)
+    unwilling: set[UserKey] = field(default_factory=set)
+
+    @property
+    def store(self) -> Broadcasts:
+        return SqliteBroadcasts(self.database)
+
+    def chat(self, user: UserKey) -> RecordingSurface:
+        return self.chats.setdefault(user, RecordingSurface(self.clock, SurfaceLimits(4096, 0.0)))
+
+    def told(self) -> dict[str, list[str]]:
+        return {user.user: chat.texts for user, chat in self.chats.items() if chat.texts}
+
+    async def begin(self, *users: UserKey) -> int:
+        drafted = await self.store.draft(OWNER, Locale.PT, TEXT, START)
+        assert await self.store.begin(drafted.id, users)
+        return drafted.id
+
+    @asynccontextmanager
+    async def working(self, *, connected: bool = True, stop: asyncio.Event | None = None) -> AsyncIterator[Notices]:
+        """A start of the bot, until the end of the block."""
+        notices = Notices(self.clock)
+
+        async def wants(user: UserKey) -> bool:
+            return user not in self.unwilling
+
+        broadcaster = Broadcaster(self.store, notices, wants, self.clock, interval_s=1.0)
+        async with broadcaster.until(stop or asyncio.Event()):
+            if connected:
+                self.connect(notices)
+            yield notices
+
+    def connect(self, notices: Notices) -> None:
+        def private(user: UserKey) -> Surface:
+            return self.chat(user)
+
+        notices.connect("telegram", OneSurface(RecordingSurface(self.clock), private))
+
+    async def pass_(self, seconds: float) -> None:
+        """Let time pass, and SQLite's threads do what is due at each step: they work in the order they are asked."""
+        for _ in range(round(seconds * 2)):
+            await self.clock.advance(0.5)
+            for _ in range(8):
+                await self.database.rows("SELECT 1")
+                async with self.database.transaction():
+                    pass
+
+
+@pytest.fixture
+async def town(tmp_path: Path) -> AsyncIterator[Town]:
+    database = await open_database(tmp_path / "elefante.db")
+    yield Town(database)
+    await database.close()
+
+
+async def test_everybody_is_told_once_one_a_second_and_the_owner_how_it_went(town: Town) -> None:
+    number = await town.begin(*MANY)
+    async with town.working():
+        await town.pass_(0.5)
+        assert town.told() == {"1": [TEXT]}
+        await town.pass_(10)
+    assert town.told() == {
+        **{user.user: [TEXT] for user in MANY},
+        "0": ["O comunicado terminou: 5 pessoas o receberam."],
+    }
+    times = [chat.log[0].at_s for user, chat in town.chats.items() if user != OWNER]
+    assert all(later - earlier >= 1.0 for earlier, later in pairwise(times))
+    over = await town.store.newest()
+    assert over is not None
+    assert (over.state, over.text) == (BroadcastState.DONE, "")
+    assert await town.store.tally(number) == Tally(told=5)
+
+
+async def test_who_cannot_be_reached_is_counted_and_stops_nobody(town: Town) -> None:
+    town.chat(MANY[0]).faults = [SurfaceGone("blocked")]
+    town.chat(MANY[2]).faults = [SurfaceError("refused")]
+    number = await town.begin(*MANY)
+    async with town.working():
+        await town.pass_(8)
+    assert await town.store.tally(number) == Tally(told=3, unreachable=2)
+    assert town.told()["0"] == [
+        "O comunicado terminou: 3 pessoas o receberam.\n2 pessoas não puderam ser alcançadas.",
+    ]
+
+
+async def test_a_flood_wait_is_obeyed_and_nobody_is_lost(town: Town) -> None:
+    town.chat(MANY[1]).faults = [SurfaceBusy(35.0)]
+    number = await town.begin(*MANY)
+    async with town.working():
+        await town.pass_(20)
+        assert await town.store.tally(number) == Tally(told=1, waiting=4)
+        await town.pass_(25)
+    assert await town.store.tally(number) == Tally(told=5)
+    assert town.chat(MANY[1]).log[0].at_s >= 36.0
+
+
+async def test_who_does_not_want_it_any_more_is_not_told_and_not_counted(town: Town) -> None:
+    town.unwilling = {MANY[1], MANY[4]}
+    number = await town.begin(*MANY)
+    async with town.working():
+        await town.pass_(8)
+    assert sorted(town.told()) == ["0", "1", "3", "4"]
+    assert await town.store.tally(number) == Tally(told=3)
+
+
+async def test_it_goes_on_at_the_next_start_once_the_platform_is_connected(town: Town) -> None:
+    number = await town.begin(*MANY)
+    async with town.working():
+        await town.pass_(2)
+    told = dict(town.told())
+    assert 0 < len(told) < 5
+    async with town.working(connected=False) as notices:
+        await town.pass_(5)
+        assert town.told() == told
+        town.connect(notices)
+        await town.pass_(8)
+    assert all(texts == [TEXT] for user, texts in town.told().items() if user != "0")
+    assert await town.store.tally(number) == Tally(told=5)
+
+
+async def test_who_was_being_told_when_it_broke_off_may_be_told_again_with_a_mark(town: Town) -> None:
+    number = await town.begin(*MANY)
+    assert await town.store.take(number, ("telegram",)) == (MANY[0], False)  # and then the lights went out
+    async with town.working():
+        await town.pass_(8)
+    assert town.told()["1"] == [f"↻ {TEXT}"]
+    assert [town.told()[user.user] for user in MANY[1:]] == [[TEXT]] * 4
+
+
+async def test_what_was_cancelled_reaches_nobody_else_and_is_not_announced(town: Town) -> None:
+    number = await town.begin(*MANY)
+    async with town.working():
+        await town.pass_(0.5)
+        assert await town.store.end(number, BroadcastState.CANCELLED)
+        await town.pass_(8)
+    assert town.told() == {"1": [TEXT]}
+
+
+async def test_once_the_bot_is_stopping_nobody_is_begun_with_and_a_refusal_says_nothing_of_the_person(
+    town: Town,
+) -> None:
+    stop = asyncio.Event()
+    number = await town.begin(*MANY)
+    town.chat(MANY[1]).faults = [SurfaceBusy(2.0), SurfaceError("the client was closed")]
+    async with town.working(stop=stop):
+        await town.pass_(2)
+        stop.set()
+        await town.pass_(8)
+    assert town.told() == {"1": [TEXT]}
+    assert await town.store.tally(number) == Tally(told=1, waiting=4)
+    assert await town.store.take(number, ("telegram",)) == (MANY[1], True)
+
+
+async def test_whose_broadcast_it_was_may_be_forgotten_meanwhile(town: Town) -> None:
+    number = await town.begin(*MANY)
+    await town.store.forget(OWNER)
+    async with town.working():
+        await town.pass_(8)
+    assert await town.store.tally(number) == Tally(told=5)
+    assert "0" not in town.told()
+
+
+@contextmanager
+def broken(broadcaster_store: type[SqliteBroadcasts], error: Exception) -> Iterator[list[int]]:
+    """Have the store fail once when it is asked who is next."""
+    original, calls = broadcaster_store.take, [0]
+
+    async def take(self: SqliteBroadcasts, number: int, platforms: tuple[str, ...]) -> tuple[UserKey, bool] | None:
+        calls[0] += 1
+        if calls[0] == 2:
+            raise error
+        return await original(self, number, platforms)
+
+    broadcaster_store.take = take  # type: ignore[method-assign,assignment]
+    try:
+        yield calls
+    finally:
+        broadcaster_store.take = original  # type: ignore[method-assign]
+
+
+async def test_a_disk_that_refuses_is_tried_again_a_minute_later(town: Town, caplog: pytest.LogCaptureFixture) -> None:
+    number = await town.begin(*MANY)
+    with broken(SqliteBroadcasts, StorageError("full")):
+        async with town.working():
+            await town.pass_(10)
+            assert await town.store.tally(number) == Tally(told=1, waiting=4)
+            await town.pass_(65)
+    assert await town.store.tally(number) == Tally(told=5)
+    assert "broadcast waits" in caplog.messages
+
+
+async def test_what_nobody_foresaw_is_logged_and_loses_nobody(town: Town, caplog: pytest.LogCaptureFixture) -> None:
+    number = await town.begin(*MANY)
+    with broken(SqliteBroadcasts, RuntimeError("closed")):
+        async with town.working():
+            await town.pass_(5)
+    assert [record.levelno for record in caplog.records if record.message == "broadcast broke"] == [logging.ERROR]
+    assert await town.store.tally(number) == Tally(told=1, waiting=4)
+
+
+async def test_where_there_is_nothing_to_tell_nothing_is_done(town: Town) -> None:
+    await town.store.draft(OWNER, Locale.PT, TEXT, START)
+    async with town.working():
+        await town.pass_(2)
+    assert town.told() == {}
