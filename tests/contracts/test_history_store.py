@@ -156,6 +156,21 @@ async def test_a_thread_knows_the_memories_it_has_shown(history: HistoryStore) -
 
 
 @pytest.mark.spec("T15")
+async def test_messages_are_read_by_their_ids_in_every_thread_of_ones_own_and_in_no_other(
+    history: HistoryStore,
+) -> None:
+    garden = ConversationKey(ChatKey("telegram", "garden"), ANA)
+    threads = [await history.open_thread(place, START) for place in (ROOM, garden, ConversationKey(ROOM.chat, BIA))]
+    first, second, bias = [await history.append(thread.id, SAID) for thread in threads]
+    await history.mark(threads[1].id, ThreadStatus.ARCHIVED, LATER)
+    assert list(await history.said(ANA, [second.id, 10**9, bias.id, first.id, second.id])) == [second, first]
+    assert list(await history.said(BIA, [bias.id, first.id])) == [bias]
+    assert list(await history.said(ANA, [])) == []
+    await history.forget(ANA)
+    assert list(await history.said(ANA, [first.id])) == []
+
+
+@pytest.mark.spec("T15")
 async def test_forgetting_a_person_removes_only_that_persons_threads(history: HistoryStore) -> None:
     mine = await history.open_thread(ROOM, START)
     theirs = await history.open_thread(ConversationKey(ROOM.chat, BIA), START)

@@ -58,6 +58,18 @@ def test_a_search_answers_with_no_more_than_is_held_and_never_with_a_foreign_id(
     assert index.search(_rows(1), 0) == [[]]
 
 
+def test_a_search_among_some_finds_no_others_however_near_they_are(new_index: Callable[[int], VectorIndex]) -> None:
+    index = new_index(DIMS)
+    rows = _rows(50)
+    index.add(range(50), rows)
+    among = [3, 40, 41, 999, 3]
+    found = index.search(rows[:2], 9, among)
+    assert [{i for i, _ in hits} for hits in found] == [{3, 40, 41}] * 2
+    assert [i for i, _ in index.search(rows[40:41], 1, among)[0]] == [40]
+    assert index.search(rows[:2], 9, []) == index.search(rows[:2], 9, [999]) == [[], []]
+    assert index.search(rows[:1], 0, among) == [[]]
+
+
 def test_an_id_that_is_present_is_refused_and_nothing_is_added(new_index: Callable[[int], VectorIndex]) -> None:
     index = new_index(DIMS)
     index.add([1], _rows(1))
@@ -104,8 +116,8 @@ _steps = st.lists(
 )
 
 
-@given(steps=_steps, k=st.integers(1, 40))
-def test_faiss_agrees_with_exact_search(steps: list[tuple[str, set[int]]], k: int) -> None:
+@given(steps=_steps, k=st.integers(1, 40), among=st.none() | st.lists(st.integers(0, 35), max_size=40))
+def test_faiss_agrees_with_exact_search(steps: list[tuple[str, set[int]]], k: int, among: list[int] | None) -> None:
     """Whatever is added and removed in whatever order, both find the same ids, with cosines equal to half precision."""
     exact, fast = ExactIndex(DIMS), FaissIndex(DIMS, block_rows=4)
     held: set[int] = set()
@@ -121,7 +133,8 @@ def test_faiss_agrees_with_exact_search(steps: list[tuple[str, set[int]]], k: in
                 index.remove(sorted(ids))
             held -= ids
         queries = rows[sorted(ids)]
-        for wanted, found in zip(exact.search(queries, k), fast.search(queries, k), strict=True):
+        for wanted, found in zip(exact.search(queries, k, among), fast.search(queries, k, among), strict=True):
+            assert among is None or {i for i, _ in found} <= held & set(among)
             assert [i for i, _ in found] == [i for i, _ in wanted]
             assert [s for _, s in found] == pytest.approx([s for _, s in wanted], abs=HALF_PRECISION)
     assert len(fast) == len(exact) == len(held)

@@ -18,8 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
-from core.stores import MemoryStore
-from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
+from core.stores import Mark, MemoryStore
+from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 from tests.fakes.clock import START
 
 T = TypeVar("T")
@@ -34,6 +34,9 @@ drafts = st.builds(
     MemoryDraft, st.sampled_from(MemoryKind), texts, st.lists(phrases, min_size=1, max_size=3).map(tuple)
 )
 owners = st.sampled_from(OWNERS)
+acts = st.sampled_from(("", "1", "2", "3"))
+rooms = st.sampled_from(("", "telegram:kitchen", "discord:garden"))
+marks = st.builds(Mark, acts, rooms, st.none() | owners)
 spaces = st.sampled_from(SPACES)
 
 
@@ -73,8 +76,17 @@ class MemoryMachine(RuleBasedStateMachine):
         assert [names[item.id] for item in real] == [item.id for item in reference]
 
     @staticmethod
-    def seen(item: MemoryItem) -> tuple[object, ...]:
-        return (item.kind, item.content, item.bindings, item.created_at, item.updated_at, item.source_ids)
+    def seen(item: MemoryItem | None) -> tuple[object, ...]:
+        return () if item is None else tuple(getattr(item, name) for name in item.__slots__ if name != "id")
+
+    def changes_agree(self, real: Sequence[Change], reference: Sequence[Change]) -> None:
+        names = dict(self.ids)
+        mine, other = ([self.told(change) for change in changes] for changes in (real, reference))
+        assert [(names[key], *told) for key, *told in mine] == other
+
+    def told(self, change: Change) -> tuple[str, *tuple[object, ...]]:
+        before, after = self.seen(change.before), self.seen(change.after)
+        return (change.memory_id, change.act, change.kind, change.at, before, after, change.undone)
 
     def now(self) -> timedelta:
         self.minutes += 1
@@ -82,13 +94,14 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @rule(owner=owners, drafts=st.lists(drafts, max_size=3), sources=st.lists(st.integers(1, 5)), data=st.data())
     def add(self, owner: UserKey, drafts: list[MemoryDraft], sources: list[int], data: st.DataObject) -> None:
+        mark = data.draw(marks)
         at = START + self.now()
         names = [text for draft in drafts for text in (*draft.bindings, draft.content)]
         embedded = data.draw(st.lists(st.sampled_from(names)) if names else st.just([]))
         vectors = {text: vector_of(text) for text in embedded}
         space = data.draw(spaces)
         real, reference = (
-            self.run(store.add(owner, drafts, at=at, source_ids=sources, vectors=vectors, space=space))
+            self.run(store.add(owner, drafts, at=at, source_ids=sources, vectors=vectors, space=space, mark=mark))
             for store in (self.real, self.reference)
         )
         self.ids += [(mine.id, other.id) for mine, other in zip(real, reference, strict=True)]
@@ -97,19 +110,58 @@ class MemoryMachine(RuleBasedStateMachine):
     @precondition(lambda self: bool(self.ids))
     @rule(owner=owners, draft=drafts, data=st.data(), embed=st.booleans(), space=spaces)
     def update(self, owner: UserKey, draft: MemoryDraft, data: st.DataObject, *, embed: bool, space: str) -> None:
-        mine, other = data.draw(st.sampled_from(self.ids))
+        (mine, other), mark = data.draw(st.sampled_from(self.ids)), data.draw(marks)
         vectors = {draft.content: vector_of(draft.content)} if embed else None
         at = START + self.now()
-        real = self.run(self.real.update(owner, mine, draft, at=at, vectors=vectors, space=space))
-        reference = self.run(self.reference.update(owner, other, draft, at=at, vectors=vectors, space=space))
+        real = self.run(self.real.update(owner, mine, draft, at=at, vectors=vectors, space=space, mark=mark))
+        reference = self.run(self.reference.update(owner, other, draft, at=at, vectors=vectors, space=space, mark=mark))
         self.agree([real] if real else [], [reference] if reference else [])
 
     @precondition(lambda self: bool(self.ids))
-    @rule(owner=owners, data=st.data())
-    def delete(self, owner: UserKey, data: st.DataObject) -> None:
+    @rule(owner=owners, mark=marks, data=st.data())
+    def delete(self, owner: UserKey, mark: Mark, data: st.DataObject) -> None:
         chosen = data.draw(st.lists(st.sampled_from(self.ids), max_size=3))
-        real = self.run(self.real.delete(owner, [mine for mine, _ in chosen]))
-        self.agree(real, self.run(self.reference.delete(owner, [other for _, other in chosen])))
+        at = START + self.now()
+        real = self.run(self.real.delete(owner, [mine for mine, _ in chosen], at=at, mark=mark))
+        self.agree(real, self.run(self.reference.delete(owner, [other for _, other in chosen], at=at, mark=mark)))
+
+    @precondition(lambda self: bool(self.ids))
+    @rule(owner=owners, data=st.data(), pinned=st.booleans(), shared=st.booleans(), room=rooms)
+    def flag(self, owner: UserKey, data: st.DataObject, *, pinned: bool, shared: bool, room: str) -> None:
+        mine, other = data.draw(st.sampled_from(self.ids))
+        found = [
+            self.run(store.put_flags(owner, key, pinned=pinned, shared=shared))
+            for store, key in ((self.real, mine), (self.reference, other))
+        ]
+        assert self.seen(found[0]) == self.seen(found[1])
+        self.run(self.real.put_room(owner, [mine], room))
+        self.run(self.reference.put_room(owner, [other], room))
+
+    @rule(owner=owners, act=acts)
+    def undo(self, owner: UserKey, act: str) -> None:
+        real, reference = (self.run(store.undo(owner, act)) for store in (self.real, self.reference))
+        assert (real is None) == (reference is None)
+        self.changes_agree(real or (), reference or ())
+
+    @rule(ago=st.integers(0, 8))
+    def purge(self, ago: int) -> None:
+        before = START + timedelta(minutes=self.minutes - ago)
+        assert self.run(self.real.purge(before)) == self.run(self.reference.purge(before))
+
+    @rule(owner=owners, other=owners)
+    def link(self, owner: UserKey, other: UserKey) -> None:
+        refused = []
+        for store in (self.real, self.reference):
+            try:
+                self.run(store.link(owner, other))
+            except ValueError:
+                refused.append(store)
+        assert len(refused) in {0, 2}
+
+    @rule(owner=owners, other=owners)
+    def unlink(self, owner: UserKey, other: UserKey) -> None:
+        for store in (self.real, self.reference):
+            self.run(store.unlink(owner, other))
 
     @rule(owner=owners)
     def forget(self, owner: UserKey) -> None:
@@ -121,11 +173,11 @@ class MemoryMachine(RuleBasedStateMachine):
             missing = self.run(store.unembedded(owner, space, limit))
             self.run(store.put_vectors(owner, space, {i: vector_of(text) for i, text in missing.items()}))
 
-    @rule(owner=owners, query=texts, kind=st.sampled_from(MemoryKind))
-    def look_up(self, owner: UserKey, query: str, kind: MemoryKind) -> None:
+    @rule(owner=owners, query=texts, kind=st.sampled_from(MemoryKind), room=rooms)
+    def look_up(self, owner: UserKey, query: str, kind: MemoryKind, room: str) -> None:
         names = dict(self.ids)
-        real = self.run(self.real.lexical(owner, query, 99))
-        reference = self.run(self.reference.lexical(owner, query, 99))
+        real = self.run(self.real.lexical(owner, query, 99, room=room))
+        reference = self.run(self.reference.lexical(owner, query, 99, room=room))
         assert {names[key] for key, _ in real} == {key for key, _ in reference}
         mine = self.run(self.real.find(owner, kind, query))
         other = self.run(self.reference.find(owner, kind, query))
@@ -144,9 +196,21 @@ class MemoryMachine(RuleBasedStateMachine):
         assert set(self.run(self.real.owners())) == set(self.run(self.reference.owners()))
         for owner in OWNERS:
             self.agree(self.run(self.real.page(owner, limit=999)), self.run(self.reference.page(owner, limit=999)))
-            assert self.run(self.real.count(owner)) == self.run(self.reference.count(owner))
+            for verb in ("accounts", "counts", "count"):
+                assert self.run(getattr(self.real, verb)(owner)) == self.run(getattr(self.reference, verb)(owner))
+            self.changes_agree(self.run(self.real.changes(owner)), self.run(self.reference.changes(owner)))
+            self.rooms_agree(owner, "telegram:kitchen")
             for space in SPACES:
                 assert self.vectors(self.real, owner, space) == self.vectors(self.reference, owner, space)
+
+    def rooms_agree(self, owner: UserKey, room: str) -> None:
+        names = dict(self.ids)
+        heard = self.run(self.real.audible(owner, room))
+        assert {names[key] for key in heard} == self.run(self.reference.audible(owner, room))
+        items = self.run(self.real.page(owner, limit=999))
+        assert heard == {item.id for item in items if item.shared or room in item.rooms}
+        phrases = self.run(self.real.memory_phrases(owner, list(heard)))
+        assert list(self.run(self.real.audible_phrases(owner, room))) == sorted(phrases)
 
     def vectors(self, store: MemoryStore, owner: UserKey, space: str) -> list[tuple[str, list[float]]]:
         ids, vectors = self.run(store.phrase_vectors(owner, space))
@@ -170,9 +234,20 @@ class MemoryMachine(RuleBasedStateMachine):
                 (SELECT count(*) FROM phrases WHERE memory NOT IN (SELECT id FROM memories)),
                 (SELECT count(*) FROM phrases AS p JOIN memories AS m ON m.id = p.memory WHERE m.owner != p.owner),
                 (SELECT count(*) FROM vectors WHERE phrase NOT IN (SELECT id FROM phrases)),
-                (SELECT count(*) FROM sources WHERE memory NOT IN (SELECT id FROM memories))
+                (SELECT count(*) FROM sources WHERE memory NOT IN (SELECT id FROM memories)),
+                (SELECT count(*) FROM rooms AS r JOIN memories AS m ON m.id = r.memory WHERE m.owner != r.owner),
+                (SELECT count(*) FROM rooms WHERE memory NOT IN (SELECT id FROM memories)),
+                (SELECT count(*) FROM memory_text AS t JOIN memories AS m ON m.id = t.rowid
+                    WHERE t.owner != 'o' || coalesce(m.account, m.owner)),
+                (SELECT count(*) FROM memories AS m JOIN owners AS o ON o.id = m.account WHERE o.linked != m.owner),
+                (SELECT count(*) FROM changes AS c JOIN memories AS m ON m.key = c.key
+                    WHERE c.owner != m.owner OR c.account IS NOT m.account),
+                (SELECT count(*) FROM changes WHERE key NOT IN (SELECT key FROM memories) AND key NOT IN
+                    (SELECT key FROM changes WHERE kind = 'deleted' AND NOT undone)),
+                (SELECT count(*) FROM pragma_foreign_key_check)
         """
-        assert self.run(self.database.rows(lonely)) == [(0,) * 8]
+        [counts] = self.run(self.database.rows(lonely))
+        assert not any(counts), counts
 
 
 MemoryMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
