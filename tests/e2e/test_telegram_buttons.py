@@ -265,8 +265,10 @@ async def test_the_owner_may_want_no_stop_button_and_who_speaks_for_a_group_has_
         server.says(ANA, "conte")
         await flow(server, clock, lambda: bot.door.answered == 1)
     assert not any("reply_markup" in call.params for call in server.calls)
-    anonymous = {"sender_chat": {"id": GROUP, "type": "supergroup", "title": "Grupo"}}
+    as_group = {"id": GROUP, "type": "supergroup", "title": "Grupo"}
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 2.0)) as bot:
-        server.says(Person(1087968824, "Group", is_bot=True), "conte @elefante_bot", chat_id=GROUP, **anonymous)
+        server.says(
+            Person(1087968824, "Group", is_bot=True), "conte @elefante_bot", chat_id=GROUP, sender_chat=as_group
+        )
         await flow(server, clock, lambda: bot.door.answered == 1)
     assert not any("reply_markup" in call.params for call in server.calls)

@@ -143,8 +143,11 @@ async def test_service_messages_and_pictures_among_people_are_nobodys_question()
 
 async def test_messages_from_a_long_absence_get_one_honest_line_a_chat() -> None:
     clock = FakeClock()
-    script = {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"Você disse: {prompt.brief.message}"}
-    house = House(script, clock=clock, trusted=("telegram",))
+    house = House(
+        {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"Você disse: {prompt.brief.message}"},
+        clock=clock,
+        trusted=("telegram",),
+    )
     async with TelegramServer(clock) as server, house.chatbot() as door, serving(server, clock, door):
         for text in ("um", "dois", "três"):
             server.says(ANA, text, age_s=7 * 3600)

@@ -1,0 +1,198 @@
+"""Files: what the bot hands over, what people send it, and what is too large either way. Real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.delivery.view import View
+from core.errors import FileTooLarge, SurfaceError
+from core.ports import Surface
+from core.screen import Choice, File, Shown
+from core.types import Incoming
+from tests.e2e.telegram_kit import flow, running, serving
+from tests.fakes.clock import FakeClock
+from tests.fakes.door import Script, ScriptedDoor
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_writing import Upload
+
+ANA = Person(7, "Ana")
+GROUP = -1001
+
+
+def picture() -> bytes:
+    """One white pixel, as PNG."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    head = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
+    body = zlib.compress(b"\0\xff\xff\xff")
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+def handing_over(path: Path, media_type: str, text: str = "Tudo o que **guardo**.") -> Script:
+    async def script(_: Incoming, view: View) -> None:
+        await view.status("Juntando tudo...")
+        file = File(path, f"elefante{path.suffix}", media_type)
+        await view.show(Shown(text, file=file, choices=(Choice("Apagar tudo", "/forget all"),)))
+        await view.flush()
+        await asyncio.to_thread(path.unlink)  # from now on the person has it
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type", "method"),
+    [
+        (b'{"kind": "memory"}\n', "application/json", "senddocument"),
+        (picture(), "image/png", "sendphoto"),
+        (b"no picture at all", "image/png", "senddocument"),
+        (b"<svg/>", "image/svg+xml", "senddocument"),
+    ],
+)
+async def test_a_file_arrives_whole_below_its_sentence_as_what_it_is(
+    content: bytes, media_type: str, method: str, tmp_path: Path
+) -> None:
+    (path := tmp_path / "all.bin").write_bytes(content)
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, handing_over(path, media_type)) as bot:
+        server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        said, sent = server.chats[GROUP].ours()  # the sentence took the status' place
+    assert said.text == "Tudo o que guardo."
+    assert (sent.file, sent.text) == (Upload("elefante.bin", content), "")
+    assert sent.labels == [["Apagar tudo"]]
+    assert [call.method for call in server.done("senddocument", "sendphoto")] == [method]
+    assert not bot.door.failures
+
+
+async def test_the_first_thing_of_an_answer_can_be_a_file_with_its_caption(tmp_path: Path) -> None:
+    (path := tmp_path / "all.json").write_text("{}")
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown("Tudo o que **guardo**.", file=File(path, "a.json", "application/json")))
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+        asked = server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        [sent] = server.chats[GROUP].ours()
+    assert (sent.text, sent.entities[0]["type"], sent.reply_to) == ("Tudo o que guardo.", "bold", asked["message_id"])
+
+
+async def test_a_caption_that_is_too_long_for_one_stands_before_the_file_once_however_often_that_is_tried(
+    tmp_path: Path,
+) -> None:
+    (path := tmp_path / "all.json").write_text("{}")
+    text = "palavra " * 150
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown(text, file=File(path, "a.json", "application/json"), choices=(Choice("x", "/y"),)))
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+
+        def flood(method: str, _: object) -> None:
+            if method == "senddocument" and not bot.door.answered and server.chats[7].flooded_until_s == 0.0:
+                server.flood(7, 20)
+
+        server.faults.append(flood)
+        server.says(ANA, "/export")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        said, sent = server.chats[7].ours()
+    assert (said.text, said.labels, sent.text, sent.labels) == (text.strip(), [], "", [["x"]])
+    assert sent.file == Upload("a.json", b"{}")
+
+
+@pytest.mark.parametrize(("size", "told"), [(50_000_001, "50 MB"), (None, "cannot be read")])
+async def test_a_file_that_cannot_be_sent_is_an_error_that_says_why(
+    size: int | None, told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "all.json"
+    if size is not None:
+        with path.open("wb") as file:
+            file.truncate(size)
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown("tudo", file=File(path, "a.json", "application/json")))
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+        server.says(ANA, "/export")
+        await flow(server, clock, lambda: bot.door.failures)
+    assert type(bot.door.failures[0]) is SurfaceError
+    assert told in str(bot.door.failures[0])
+    assert str(tmp_path) not in str(bot.door.failures[0])
+
+
+# --- what people send ---
+
+
+def document(server: TelegramServer, content: bytes, **more: Any) -> dict[str, Any]:
+    server.files["file-1"] = content
+    return {"document": {"file_id": "file-1", "file_unique_id": "u", "file_name": "m.json"}, **more}
+
+
+class FetchingDoor(ScriptedDoor):
+    """Keeps the surfaces, too, to fetch by."""
+
+    async def receive(self, incoming: Incoming, surface: Surface) -> Any:
+        self.surface = surface
+        return await super().receive(incoming, surface)
+
+
+async def test_a_document_is_a_handle_and_its_caption_the_text() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.says(ANA, None, caption="/import", caption_entities=[], **document(server, b"{}"))
+        server.says(ANA, None, **document(server, b"{}"))
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 3)
+    assert [(one.text, one.file, one.attached) for one in bot.door.received] == [
+        ("/import", "file-1", True),
+        ("", "file-1", True),
+        ("oi", "", False),
+    ]
+
+
+async def fetched(content: bytes, max_bytes: int, fault: str = "") -> bytes:
+    """Send the bot a file, and return what it can read of it."""
+    read: list[bytes] = []
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        door = FetchingDoor(clock)
+        async with serving(server, clock, door):
+            server.says(ANA, None, caption="/import", **document(server, content))
+            await flow(server, clock, lambda: door.answered == 1)
+            if fault == "gone":
+                server.files.clear()
+            elif fault == "cut":
+                server.swallow = lambda method, _: method == "getfile"
+            read.append(await door.surface.fetch("file-1", max_bytes))
+    return read[0]
+
+
+async def test_a_file_is_read_whole_through_our_own_server() -> None:
+    content = bytes(range(256)) * 8000
+    assert await fetched(content, len(content)) == content
+
+
+@pytest.mark.parametrize(("size", "max_bytes"), [(101, 100), (20_000_001, 50_000_000)])
+async def test_a_file_that_is_too_large_is_told_as_that(size: int, max_bytes: int) -> None:
+    with pytest.raises(FileTooLarge):
+        await fetched(bytes(size), max_bytes)
+
+
+@pytest.mark.parametrize("fault", ["gone", "cut"])
+async def test_a_file_that_cannot_be_had_is_told_without_an_address(fault: str) -> None:
+    with pytest.raises(SurfaceError) as caught:
+        await fetched(b"{}", 100, fault)
+    assert "cannot be had" in str(caught.value)
+    assert "http" not in str(caught.value)

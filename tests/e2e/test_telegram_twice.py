@@ -1,0 +1,176 @@
+"""What may be there twice says so: a send whose confirmation got lost, an answer that a crash interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from core.delivery.view import View
+from core.screen import Choice, File, Shown
+from core.texts import AGAIN
+from core.types import ChatKey, Incoming, Locale, UserKey
+from tests.e2e.telegram_kit import flow, running
+from tests.fakes.clock import FakeClock
+from tests.fakes.door import echo, slowly, words
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TelegramServer
+
+ANA = Person(7, "Ana")
+
+
+def swallows(server: TelegramServer, method: str, text: str = "", times: int = 1) -> None:
+    """Let that many calls be done, and their answers get lost on the way."""
+    left = iter(range(times))
+
+    def lost(called: str, params: dict[str, object]) -> bool:
+        told = str(params.get("text", params.get("caption", "")))
+        return called == method and text in told and next(left, None) is not None
+
+    server.swallow = lost
+
+
+async def plain(_: Incoming, view: View) -> None:
+    await view.show(Shown("é **abc123**", choices=(Choice("Desfazer", "/undo"),)))
+
+
+async def test_a_message_whose_confirmation_got_lost_is_repeated_with_a_mark_and_its_buttons() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, plain) as bot:
+        swallows(server, "sendmessage")
+        server.says(ANA, "qual é a senha?")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        first, second = server.chats[7].ours()
+    assert (first.text, second.text) == ("é abc123", "↻ é abc123")
+    assert [(one["offset"], one["length"]) for one in second.entities] == [(4, 6)]
+    assert second.labels == [["Desfazer"]]
+
+
+async def test_a_message_that_was_never_sent_is_repeated_without_a_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = FakeClock()
+    opened = asyncio.get_running_loop().create_connection
+    refused: list[bool] = []
+
+    async def no_way(*args: object, **kwargs: object) -> object:
+        if server.chats.get(7) and not refused:
+            refused.append(True)
+            raise ConnectionRefusedError
+        return await opened(*args, **kwargs)  # type: ignore[call-overload]
+
+    async with TelegramServer(clock) as server, running(server, clock, plain) as bot:
+        monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", no_way)
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[7].screen() == ["é abc123"]
+        assert refused
+
+
+async def test_the_first_words_of_an_answer_that_got_lost_leave_a_mark_on_what_grew_from_their_repeat() -> None:
+    clock = FakeClock()
+
+    async def chunks() -> AsyncIterator[str]:
+        for word in ("um ", "dois ", "três"):
+            yield word
+            await clock.sleep(3.0)
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.stream(chunks())
+
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+        swallows(server, "sendmessage")
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[7].screen() == ["um", "↻ um dois três"]
+
+
+async def test_where_a_status_got_lost_the_answer_that_takes_its_place_is_there_once_and_unmarked() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "um dois", 3.0)) as bot:
+        swallows(server, "sendmessage", "IA está pensando")
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: server.chats[7].screen()[1:] == ["↻ IA está pensando..."])
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[7].screen() == ["IA está pensando...", "um dois"]
+
+
+async def test_an_answer_that_takes_a_status_place_is_never_there_twice_however_often_it_is_lost() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, echo) as bot:
+        swallows(server, "editmessagetext", times=3)
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[7].screen() == ["Você disse: oi"]
+
+
+async def test_a_deleted_answer_that_is_written_anew_and_not_confirmed_says_that_it_may_be_there_twice() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "um dois três", 3.0)) as bot:
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: server.chats[7].screen() == ["um"])
+        server.chats[7].posts.clear()
+        swallows(server, "sendmessage", "três")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[7].screen() == ["um dois três", "↻ um dois três"]
+
+
+async def test_a_file_whose_confirmation_got_lost_is_repeated_with_a_mark(tmp_path: Path) -> None:
+    (path := tmp_path / "all.json").write_text("{}")
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown("tudo o que guardo", file=File(path, "elefante.json", "application/json")))
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+        swallows(server, "senddocument")
+        server.says(ANA, "/export")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert server.chats[7].screen() == ["tudo o que guardo", "↻ tudo o que guardo"]
+
+
+async def test_the_longest_message_leaves_room_for_the_mark() -> None:
+    clock = FakeClock()
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown("x" * 5000))
+
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+        swallows(server, "sendmessage", times=2)
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+    texts = server.chats[7].screen()
+    assert "".join(text for text in texts if text.startswith("↻")).count("x") + texts[-1].count("x") >= 5000
+    assert max(map(len, texts)) == 4096
+
+
+def owed(clock: FakeClock) -> Incoming:
+    return Incoming(ChatKey("telegram", "7"), UserKey("telegram", "7"), "Ana", "1", "oi", clock.now())
+
+
+@pytest.mark.parametrize("with_status", [True, False])
+async def test_what_is_taken_up_after_a_crash_is_marked_once_be_it_written_or_edited(*, with_status: bool) -> None:
+    async def script(_: Incoming, view: View) -> None:
+        if with_status:
+            await view.status("IA está pensando...")
+        await view.stream(words("é abc123"))
+        await view.show(Shown("e mais nada"))
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        server.chat(7)
+        async with running(server, clock, script, owed=[owed(clock)]) as bot:
+            await flow(server, clock, lambda: bot.door.answered == 1)
+            assert server.chats[7].screen() == ["↻ é abc123", "e mais nada"]
+
+
+async def test_what_the_core_says_of_the_interruption_is_not_marked_twice() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown(f"{AGAIN[Locale.PT]}\né abc123"))
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        server.chat(7)
+        async with running(server, clock, script, owed=[owed(clock)]) as bot:
+            await flow(server, clock, lambda: bot.door.answered == 1)
+            assert server.chats[7].screen() == [f"{AGAIN[Locale.PT]}\né abc123"]
