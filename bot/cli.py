@@ -119,10 +119,10 @@ def doctor(as_json: JsonOption = False) -> None:
 
 @app.command()
 def usage(
-    days: Annotated[int, typer.Option(min=1, help="How many days back, today included.")] = 30,
-    by: Annotated[str, typer.Option(help="What to sum by, separated by commas: day, user, mode, model, outcome.")] = (
-        "day,model"
-    ),
+    days: Annotated[int, typer.Option(min=1, max=36_500, help="How many days back, today included.")] = 30,
+    by: Annotated[
+        str, typer.Option(help="What to sum by, separated by commas: day, user, room, mode, model, outcome.")
+    ] = ("day,model"),
     as_json: JsonOption = False,
 ) -> None:
     """Show what models were asked, and what it cost.

@@ -6,7 +6,6 @@ Knows what is summed and how it is written. Does not know SQL or options.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from bot.prices import load_prices
@@ -14,7 +13,7 @@ from bot.settings import Settings
 from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import ConfigError
-from core.money import GROUPINGS, Sum
+from core.money import GROUPINGS, Sum, days_back
 from core.storage.ledger import SqliteLedger
 from core.storage.sqlite import open_database
 
@@ -34,7 +33,7 @@ _HEADS: Final = {
 
 
 async def usage(settings: Settings, *, days: int = 30, by: Sequence[str] = ("day", "model")) -> Document:
-    """Return the calls of the last `days` days, summed by some of GROUPINGS, and their total.
+    """Return the calls of the last `days` days of TIMEZONE, summed by some of GROUPINGS, and their total.
 
     Raises:
         ConfigError: there is no such grouping.
@@ -42,16 +41,18 @@ async def usage(settings: Settings, *, days: int = 30, by: Sequence[str] = ("day
     """
     if unknown := [name for name in by if name not in GROUPINGS]:
         raise ConfigError("--by", f"there is no {unknown[0]!r}; write some of {','.join(GROUPINGS)}")
-    since = _day(SystemClock().now()) - timedelta(days=days - 1)
+    zone = settings.zone()
+    since = days_back(SystemClock().now(), zone, days)
     prepare_folder(settings.data_dir)
     database = await open_database(settings.database_path)
     try:
-        ledger = SqliteLedger(database)
+        ledger = SqliteLedger(database, zone)
         sums, total = await ledger.sums(since, by), await ledger.sums(since, ())
     finally:
         await database.close()
     return {
-        "since": since.date().isoformat(),
+        "since": since.astimezone(zone).date().isoformat(),
+        "timezone": zone.key,
         "by": list(by),
         "prices_of": load_prices(settings.model_prices).date,
         "rows": [dict(zip(by, entry.keys, strict=True)) | _figures(entry) for entry in sums],
@@ -110,7 +111,3 @@ def _cost(cost: float | None, unpriced: int) -> str:
     if cost is None:
         return "unknown"
     return f"{cost:.4f}" + (" +?" if unpriced else "")
-
-
-def _day(at: datetime) -> datetime:
-    return at.replace(hour=0, minute=0, second=0, microsecond=0)
