@@ -11,18 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from core.thread import Threads
-from core.types import (
-    Change,
-    ConversationKey,
-    Incoming,
-    MemoryDraft,
-    MemoryItem,
-    MemoryKind,
-    Message,
-    UserKey,
-    Vector,
-    Vectors,
-)
+from core.types import Change, Incoming, MemoryDraft, MemoryItem, MemoryKind, Message, UserKey, Vector, Vectors
 
 
 class Inbox(Protocol):
@@ -270,32 +259,4 @@ class MemoryStore(Protocol):
 
     async def forget(self, owner: UserKey) -> int:
         """Delete everything of all of the owner's accounts, links included; return how many memories that were."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A command that waits for the text of the next message, and since when."""
-
-    command: str
-    at: datetime
-
-
-class Awaited(Protocol):
-    """The commands that wait for a text: at most one in each conversation."""
-
-    async def put(self, conversation: ConversationKey, command: str, at: datetime) -> None:
-        """Let it wait, in place of the one that waited there."""
-        ...
-
-    async def find(self, conversation: ConversationKey) -> Waiting | None:
-        """Return what waits there, or None."""
-        ...
-
-    async def drop(self, conversation: ConversationKey) -> bool:
-        """Let it wait no more, and return whether anything did."""
-        ...
-
-    async def forget(self, user: UserKey) -> None:
-        """Let nothing of that person's wait any more."""
         ...

@@ -1,4 +1,4 @@
-"""What belongs to a thread beside its messages: its summaries, the states of its turns, its name and its whole.
+"""What belongs to a thread beside its messages, and what waits in a conversation for the next one.
 
 Knows what these are, and what a history promises of them. Does not know how they are stored or when they are made.
 """
@@ -118,4 +118,32 @@ class Threads(Protocol):
 
         It gets a new id where its own is taken, and is archived where another thread of its conversation is active.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A command that waits for the text of the next message, and since when."""
+
+    command: str
+    at: datetime
+
+
+class Awaited(Protocol):
+    """The commands that wait for a text: at most one in each conversation."""
+
+    async def put(self, conversation: ConversationKey, command: str, at: datetime) -> None:
+        """Let it wait, in place of the one that waited there."""
+        ...
+
+    async def find(self, conversation: ConversationKey) -> Waiting | None:
+        """Return what waits there, or None."""
+        ...
+
+    async def drop(self, conversation: ConversationKey) -> bool:
+        """Let it wait no more, and return whether anything did."""
+        ...
+
+    async def forget(self, user: UserKey) -> None:
+        """Let nothing of that person's wait any more."""
         ...

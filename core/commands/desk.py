@@ -24,7 +24,8 @@ from core.people import OFF, ON, Decisions, LinkCodes, Matter, PreferenceStore, 
 from core.ports import Clock
 from core.quota.allowance import Allowance
 from core.quota.quotas import Quotas
-from core.stores import Awaited, HistoryStore
+from core.stores import HistoryStore
+from core.thread import Awaited
 from core.types import ConversationKey, Locale, UserKey
 
 _MAX_LISTS: Final = 1000
@@ -141,11 +142,12 @@ class Desk:
         Of an owner or admin the role stays, without a name.
         """
         accounts = await self.kept.memories.accounts(user)
+        stores: Sequence[Forgets] = (self.kept.links, self.kept.awaited, *self.kept.stores)
         for account in accounts:
             self.confirmations.forget(account)
         await self.kept.memories.of(accounts[0]).forget()
         for account in accounts:
             await self.access.forget(account)
-            for store in (self.kept.links, self.kept.awaited, *self.kept.stores):
+            for store in stores:
                 await store.forget(account)
         self._lists = {where: ids for where, ids in self._lists.items() if where.user not in accounts}

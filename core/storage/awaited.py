@@ -6,7 +6,7 @@ from datetime import datetime
 
 from core.storage.record import microseconds, moment
 from core.storage.sqlite import Database
-from core.stores import Awaited, Waiting
+from core.thread import Awaited, Waiting
 from core.types import ConversationKey, UserKey
 
 _HERE = "platform = ? AND chat = ? AND topic = ? AND user = ?"

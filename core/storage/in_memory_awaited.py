@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from core.stores import Awaited, Waiting
+from core.thread import Awaited, Waiting
 from core.types import ConversationKey, UserKey
 
 

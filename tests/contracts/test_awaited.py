@@ -11,7 +11,7 @@ import pytest
 from core.storage.awaited import SqliteAwaited
 from core.storage.in_memory_awaited import InMemoryAwaited
 from core.storage.sqlite import open_database
-from core.stores import Awaited, Waiting
+from core.thread import Awaited, Waiting
 from core.types import ChatKey, ConversationKey, UserKey
 
 ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
-from core.access import Access
+from core.access import Access, Mode
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.broadcast.broadcasts import Broadcasts
@@ -37,7 +37,8 @@ from core.storage.in_memory_link_codes import InMemoryLinkCodes
 from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.in_memory_people import InMemoryPeople
 from core.storage.in_memory_preferences import InMemoryPreferences
-from core.stores import Awaited, HistoryStore, Inbox, MemoryStore
+from core.stores import HistoryStore, Inbox, MemoryStore
+from core.thread import Awaited
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Locale, Message, Role, UserKey
 from tests.fakes.clock import FakeClock
@@ -76,6 +77,7 @@ class House:
     people: People = field(default_factory=InMemoryPeople)
     preferences: PreferenceStore = field(default_factory=InMemoryPreferences)
     trusted: tuple[str, ...] = ("test",)
+    mode: Mode = Mode.PRIVATE
     off: tuple[str, ...] = ()
     language: Locale | None = None
     log_content: bool = False
@@ -105,7 +107,7 @@ class House:
         self.registry = Registry(ACTIONS, self.off)
 
     def access(self) -> Access:
-        return Access(self.people, self.decisions, self.clock, trusted=self.trusted)
+        return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)
 
     def desk(self, access: Access) -> Desk:
         stores = (self.preferences, self.decisions, self.quotas, self.history, self.inbox, self.broadcasts)

@@ -28,6 +28,7 @@ EVERYBODYS = {
     "/recall": "Write what to look for",
     "/memories": "You have not asked me to remember anything yet.",
     "/forget": "Say what to delete",
+    "/undo": "There is nothing to undo.",
     "/memory": "Memory is on",
     "/export": '```json\n{"kind":"person"',
     "/privacy": "**What I keep of you:**",
