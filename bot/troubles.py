@@ -46,7 +46,7 @@ class RecentTroubles(logging.Handler, TroubleLog):
             error = record.exc_info[0].__name__
             place = " ".join((place, *where(record)[-1:]))
         at = datetime.fromtimestamp(record.created, UTC)
-        self._note(at, record.levelname, place, phrase, _kind(said, error))
+        self._note(at, record.levelname, place, phrase, self._kind(said, error))
 
     def read(self, folder: Path) -> None:
         """Keep what the end of the log file in that folder tells; a file that is not there tells nothing."""
@@ -79,12 +79,10 @@ class RecentTroubles(logging.Handler, TroubleLog):
         phrase = event.get("kind", event["event"])
         said = event["event"] if _is_ours(event["logger"]) else phrase
         place = " ".join((event["logger"], *event.get("where", [])[-1:]))
-        kind = _kind(said, event.get("error", ""))
+        kind = self._kind(said, event.get("error", ""))
         self._note(datetime.fromisoformat(event["at"]), event["level"], place, phrase, kind)
 
     def _note(self, at: datetime, level: str, place: str, phrase: str, kind: str) -> None:
-        for secret in self._secrets:
-            kind = kind.replace(secret, "•••")
         key = (level, place, phrase)
         before = self._kinds.pop(key, None)
         trouble = Trouble(at, level, place, kind)
@@ -94,15 +92,17 @@ class RecentTroubles(logging.Handler, TroubleLog):
         if _LEVELS.get(level, logging.CRITICAL) >= logging.ERROR:
             self._errors.append(at)
 
+    def _kind(self, said: str, error: object) -> str:
+        """Return the first line of a phrase, and the name of the failure if it is one."""
+        line = said.partition("\n")[0]
+        for secret in self._secrets:
+            line = line.replace(secret, "•••")
+        line = line[:_MAX_KIND_CHARS]
+        return f"{line} ({error})" if isinstance(error, str) and error.isidentifier() else line
+
     def _held(self) -> AbstractContextManager[Any]:
         return cast("AbstractContextManager[Any]", self.lock)  # a Handler makes one
 
 
 def _is_ours(logger: str) -> bool:
     return logger.partition(".")[0] in _OURS
-
-
-def _kind(said: str, error: object) -> str:
-    """Return the first line of a phrase, and the name of the failure if it is one."""
-    line = said.partition("\n")[0][:_MAX_KIND_CHARS]
-    return f"{line} ({error})" if isinstance(error, str) and error.isidentifier() else line
