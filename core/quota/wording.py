@@ -35,7 +35,10 @@ def clock_time(at: datetime, zone: ZoneInfo, locale: Locale) -> str:
     """Return a moment as a day and the time on the clock there, with the name of the time zone."""
     from babel.dates import format_skeleton
 
-    return f"{format_skeleton('MMMdHm', at.astimezone(zone), locale=_tag(locale))} ({zone.key})"
+    local, tag = at.astimezone(zone), _tag(locale)
+    # The plain day and time: together babel knows them under no name. The hour counts to 24 in all three languages.
+    day, time = format_skeleton("MMMd", local, locale=tag), format_skeleton("Hm", local, locale=tag)
+    return f"{day}, {time} ({zone.key})"
 
 
 def day_text(day: date, locale: Locale) -> str:

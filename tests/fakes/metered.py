@@ -1,0 +1,86 @@
+"""A bot in memory whose model calls are priced and written down, behind a door that knows who asks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from bot.metering import AttributedDoor, Meter
+from bot.prices import Price, Prices
+from core.history.summary import Summaries, Summarizer
+from core.llm import MODES, HotModel, Models
+from core.ports import Door
+from core.screen import Shown
+from core.types import Incoming, UserKey
+from tests.fakes.house import ANA, House
+from tests.fakes.surface import RecordingSurface
+from tests.fakes.surfaces import OneSurface
+
+TURN_TOKENS = 30
+"""A decision and an answer of the scripted model: ten tokens in and five out, twice."""
+
+DOLLAR_A_TOKEN = Prices("2026-11-21", {"scripted:*": Price(1e6, 1e6)})
+NO_PRICES = Prices("2026-11-21", {})
+
+
+@dataclass
+class MeteredHouse:
+    """A house, and the private screens on which its people are told something; a token costs a dollar."""
+
+    house: House
+    prices: Prices = DOLLAR_A_TOKEN
+    told: dict[UserKey, RecordingSurface] = field(default_factory=dict)
+    numbers: count[int] = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        house, meter = self.house, self.meter
+        heavy, reasoning, chat, summary = (HotModel(meter.of(house.model, mode)) for mode in MODES)
+        house.models = Models(heavy, reasoning, chat, summary, house.embedder)
+
+    @property
+    def meter(self) -> Meter:
+        return Meter(self.house.quotas.record, self.prices, self.house.clock)
+
+    @asynccontextmanager
+    async def summarising(self) -> AsyncIterator[Summaries]:
+        """Fold conversations in the background, as a bot with a language model does."""
+        house, talks = self.house, self.house.conversations
+        summarizer = Summarizer(house.history, house.models.summary, talks.tokenizer, house.clock, talks.limits)
+        async with Summaries(summarizer, house.clock) as summaries:
+            talks.summaries = summaries
+            yield summaries
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Door]:
+        """Run the bot, connected to everybody's private chat."""
+        async with self.house.chatbot() as chatbot:
+            door = AttributedDoor(chatbot)
+            await door.resume("test", OneSurface(self.house.surface(), self._private))
+            yield door
+
+    async def say(
+        self, door: Door, text: str, user: UserKey = ANA, *, chat: str = "", room: bool = False, language: str = "en"
+    ) -> str:
+        return "\n".join(
+            shown.text for shown in await self.screen(door, self.incoming(text, user, chat, room, language))
+        )
+
+    def incoming(
+        self, text: str, user: UserKey = ANA, chat: str = "", room: bool = False, language: str = "en"
+    ) -> Incoming:
+        incoming = self.house.incoming(text, user=user, message_id=f"n{next(self.numbers)}", chat=chat or user.user)
+        return replace(incoming, private=not room, language=language)
+
+    async def screen(self, door: Door, incoming: Incoming) -> list[Shown]:
+        surface = self.house.surface()
+        await (await door.receive(incoming, surface))
+        return surface.screen
+
+    def _private(self, user: UserKey) -> RecordingSurface:
+        return self.told.setdefault(user, self.house.surface())
+
+    def told_texts(self, user: UserKey) -> list[str]:
+        """What the person was told without having written."""
+        return self.told[user].texts if user in self.told else []
