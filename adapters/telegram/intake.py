@@ -119,8 +119,9 @@ class Intake(Surfaces, HasDrafts):
         return self._surface(incoming, again=True)
 
     def private(self, user: UserKey) -> TelegramSurface:
-        """Return the person's private chat, which has their id."""
-        return TelegramSurface(self._api, Place(int(user.user)), self._style, whole=Priority.ANSWER)
+        """Return the person's private chat, which has their id; nobody's, for an id that is no person's."""
+        place = Place(int(user.user) if user.user.isdecimal() else 0)
+        return TelegramSurface(self._api, place, self._style, whole=Priority.ANSWER)
 
     # --- where answers go ---
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
@@ -33,21 +34,22 @@ async def running(
     config: TelegramConfig | None = None,
     *,
     owed: Sequence[Incoming] = (),
+    **wired: Any,
 ) -> AsyncIterator[Bot]:
-    """Run the adapter with a door that answers by script; leaving stops it gracefully."""
+    """Run the adapter with a door that answers by script, and what else `run` is given; leaving stops it gracefully."""
     door = ScriptedDoor(clock, script, owed=list(owed))
-    async with serving(server, clock, door, config) as (task, stop):
+    async with serving(server, clock, door, config, **wired) as (task, stop):
         yield Bot(door, task, stop)
 
 
 @asynccontextmanager
 async def serving(
-    server: TelegramServer, clock: Clock, door: Door, config: TelegramConfig | None = None
+    server: TelegramServer, clock: Clock, door: Door, config: TelegramConfig | None = None, **wired: Any
 ) -> AsyncIterator[tuple[asyncio.Task[None], asyncio.Event]]:
     """Run the adapter against the server; leaving stops it gracefully."""
     stop = asyncio.Event()
     config = replace(config or TelegramConfig(TOKEN), base_url=server.url)
-    task = asyncio.create_task(telegram.run(config, door, clock, stop))
+    task = asyncio.create_task(telegram.run(config, door, clock, stop, **wired))
     try:
         yield task, stop
     finally:
