@@ -158,13 +158,17 @@ class Access:
         return await self._people.strangers(limit)
 
     async def _welcomes(self, incoming: Incoming) -> bool:
-        """Whether somebody without a standing is a guest there. A room's permission never gives one in private."""
+        """Whether somebody without a standing is a guest there.
+
+        A room's permission is for its own chat, and so never for a private one; what only its asker sees of a room's
+        chat is said in the room.
+        """
         match await self.mode():
             case Mode.OPEN:
                 return True
-            case Mode.PRIVATE if not incoming.private:
+            case Mode.PRIVATE:
                 return await self._decisions.value(Matter.ROOM, room_name(incoming.chat)) == ALLOWED
-            case _:
+            case Mode.MEMBERS:
                 return False
 
     async def _known(self, incoming: Incoming) -> Standing | None:

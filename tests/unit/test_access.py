@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from core.access import Access, Mode
 from core.dialogue import Task
 from core.people import ALLOWED, ON, Decision, Matter, Person, Standing
-from core.types import UserKey
+from core.types import ChatKey, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.surfaces import OneSurface
@@ -197,3 +198,66 @@ async def test_a_person_is_known_by_the_name_they_go_by_now() -> None:
     person = await house.people.find(ANA)
     assert person is not None
     assert person.name == "ana"
+
+
+# --- modes -----------------------------------------------------------------------------------------------------------
+
+
+async def open_to(house: House, mode: Mode) -> None:
+    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.ACCESS, "", "", mode.value))
+
+
+async def test_open_to_members_nobody_is_a_guest_even_in_a_room_that_was_let_in() -> None:
+    house = closed()
+    await let_in(house, "test:c")
+    await open_to(house, Mode.MEMBERS)
+    assert await say(house, "hi", private=False) == []
+    assert await say(house, "hi", message_id="2") == [PRIVATE_LINE]
+    await house.people.put(Person(ANA, Standing.GUEST, "Ana", house.clock.now()))
+    assert await say(house, "hi", message_id="3", private=False) == ["Hello"]
+    assert await say(house, "hi", message_id="4") == ["Hello"]
+
+
+async def test_open_to_all_everybody_is_a_guest_everywhere_but_the_blocked() -> None:
+    house = closed()
+    await open_to(house, Mode.OPEN)
+    assert await say(house, "hi") == ["Hello"]
+    assert await say(house, "hi", message_id="2", private=False, chat="nowhere") == ["Hello"]
+    assert await say(house, "/admin users", message_id="3") == ["I do not know the command /admin. See /help."]
+    assert list(await house.people.all()) == []
+    await house.people.put(Person(ANA, Standing.BLOCKED, "Ana", house.clock.now()))
+    assert await say(house, "hi", message_id="4") == []
+    assert await say(house, "hi", message_id="5", private=False) == []
+
+
+async def test_who_was_denied_is_a_guest_where_everybody_is() -> None:
+    house = closed()
+    await house.people.deny(ANA, house.clock.now())
+    assert await say(house, "hi") == []
+    await let_in(house, "test:c")
+    assert await say(house, "hi", message_id="2", private=False) == ["Hello"]
+    await open_to(house, Mode.OPEN)
+    assert await say(house, "hi", message_id="3") == ["Hello"]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+async def test_the_setting_holds_while_nobody_decided_otherwise(mode: Mode) -> None:
+    house = closed()
+    access = Access(house.people, house.decisions, house.clock, mode=mode)
+    assert await access.mode() is mode
+    for other in Mode:
+        now = await house.decisions.value(Matter.ACCESS)
+        await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.ACCESS, "", now, other.value))
+        assert await access.mode() is other
+
+
+async def test_what_somebody_is_where_they_wrote() -> None:
+    house = closed()
+    await let_in(house, "test:c")
+    access, here = house.access(), replace(house.incoming("hi"), private=False)
+    assert await access.standing_here(here) is Standing.GUEST
+    assert await access.standing_here(replace(here, private=True)) is Standing.GUEST  # seen by its asker alone
+    assert await access.standing_here(replace(here, chat=ChatKey("test", "with ana"), private=True)) is None
+    assert await access.standing(ANA) is None
+    await house.people.put(Person(ANA, Standing.MEMBER, "Ana", house.clock.now()))
+    assert await access.standing_here(here) is Standing.MEMBER

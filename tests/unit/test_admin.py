@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.access import Mode
 from core.commands.admin import VERBS
 from core.commands.decide import TOLD, may
 from core.dialogue import Task
 from core.people import ALLOWED, DENIED, OFF, ON, Applied, Decision, Matter, Person, Standing
+from core.screen import Shown
 from core.types import UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
@@ -162,7 +164,7 @@ async def test_in_a_room_nothing_is_shown_that_is_not_about_it(office: Office) -
         told = await office.say(text, chat="room", private=False)
         assert told == (
             "Here only: /admin allow here, /admin deny here, /admin prompt here, /admin policy here, "
-            "/admin drafts here. Everything else in private."
+            "/admin drafts here, /admin quota here. Everything else in private."
         )
     assert list(await office.house.decisions.newest(9)) == []
 
@@ -309,3 +311,58 @@ def test_whoever_may_decide_may_take_it_back_and_only_staff_decides(data: st.Dat
 
 def test_everything_that_can_become_of_a_decision_is_told() -> None:
     assert set(TOLD) == set(Applied)
+
+
+# --- modes of access -------------------------------------------------------------------------------------------------
+
+
+async def test_the_modes_are_shown_with_what_each_means(office: Office) -> None:
+    told = await office.say("/admin access")
+    assert told.splitlines() == [
+        "Whom I answer, besides those who were let in (/admin access MODE changes it):",
+        "● private — whoever writes in a room that was let in, only there, as a guest",
+        "○ members — nobody else, not in rooms that were let in either",
+        "○ open — everybody, everywhere, as a guest, but those who are blocked",
+    ]
+    assert await office.say("/admin access wonder") == told
+    assert "as the settings say → members only" in await office.say("/admin access MEMBERS")
+    assert "○ private" in await office.say("/admin access")
+
+
+async def test_opening_to_everybody_is_asked_once_more_and_then_holds_at_once_and_is_taken_back(office: Office) -> None:
+    house = office.house
+    async with house.chatbot() as bot:
+
+        async def say(text: str, number: str, *, user: UserKey = ANA, pressed: bool = False) -> Shown:
+            surface = house.surface()
+            incoming = replace(house.incoming(text, user=user, message_id=number), pressed=pressed)
+            await (await bot.receive(incoming, surface))
+            return surface.screen[0]
+
+        asked = await say("/admin access open", "1")
+        assert asked.text.startswith("Open means: anybody who finds this bot is answered, in private and in every room")
+        (button,) = asked.choices
+        assert button.label == "Open it to everybody"
+        assert asked.text.endswith(f"To confirm: {button.command}")
+        assert await house.access().mode() is Mode.PRIVATE
+        wrong = await say("/admin access open AAAAA", "2")
+        assert wrong.text.startswith("Open means")
+        assert (await say(button.command, "3", pressed=True)).text.startswith("Open means")  # used up
+        (button,) = (await say("/admin access open", "4")).choices
+        done = await say(button.command, "5", pressed=True)
+        assert done.text.startswith("Done. access: as the settings say → open to everybody\nDecided by: `test:ana` ana")
+        assert (await say("hi", "6", user=CARO)).text == "Hello"
+        assert "That is so already. access: open to everybody" in (await say("/admin access open", "7")).text
+        assert "open to everybody → as the settings say" in (await say("/admin undo", "8")).text
+        assert "private" in (await say("hi", "9", user=CARO)).text
+    assert [each.after for each in await house.decisions.newest(9)] == ["", "open"]
+
+
+async def test_another_confirmation_opens_nothing(office: Office) -> None:
+    house, access = office.house, office.house.access()
+    desk = house.desk(access)
+    code = desk.confirmations.ask(ANA, "something else")
+    assert desk.confirmations.take(ANA, code, Mode) is None
+    code = desk.confirmations.ask(ANA, Mode.OPEN)
+    assert desk.confirmations.take(BIA, code, Mode) is None
+    assert desk.confirmations.take(ANA, code, Mode) is Mode.OPEN

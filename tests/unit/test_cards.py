@@ -156,8 +156,10 @@ async def test_who_is_blocked_is_never_asked_about_again() -> None:
         ("Allow", "That is so already. `test:caro`: member\nDecided by: `test:ana` ana, 2026-03-14 15:09 (UTC)"),
         (
             "Block",
-            "That was decided meanwhile; nothing was done. `test:caro`: member\n"
-            "Decided by: `test:ana` ana, 2026-03-14 15:09 (UTC)",
+            (
+                "That was decided meanwhile; nothing was done. `test:caro`: member\n"
+                "Decided by: `test:ana` ana, 2026-03-14 15:09 (UTC)"
+            ),
         ),
     ],
 )

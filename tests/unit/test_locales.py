@@ -1,0 +1,72 @@
+"""In which language somebody is answered, and told something when they have not just written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.errors import StorageError
+from core.locales import Locales
+from core.people import Preferences
+from core.types import Locale, Message, Role
+from tests.fakes.house import ANA, BIA, House
+
+
+async def talked(house: House, *texts: str) -> Locales:
+    conversation = await house.conversations.open(house.incoming("").conversation)
+    for text in texts:
+        await conversation.add(Message(Role.USER, text))
+        await conversation.add(Message(Role.ASSISTANT, "the answer is in English, of course"))
+    return Locales(house.preferences, house.history)
+
+
+async def test_what_a_person_chose_comes_before_all_else() -> None:
+    house = House()
+    locales = Locales(house.preferences, house.history, Locale.PT)
+    english = house.incoming("what is the password?")
+    assert await locales.of(english) is Locale.PT
+    assert await locales.known(ANA, "en") is Locale.PT
+    await house.preferences.put(ANA, Preferences(language=Locale.ES))
+    assert await locales.of(english) is Locale.ES
+    assert await locales.known(ANA, "en") is Locale.ES
+
+
+@pytest.mark.parametrize(
+    ("text", "tag", "locale"),
+    [
+        ("what is the password?", "pt-br", Locale.EN),
+        ("ok", "es-MX", Locale.ES),
+        ("ok", "fr", Locale.PT),
+        ("/remember the password is what it is", "", Locale.PT),
+    ],
+)
+async def test_a_message_is_answered_in_its_language_or_the_platforms(text: str, tag: str, locale: Locale) -> None:
+    house = House()
+    assert await Locales(house.preferences, house.history).of(replace(house.incoming(text), language=tag)) is locale
+
+
+async def test_where_the_message_does_not_tell_what_was_said_before_does() -> None:
+    house = House()
+    locales = await talked(house, "quiero la contraseña, por favor", "ok")
+    conversation = await house.conversations.open(house.incoming("").conversation)
+    assert await locales.of(replace(house.incoming("ok"), language=""), conversation) is Locale.ES
+
+
+async def test_who_has_not_just_written_is_told_in_the_language_that_they_wrote_last() -> None:
+    house = House()
+    locales = await talked(house, "qual é a senha?", "what is the password?", "ok")
+    assert await locales.known(ANA) is Locale.EN
+    assert await locales.known(ANA, "es") is Locale.ES
+    assert await locales.known(BIA) is Locale.PT
+
+
+async def test_what_was_chosen_and_cannot_be_read_is_as_if_nothing_was() -> None:
+    house = House()
+
+    async def unreadable(_: object) -> Preferences:
+        raise StorageError("disk gone")
+
+    house.preferences.of = unreadable  # type: ignore[method-assign]
+    assert await Locales(house.preferences, house.history).of(house.incoming("what is it?")) is Locale.EN
+    assert await Locales(house.preferences, house.history, Locale.ES).of(house.incoming("what is it?")) is Locale.ES
