@@ -191,18 +191,31 @@ class UserMemory:
         return await self.store.get(self.owner, memory_ids)
 
     async def page(self, *, limit: int, before: str = "", kind: MemoryKind | None = None) -> Sequence[MemoryItem]:
-        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
-        return await self.store.page(self.owner, limit=limit, before=before, kind=kind)
+        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one.
+
+        In a room only what may be spoken of there.
+        """
+        if not self.mark.room:
+            return await self.store.page(self.owner, limit=limit, before=before, kind=kind)
+        here = await self._audible(kind)
+        start = next((at for at, item in enumerate(here, 1) if item.id == before), len(here)) if before else 0
+        return here[start : start + max(limit, 0)]
 
     async def count(self, kind: MemoryKind | None = None) -> int:
-        """Return how many memories this person has, of one kind or all."""
-        return await self.store.count(self.owner, kind)
+        """Return how many memories this person has, of one kind or all; in a room, of which may be spoken there."""
+        return len(await self._audible(kind)) if self.mark.room else await self.store.count(self.owner, kind)
 
     async def forget(self) -> int:
         """Delete everything of this person's and return how many memories that were."""
         async with self.indexes.changing(self.owner) as shelf:
             shelf.clear()
             return await self.store.forget(self.owner)
+
+    async def _audible(self, kind: MemoryKind | None) -> Sequence[MemoryItem]:
+        """Return what may be spoken of in this room, in the order of `page`."""
+        heard = await self.store.get(self.owner, sorted(await self.store.audible(self.owner, self.mark.room)))
+        those = [item for item in heard if kind in {None, item.kind}]
+        return sorted(those, key=lambda item: (item.pinned, item.created_at), reverse=True)
 
     async def _gather(
         self, queries: Sequence[str], vectors: Mapping[str, Vector], reach: Reach
