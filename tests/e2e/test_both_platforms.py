@@ -1,0 +1,132 @@
+"""`elefante run` with both tokens: one process, one memory for who linked two accounts, and no shared fate."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.clock import SystemClock
+from tests.fakes import discord_server, telegram_server
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_world import OWNER_ID
+from tests.fakes.discord_world import Person as DiscordPerson
+from tests.fakes.telegram_people import Person as TelegramPerson
+from tests.fakes.telegram_server import TelegramServer
+
+ROOT = Path(__file__).parents[2]
+HERE, THERE = TelegramPerson(7, language_code="en"), DiscordPerson(OWNER_ID, "Ana", "en-US")
+
+
+@dataclass
+class Bot:
+    """The bot's process, and the two worlds that it lives in."""
+
+    telegram: TelegramServer
+    discord: DiscordServer
+    process: asyncio.subprocess.Process
+
+    async def tell_telegram(self, text: str, expected: str) -> str:
+        """Write on Telegram, and return the message that says what is expected."""
+        before = len(self.telegram.chat(HERE.id).screen())
+        self.telegram.says(HERE, text)
+        return await self._answer(self.telegram, lambda: self.telegram.chat(HERE.id).screen()[before:], expected)
+
+    async def tell_discord(self, text: str, expected: str) -> str:
+        """Write on Discord, and return the message that says what is expected."""
+        before = len(self.discord.direct(THERE).screen())
+        await self.discord.says(THERE, text)
+        return await self._answer(self.discord, lambda: self.discord.direct(THERE).screen()[before:], expected)
+
+    async def until_told(self, expected: str) -> str:
+        """Return the line that the process tells its owner in the terminal."""
+        assert self.process.stderr is not None
+        async with asyncio.timeout(60):
+            while expected not in (line := (await self.process.stderr.readline()).decode()):
+                assert line, "it has ended"
+        return line
+
+    @staticmethod
+    async def _answer(server: TelegramServer | DiscordServer, screen: Callable[[], list[str]], expected: str) -> str:
+        await server.until(lambda: any(expected in text for text in screen()))
+        return next(text for text in screen() if expected in text)
+
+
+@asynccontextmanager
+async def running(folder: Path) -> AsyncIterator[Bot]:
+    """Run the bot on both platforms until it listens, owned by Ana on each; whatever is left of it is killed."""
+    clock = SystemClock()
+    async with TelegramServer(clock, patience_s=60.0) as telegram, DiscordServer(clock, patience_s=60.0) as discord:
+        settings = {
+            "TELEGRAM_TOKEN": telegram_server.TOKEN,
+            "TELEGRAM_API_BASE_URL": telegram.url,
+            "DISCORD_TOKEN": discord_server.TOKEN,
+            "DISCORD_API_BASE_URL": discord.api_url,
+            "DATA_DIR": str(folder),
+            "LANGUAGE": "en",
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bot", "run", env=os.environ | settings, cwd=ROOT, stderr=asyncio.subprocess.PIPE
+        )
+        bot = Bot(telegram, discord, process)
+        try:
+            link = re.search(r"\?start=(\S+)", await bot.until_told("?start="))
+            assert link is not None
+            await discord.until(lambda: discord.gateway.online)
+            await bot.tell_telegram(f"/start {link[1]}", "yours now")
+            yield bot
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+
+
+async def test_two_linked_accounts_have_one_memory_until_they_are_parted(tmp_path: Path) -> None:
+    async with running(tmp_path) as bot:
+        await bot.tell_telegram("Remember that the wifi password is abc123", "Saved")
+        await bot.tell_discord("Remember that the garage code is 4471", "Saved")
+
+        code = re.search(r"[A-Z]{4}-[A-Z]{4}", await bot.tell_telegram("/link", "/link "))
+        assert code is not None
+        asked = await bot.tell_discord(f"/link {code[0]}", "Only say yes")
+        assert "1 memory of this account" in asked
+        await bot.tell_discord(f"/link {code[0]} yes", "one memory")
+        await bot.telegram.until(lambda: "one memory" in bot.telegram.chat(HERE.id).screen()[-1])
+
+        await bot.tell_discord("What is the wifi password?", "abc123")
+        await bot.tell_telegram("What is the garage code?", "4471")
+        await bot.tell_discord("Remember that the bike is green", "Saved")
+
+        keeps = await bot.tell_telegram("/unlink", "/unlink yes")
+        assert "telegram:7: 1 memory" in keeps
+        assert f"discord:{OWNER_ID}: 2 memories" in keeps
+        await bot.tell_telegram("/unlink yes", "parted")
+        assert "abc123" not in await bot.tell_discord("/recall wifi password", "")
+        await bot.tell_discord("/recall bike", "green")
+        await bot.tell_telegram("/recall wifi", "abc123")
+
+
+async def test_a_code_that_is_wrong_or_used_or_ones_own_links_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path) as bot:
+        await bot.tell_discord("/link AAAA-AAAA yes", "no such code")
+        code = re.search(r"[A-Z]{4}-[A-Z]{4}", await bot.tell_telegram("/link", "/link "))
+        assert code is not None
+        await bot.tell_telegram(f"/link {code[0]} yes", "very account")
+        await bot.tell_discord(f"/link {code[0].lower()} yes", "one memory")
+        await bot.tell_telegram("/unlink yes", "parted")
+        await bot.tell_discord(f"/link {code[0]} yes", "no such code")
+
+
+async def test_the_failure_of_one_platform_does_not_stop_the_other(tmp_path: Path) -> None:
+    async with running(tmp_path) as bot:
+        bot.telegram.token = "999:another"  # whoever owns the bot asked BotFather for a new one
+        await bot.until_told("TELEGRAM_TOKEN")
+        await bot.tell_discord("Remember that the wifi password is abc123", "Saved")
+        assert bot.process.returncode is None
+        bot.process.terminate()
+        assert await asyncio.wait_for(bot.process.wait(), 30) == 0
