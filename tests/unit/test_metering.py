@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 
+import numpy as np
 import pytest
 
 from bot.metering import AttributedDoor, Meter, MeteredEmbedder
@@ -15,8 +16,9 @@ from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
 from core.errors import ProviderBusy, StorageError, StreamCut
 from core.llm import complete
 from core.money import Call
-from core.ports import ChatModel, Door, Surface, Surfaces
-from core.types import ChatKey, Incoming, UserKey
+from core.ports import ChatModel, Door, Embedder, Surface, Surfaces
+from core.providers.cached_embedder import CachedEmbedder
+from core.types import ChatKey, Incoming, UserKey, Vectors
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer
 from tests.fakes.model import ScriptedModel
@@ -149,8 +151,9 @@ class Asking(Door):
         await asyncio.gather(*tasks)
 
 
-def said_by(user: str) -> Incoming:
-    return Incoming(ChatKey("telegram", "room"), UserKey("telegram", user), user, user, f"eu sou {user}", START)
+def said_by(user: str, *, private: bool = True) -> Incoming:
+    who = UserKey("telegram", user)
+    return Incoming(ChatKey("telegram", "room"), who, user, user, f"eu sou {user}", START, private=private)
 
 
 async def test_a_call_is_the_persons_whose_message_is_answered() -> None:
@@ -164,6 +167,61 @@ async def test_a_call_is_the_persons_whose_message_is_answered() -> None:
     await complete(book.metered(ScriptedModel({})), prompt())
     users = [call.user.user if call.user else None for call in book.calls]
     assert users == [*people, *people, None]
+
+
+async def test_a_call_is_of_the_room_where_others_read_along_and_of_none_in_private() -> None:
+    book = Book()
+    door = AttributedDoor(Asking(book.metered(ScriptedModel({})), [said_by("bia", private=False)]))
+    surface = RecordingSurface(FakeClock())
+    await (await door.receive(said_by("ana"), surface))
+    await (await door.receive(said_by("ana", private=False), surface))
+    await door.resume("telegram", OneSurface(surface))
+    assert [call.room for call in book.calls] == ["", "telegram:room", "telegram:room"]
+
+
+class Counted:
+    """An embedder that counts a token a text."""
+
+    name, space, dims = "counted:1", "counted@2", 2
+
+    async def embed_counted(self, texts: Sequence[str]) -> tuple[Vectors, int]:
+        await asyncio.sleep(0)
+        return np.eye(2, dtype=np.float32)[[0] * len(texts)], len(texts)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return (await self.embed_counted(texts))[0]
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class Embedding(Door):
+    """A door that embeds each message in a task of its own."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+        del surface
+        return asyncio.create_task(self._embed(incoming.text))
+
+    async def _embed(self, text: str) -> None:
+        await self._embedder.embed([text])
+
+    async def resume(self, platform: str, surfaces: Surfaces) -> None:
+        del platform, surfaces
+
+
+async def test_what_is_embedded_is_paid_by_the_one_whose_words_they_are_also_behind_the_cache() -> None:
+    book = Book()
+    embedder = CachedEmbedder(MeteredEmbedder(Counted(), Meter(book.record, load_prices(), FakeClock())))
+    door, surface = AttributedDoor(Embedding(embedder)), RecordingSurface(FakeClock())
+    under_way = [await door.receive(said_by(user), surface) for user in ("ana", "bia", "ana")]
+    await asyncio.gather(*under_way)
+    assert [(call.user, call.usage) for call in book.calls] == [
+        (UserKey("telegram", "ana"), Usage(1)),
+        (UserKey("telegram", "bia"), Usage(1)),
+    ]
 
 
 async def test_an_embedders_calls_are_written_with_what_they_read() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -71,6 +72,22 @@ async def test_everything_may_be_summed_into_one_line(tmp_path: Path) -> None:
     assert text.splitlines()[0].split()[0] == "calls"
 
 
+async def test_a_day_is_one_of_the_time_zone(tmp_path: Path) -> None:
+    zone = ZoneInfo("Pacific/Kiritimati")  # 14 hours ahead: there the day changes at ten in the morning
+    today = NOW.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    settings = await written(tmp_path, replace(CALL, at=today), replace(CALL, at=today - timedelta(seconds=1)))
+    settings = settings.model_copy(update={"timezone": zone.key})
+    document = await verb.usage(settings, days=1)
+    assert [(row["day"], row["calls"]) for row in document["rows"]] == [(today.date().isoformat(), 1)]
+    assert (document["since"], document["timezone"]) == (today.date().isoformat(), zone.key)
+
+
+async def test_what_was_spent_in_a_room_is_told_apart(tmp_path: Path) -> None:
+    settings = await written(tmp_path, CALL, replace(CALL, room="telegram:-100"))
+    document = await verb.usage(settings, by=["room"])
+    assert [(row["room"], row["calls"]) for row in document["rows"]] == [("", 1), ("telegram:-100", 1)]
+
+
 async def test_a_grouping_that_is_none_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="day,user,mode,model,outcome"):
+    with pytest.raises(ConfigError, match="day,user,mode,model,outcome,room"):
         await verb.usage(await written(tmp_path), by=["colour"])
