@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 
 BENCHES = {
+    "commands": "/memories and /recall at 10,000 memories, beside bare SQLite asked for the same",
     "discord": "CPU of an event beside the bare library, time to the first sign, edits at the reported limits",
     "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",

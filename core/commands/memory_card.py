@@ -85,7 +85,7 @@ def place(request: Request, item: MemoryItem) -> list[str]:
     """Return where it was said, and who may hear it."""
     locale, here = request.locale, room_name(request.incoming.chat)
     elsewhere = [verbatim(room) for room in item.rooms if room != here]
-    lines = [] if item.rooms else [IN_PRIVATE[locale]]
+    lines = [] if item.rooms else [(IN_PRIVATE if item.shared else ONLY_IN_PRIVATE)[locale]]
     if here in item.rooms:
         lines.append(HERE[locale])
     if elsewhere:
@@ -130,7 +130,8 @@ CHANGED: Counted = {
     EN: {"one": "Changed once, on {date}.", "other": "Changed {count} times, the last on {date}."},
     ES: {"one": "Cambiada {count} vez, el {date}.", "other": "Cambiada {count} veces, la última el {date}."},
 }
-IN_PRIVATE: Localized = {
+IN_PRIVATE: Localized = {PT: "Dita em particular.", EN: "Said in private.", ES: "Dicha en privado."}
+ONLY_IN_PRIVATE: Localized = {
     PT: "Dita em particular: só falo dela em particular.",
     EN: "Said in private: I speak of it in private only.",
     ES: "Dicha en privado: solo hablo de ella en privado.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,8 @@ from core.commands.memories import VERBS
 from core.commands.memory_card import after
 from core.dialogue import Task
 from core.screen import MAX_COMMAND_BYTES
-from core.types import MemoryDraft, MemoryKind, Message, Role, UserKey
+from core.storage.memories import SqliteMemories
+from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, Role, UserKey
 from tests.fakes.house import ANA, BIA
 from tests.fakes.talk import Talk, talking
 
@@ -271,6 +272,21 @@ async def test_of_many_sources_the_newest_are_shown_and_of_long_ones_the_beginni
     assert "And 2 older messages." in told
 
 
+async def test_of_linked_accounts_what_was_said_on_either_is_shown_and_of_strangers_nothing(talk: Talk) -> None:
+    abroad = UserKey("test", "abroad")
+    await talk.say("/remember the wifi password is abc123", abroad)
+    [item] = await talk.house.memories.of(abroad).page(limit=1)
+    assert (await talk.say(f"/memories source {item.id}")).startswith(NO_SUCH)
+    await talk.house.memories.link(ANA, abroad)
+    assert "the wifi password is abc123" in await talk.say(f"/memories source {item.id}")
+    assert "the wifi password is abc123" in await talk.say(f"/memories source {item.id}", abroad)
+    assert (await talk.say(f"/memories source {item.id}", BIA)).startswith(NO_SUCH)
+    await talk.say(f"/memories edit {item.id} xyz")
+    assert (await talk.press("Undo", abroad)).startswith("Undone. As it was before:")
+    await talk.house.memories.unlink(ANA, abroad)
+    assert (await talk.say(f"/memories source {item.id}")).startswith(NO_SUCH)
+
+
 # --- rooms -----------------------------------------------------------------------------------------------------------
 
 
@@ -307,3 +323,18 @@ async def test_while_memory_is_off_nothing_is_edited_but_pinned_shared_and_delet
     assert (await talk.say(f"/memory share {item.id}", user)).startswith("Shared")
     assert (await talk.say(f"/forget {item.id}", user)).startswith("Deleted")
     assert (await talk.press("Undo", user)).startswith("Undone. Back again")
+
+
+async def test_what_another_button_deletes_while_it_is_being_pinned_is_gone(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [item] = await talk.keep("one")
+    read = SqliteMemories.get
+
+    async def deleting(store: SqliteMemories, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+        found = await read(store, owner, memory_ids)
+        await store.delete(owner, memory_ids)
+        return found
+
+    monkeypatch.setattr(SqliteMemories, "get", deleting)
+    assert (await talk.say(f"/memories pin {item.id}")).startswith(NO_SUCH)

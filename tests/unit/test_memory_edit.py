@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.dialogue import Task
-from core.types import MemoryItem, MemoryKind
+from core.types import MemoryItem, MemoryKind, Vectors
 from tests.fakes.house import ANA, BIA
+from tests.fakes.surfaces import OneSurface
 from tests.fakes.talk import Talk, talking
 from tests.unit.test_chatbot import stuck
 
@@ -182,3 +183,29 @@ async def test_the_new_content_is_no_part_of_the_conversation_that_a_model_reads
     assert all("a secret" not in message.text for message in talk.house.model.prompts[-1].brief.history)
     [thread] = await talk.house.history.threads(ANA)
     assert [message.text for message in await talk.house.history.tail(thread.id, 9)] == ["hello", "Hello"]
+
+
+async def test_a_new_content_that_a_crash_cut_short_is_taken_up_after_the_restart(talk: Talk) -> None:
+    await open_card(talk)
+    await talk.press("Edit")
+    await talk.house.inbox.accept(talk.house.incoming("uno", message_id="cut short"))
+    await talk.restart()
+    surface = talk.house.surface()
+    await talk.bot.resume("test", OneSurface(surface))
+    await talk.stop()
+    await talk.start()
+    assert await talk.contents() == ["uno"]
+    assert surface.texts[-1].startswith("Changed.")
+
+
+async def test_what_another_button_deletes_while_it_is_being_edited_is_gone(talk: Talk) -> None:
+    item = await open_card(talk)
+    embed = talk.house.embedder.embed
+
+    async def deleting(texts: Sequence[str]) -> Vectors:
+        await talk.house.memories.of(ANA).delete([item.id])
+        return await embed(texts)
+
+    talk.house.embedder.embed = deleting  # type: ignore[method-assign]
+    assert (await talk.press("Edit", text="uno")).startswith("I do not know which memory that is")
+    assert await talk.contents() == []

@@ -11,7 +11,7 @@ from core.commands.duration import in_words
 from core.dialogue import Prompt, Task
 from core.stores import Mark
 from core.types import Locale, MemoryDraft, MemoryKind
-from tests.fakes.house import ANA, BIA
+from tests.fakes.house import ANA, BIA, Script
 from tests.fakes.talk import Talk, talking
 
 SAVES = '{"items": [{"type": "text", "content": "abc123", "bindings": ["wifi password"]}]}'
@@ -38,7 +38,7 @@ def decided(prompt: Prompt) -> str:
     return plan[min(len(prompt.brief.steps), len(plan) - 1)]
 
 
-SCRIPT = {
+SCRIPT: Script = {
     Task.DECIDE: decided,
     Task.SAVE_DRAFTS: [SAVES],
     Task.SEARCH_QUERIES: [FINDS],
