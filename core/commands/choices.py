@@ -78,7 +78,11 @@ LANGUAGE = Command(
 )
 MEMORY = Command(
     "memory",
-    {PT: "liga ou desliga a memória", EN: "turn remembering off or on", ES: "activa o desactiva la memoria"},
+    {
+        PT: "liga ou desliga a memória, compartilha",
+        EN: "turn remembering off or on, share",
+        ES: "activa o desactiva la memoria, comparte",
+    },
     memory,
     usage=" off | on | share N | unshare N",
 )
