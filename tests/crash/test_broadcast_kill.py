@@ -1,0 +1,102 @@
+"""`elefante run`, a real process, killed while it tells everybody something, goes on after the restart where it was."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from core.clock import SystemClock
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+
+ROOT = Path(__file__).parents[2]
+ANA = Person(7)
+MEMBERS = range(1000, 1012)
+TEXT = "Amanhã fecho às 18h: zebra77"
+
+
+@asynccontextmanager
+async def bot(server: TelegramServer, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run the bot on its data; whatever is left of it in the end is killed."""
+    settings = {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_API_BASE_URL": server.url, "DATA_DIR": str(folder)}
+    settings["BROADCAST_INTERVAL_S"] = "0.1"
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "run", env=os.environ | settings, cwd=ROOT, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        yield child
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+async def own(server: TelegramServer, child: asyncio.subprocess.Process) -> None:
+    """Open the link that the bot prints at its first start, and let everybody in."""
+    assert child.stderr is not None
+    while not (link := re.search(r"t\.me/\w+\?start=(\S+)", (await child.stderr.readline()).decode())):
+        assert not child.stderr.at_eof()
+    server.says(ANA, f"/start {link[1]}")
+    await server.until(server.chats[ANA.id].screen)
+    for number in MEMBERS:
+        server.says(ANA, f"/admin allow telegram:{number}")
+    await server.until(lambda: said(server, "/admin undo") == len(MEMBERS))
+    for number in MEMBERS:  # nobody can be written to who never wrote
+        server.says(Person(number), "/news")
+    await server.until(lambda: all(server.chats[number].screen() for number in MEMBERS))
+
+
+def said(server: TelegramServer, part: str) -> int:
+    """How often the owner was told so."""
+    return sum(part in text for text in server.chats[ANA.id].screen())
+
+
+def told(server: TelegramServer) -> dict[int, list[str]]:
+    """What each member got, who got anything."""
+    got = {number: [text for text in server.chats[number].screen() if TEXT in text] for number in MEMBERS}
+    return {number: texts for number, texts in got.items() if texts}
+
+
+def bytes_of(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("kills", [(1,), (5, 9)])
+async def test_a_kill_in_the_middle_tells_nobody_twice_without_a_mark_and_leaves_nobody_out(
+    kills: tuple[int, ...], tmp_path: Path
+) -> None:
+    async with TelegramServer(SystemClock(), patience_s=60.0) as server:
+        async with bot(server, tmp_path) as first:
+            await own(server, first)
+            server.says(ANA, f"/admin broadcast {TEXT}")
+            await server.until(lambda: said(server, "/admin broadcast send 1"))
+            assert told(server) == {}
+            server.says(ANA, "/admin broadcast send 1")
+            await server.until(lambda: len(told(server)) >= kills[0])
+            first.send_signal(signal.SIGKILL)
+            await first.wait()
+        assert len(told(server)) < len(MEMBERS)
+        for kill_at in kills[1:]:
+            async with bot(server, tmp_path) as again:
+                await server.until(lambda at=kill_at: len(told(server)) >= at)  # type: ignore[misc]
+                again.send_signal(signal.SIGKILL)
+                await again.wait()
+        async with bot(server, tmp_path) as last:
+            await server.until(lambda: said(server, "terminou: 13 pessoas"))
+            last.terminate()
+            assert await asyncio.wait_for(last.wait(), 30) == 0
+        everybody = told(server)
+    assert sorted(everybody) == list(MEMBERS)
+    assert all(texts[0].endswith(TEXT) for texts in everybody.values())
+    twice = [texts for texts in everybody.values() if len(texts) > 1]
+    assert len(twice) <= len(kills)
+    assert all(texts == [TEXT, f"↻ {TEXT}"] for texts in twice)
+    assert b"zebra77" not in bytes_of(tmp_path)
