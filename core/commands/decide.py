@@ -81,16 +81,16 @@ async def _whose(request: Request, matter: Matter, name: str) -> list[str]:
 
 def describe(decision: Decision, locale: Locale) -> str:
     """Return what was decided, on one line: what it is about, the value before, the value after."""
-    before, after = (_value(decision.matter, value, locale) for value in (decision.before, decision.after))
+    before, after = (value_text(decision.matter, value, locale) for value in (decision.before, decision.after))
     return f"{_subject(decision, locale)}: {before} → {after}"
 
 
 def describe_value(decision: Decision, locale: Locale) -> str:
     """Return what is so after the decision, on one line."""
-    return f"{_subject(decision, locale)}: {_value(decision.matter, decision.after, locale)}"
+    return f"{_subject(decision, locale)}: {value_text(decision.matter, decision.after, locale)}"
 
 
-def _value(matter: Matter, value: str, locale: Locale) -> str:
+def value_text(matter: Matter, value: str, locale: Locale) -> str:
     """Return the word for a value; what an owner wrote stands as it is, on one line."""
     told = _VALUES[matter].get(value)
     return told[locale] if told else verbatim(one_line(value, _MAX_VALUE_CHARS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.commands.card import card, fits, minute, person_line, stranger_line, verdicts
 from core.commands.command import Request
-from core.commands.decide import FORGOTTEN, STANDINGS, describe
+from core.commands.decide import FORGOTTEN, STANDINGS, describe, value_text
 from core.commands.figures import figures
 from core.commands.verb import person
 from core.people import DENIED, Matter
@@ -29,6 +29,7 @@ async def status(request: Request, _: str) -> None:
     paused = bool(await desk.kept.decisions.value(Matter.PAUSE))
     told = STATUS[request.locale].format(
         state=(STATE_PAUSED if paused else STATE_ANSWERING)[request.locale],
+        access=value_text(Matter.ACCESS, await desk.access.mode(), request.locale),
         uptime=_duration(desk.clock.monotonic() - desk.started_s),
         platforms=", ".join(sorted(desk.platforms)),
         models=", ".join(names),
@@ -111,11 +112,11 @@ def _duration(seconds: float) -> str:
 
 
 STATUS: Localized = {
-    PT: "Estado: {state}\nNo ar há: {uptime}\nPlataformas: {platforms}\nModelos: {models}\nEmbeddings: {embedder}\n"
-    "Memórias: {memories} (pessoas com memórias: {people})",
-    EN: "State: {state}\nUp for: {uptime}\nPlatforms: {platforms}\nModels: {models}\nEmbeddings: {embedder}\n"
-    "Memories: {memories} (people who have some: {people})",
-    ES: "Estado: {state}\nActivo desde hace: {uptime}\nPlataformas: {platforms}\nModelos: {models}\n"
+    PT: "Estado: {state}\nAcesso: {access}\nNo ar há: {uptime}\nPlataformas: {platforms}\nModelos: {models}\n"
+    "Embeddings: {embedder}\nMemórias: {memories} (pessoas com memórias: {people})",
+    EN: "State: {state}\nAccess: {access}\nUp for: {uptime}\nPlatforms: {platforms}\nModels: {models}\n"
+    "Embeddings: {embedder}\nMemories: {memories} (people who have some: {people})",
+    ES: "Estado: {state}\nAcceso: {access}\nActivo desde hace: {uptime}\nPlataformas: {platforms}\nModelos: {models}\n"
     "Embeddings: {embedder}\nMemorias: {memories} (personas con memorias: {people})",
 }
 STATE_PAUSED: Localized = {PT: "em pausa", EN: "paused", ES: "en pausa"}

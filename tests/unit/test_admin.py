@@ -220,6 +220,7 @@ async def test_the_state_is_told(office: Office) -> None:
     told = await office.say("/admin status")
     assert told.splitlines() == [
         "State: answering",
+        "Access: private",
         "Up for: 1 d 2 h 1 min",
         "Platforms: test",
         "Models: scripted:1",
