@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
+from core.stores import Mark
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, Role, UserKey
 from tests.fakes.clock import START
 
@@ -38,16 +41,29 @@ class Talk:
         said = self.say(user, self.dice.choice([3, 10, 60, 400]))
         return MemoryDraft(MemoryKind.TEXT, " ".join(said), tuple(" ".join(said[i : i + 2]) for i in range(2)))
 
+    async def save(self, user: UserKey, size: int) -> tuple[str, list[str]]:
+        """Save one memory of so many words; return its id and them."""
+        said = self.say(user, size)
+        vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
+        self.vectors[user].append(vector.tobytes()[:64])
+        draft = MemoryDraft(MemoryKind.TEXT, " ".join(said), (said[0],))
+        vectors, mark = {draft.content: vector}, Mark("save", "telegram:room")
+        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", mark=mark)
+        return item.id, said
+
     async def round(self, user: UserKey, number: int) -> None:
         draft = self.draft(user)
         vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
         self.vectors[user].append(vector.tobytes()[:64])
         vectors = {draft.content: vector}
-        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384")
+        mark = Mark(f"act {number}", "telegram:room" if number % 2 else "", user)
+        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", mark=mark)
         if number % 3 == 0:
-            await self.memories.update(user, item.id, self.draft(user), at=START)
+            await self.memories.update(user, item.id, self.draft(user), at=START, mark=Mark(f"update {number}"))
         if number % 5 == 0:
-            await self.memories.delete(user, [item.id])
+            await self.memories.delete(user, [item.id], at=START, mark=Mark(f"delete {number}"))
+        if number % 10 == 0:
+            await self.memories.undo(user, f"delete {number}")
         thread = await self.history.open_thread(ConversationKey(ROOM, user), START)
         for answered in (True, False):
             text = " ".join(self.say(user, self.dice.choice([5, 200])))
@@ -56,6 +72,14 @@ class Talk:
             await self.inbox.accept(incoming)
             if answered:
                 await self.inbox.close(incoming)
+
+
+@pytest.fixture(autouse=True)
+def _ids_are_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A random id may hold what looks like the beginning of somebody's word: one run in twenty."""
+    numbers = itertools.count(10**9)
+    for module in ("memories", "history"):
+        monkeypatch.setattr(f"core.storage.{module}.random_id", lambda: str(next(numbers)))
 
 
 def read_all(folder: Path) -> bytes:
@@ -84,7 +108,7 @@ async def test_after_forgetting_a_person_no_byte_of_theirs_is_left_while_the_bot
     assert words_of_ana(tmp_path) == set()
     assert left(tmp_path, [*talk.vectors[ANA], ANA.user.encode()]) == []
     contents = [item.content.encode() for item in await talk.memories.page(BIA, limit=999)]
-    assert len(contents) == 20
+    assert len(contents) == 23
     assert all(content[:12] in read_all(tmp_path) for content in contents)
     await database.close()
 
@@ -102,4 +126,56 @@ async def test_a_deleted_memory_is_gone_from_the_disk_when_delete_returns(tmp_pa
     assert left(tmp_path, needles) == needles
     await store.delete(ANA, [item.id])
     assert left(tmp_path, needles) == []
+    await database.close()
+
+
+@pytest.mark.spec("T12", "T15")
+@pytest.mark.parametrize("name", [ANA, BIA])
+async def test_after_forgetting_linked_accounts_no_byte_of_either_is_left(tmp_path: Path, name: UserKey) -> None:
+    database = await open_database(tmp_path / "elefante.db")
+    talk = Talk(database)
+    for number in range(11):
+        for user in (ANA, BIA):
+            await talk.round(user, number)
+    await talk.memories.link(ANA, BIA)
+    await talk.memories.forget(name)
+    for user in (ANA, BIA):
+        for store in (talk.history, talk.inbox):
+            await store.forget(user)
+    assert re.findall(rb"z[qw][a-j]{2,8}", read_all(tmp_path)) == []
+    assert left(tmp_path, [*talk.vectors[ANA], *talk.vectors[BIA], ANA.user.encode(), BIA.user.encode()]) == []
+    await database.close()
+
+
+@pytest.mark.spec("T12")
+@pytest.mark.parametrize("size", [3, 400])
+async def test_words_of_the_deleted_are_there_until_they_are_purged_and_then_no_byte(tmp_path: Path, size: int) -> None:
+    database = await open_database(tmp_path / "elefante.db")
+    talk = Talk(database)
+    kept = [await talk.save(BIA, size) for _ in range(25)]
+    gone = [await talk.save(ANA, size) for _ in range(25)]
+    for key, _ in gone:
+        await talk.memories.update(ANA, key, talk.draft(ANA), at=START, mark=Mark("update"))
+    for key, _ in gone:
+        await talk.memories.delete(ANA, [key], at=START, mark=Mark(f"delete {key}"))
+    assert all(said[0].encode() in read_all(tmp_path) for _, said in gone), "for as long as it can be undone"
+    assert left(tmp_path, talk.vectors[ANA]) == [], "nothing but words is kept"
+    assert await talk.memories.purge(START + timedelta(seconds=1)) == 25
+    assert words_of_ana(tmp_path) == set()
+    assert all(said[0].encode() in read_all(tmp_path) for _, said in kept)
+    assert list(await talk.memories.changes(ANA)) == []
+    await database.close()
+
+
+@pytest.mark.spec("T12")
+async def test_a_save_that_was_undone_leaves_no_byte(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db")
+    talk = Talk(database)
+    await talk.save(BIA, 20)
+    [key, said] = await talk.save(ANA, 20)
+    await talk.memories.update(ANA, key, talk.draft(ANA), at=START, mark=Mark("save"))
+    assert said[0].encode() in read_all(tmp_path)
+    assert await talk.memories.undo(ANA, "save")
+    assert words_of_ana(tmp_path) == set()
+    assert left(tmp_path, talk.vectors[ANA]) == []
     await database.close()
