@@ -57,6 +57,7 @@ async def _telegram(start: Start) -> None:
         people = [person.user for person in await app.access.people() if person.standing in STAFF]
         return [int(user.user) for user in people if user.platform == "telegram" and user.user.isdecimal()]
 
+    app.parts.desk.drafts_on.add("telegram")
     app.parts.desk.on(Matter.STANDING, lambda _name, _value: changed.set())
     await telegram.run(
         config,

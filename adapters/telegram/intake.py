@@ -36,7 +36,6 @@ from adapters.telegram.state import State
 from adapters.telegram.surface import TelegramSurface
 from adapters.telegram.texts import NOT_YOURS, STOP
 from adapters.telegram.welcome import welcome
-from core.commands.drafts import HasDrafts
 from core.errors import BotError
 from core.language import choose
 from core.ports import Clock, Door, Surfaces
@@ -51,7 +50,7 @@ _Value = TypeVar("_Value")
 _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that changed nothing a person wrote
 
 
-class Intake(Surfaces, HasDrafts):
+class Intake(Surfaces):
     """Takes updates one by one. `claimed` is called when somebody may have become the owner."""
 
     def __init__(
@@ -79,11 +78,6 @@ class Intake(Surfaces, HasDrafts):
         self._albums: OrderedDict[str, None] = OrderedDict()
         self._presses: set[tuple[str, str, str]] = set()
         self._open: set[asyncio.Future[None]] = set()
-
-    @property
-    def drafts(self) -> bool:
-        """Whether answers in private chats grow in a draft where nobody chose."""
-        return self._config.drafts
 
     async def take(self, update: Update) -> None:
         """See to it that nothing of this update is lost when the server forgets it."""

@@ -64,7 +64,10 @@ class Kept:
 
 @dataclass(slots=True)
 class Desk:
-    """The parts of a running bot that people steer by commands. `platforms` are those that have been heard of."""
+    """The parts of a running bot that people steer by commands.
+
+    `platforms` are those that have been heard of, `drafts_on` those where an answer can grow in a draft.
+    """
 
     access: Access
     kept: Kept
@@ -78,6 +81,7 @@ class Desk:
     language: Locale | None = None  # answers in this one, whatever people write
     started_s: float = field(init=False)
     platforms: set[str] = field(default_factory=set)
+    drafts_on: set[str] = field(default_factory=set)
     notices: Notices = field(init=False)
     locales: Locales = field(init=False)
     allowance: Allowance = field(init=False)

@@ -6,7 +6,6 @@ A draft is a preview that the platform animates while an answer is on its way; w
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
 
 from core.commands.command import Command, Request
 from core.screen import Choice
@@ -16,19 +15,9 @@ PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _WORDS = {"on": True, "off": False, "auto": None}
 
 
-@runtime_checkable
-class HasDrafts(Protocol):
-    """What `Surfaces` are, too, where answers can grow in a draft."""
-
-    @property
-    def drafts(self) -> bool:
-        """Whether they do where nobody chose."""
-        ...
-
-
 def has_drafts(request: Request) -> bool:
     """Whether the platform that the request comes from has drafts."""
-    return isinstance(request.desk.notices.platforms.get(request.incoming.chat.platform), HasDrafts)
+    return request.incoming.chat.platform in request.desk.drafts_on
 
 
 async def drafts(request: Request, argument: str) -> None:

@@ -47,10 +47,11 @@ async def own(server: TelegramServer, child: asyncio.subprocess.Process) -> None
     await server.until(server.chats[ANA.id].screen)
 
 
-def answers(server: TelegramServer) -> Counter[str]:
-    """How often each message was answered."""
-    texts = (text for group in GROUPS if group in server.chats for text in server.chats[group].screen())
-    return Counter(found[0] for text in texts if (found := re.search(r"/n\d+", text)))
+def answers(server: TelegramServer, *, marked: bool | None = None) -> Counter[str]:
+    """How often each message was answered; with `marked`, with or without the mark of what may be there twice."""
+    texts = [text for group in GROUPS if group in server.chats for text in server.chats[group].screen()]
+    counted = [text for text in texts if marked is None or text.startswith("↻") is marked]
+    return Counter(found[0] for text in counted if (found := re.search(r"/n\d+", text)))
 
 
 @pytest.mark.parametrize("kill_after", [0, 40])
@@ -72,3 +73,4 @@ async def test_a_crash_with_a_batch_of_a_hundred_in_hand_loses_no_message(kill_a
     doubled = {name for name, count in answers(server).items() if count > 1}
     assert len(doubled) <= len(GROUPS)  # at most what stood on the screen and not yet on the disk: one a lane
     assert doubled <= set(before)
+    assert max(answers(server, marked=False).values()) == 1  # what is there twice says so

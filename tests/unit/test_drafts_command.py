@@ -8,28 +8,19 @@ from uuid import uuid4
 import pytest
 
 from core.commands.decided import streams_drafts
-from core.commands.drafts import HOLDS, NONE_HERE, HasDrafts
+from core.commands.drafts import HOLDS, NONE_HERE
 from core.people import OFF, ON, Decision, Matter
 from core.screen import Shown
 from core.types import Locale
 from tests.fakes.house import ANA, BIA, House
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
-
-
-class WithDrafts(OneSurface, HasDrafts):
-    """A platform that has drafts, on by default."""
-
-    @property
-    def drafts(self) -> bool:
-        return True
 
 
 async def say(house: House, text: str, *, drafts: bool = True) -> Shown:
     """Say something there, and return the last thing on the screen."""
     surface = house.surface()
     async with house.chatbot() as bot:
-        await bot.resume("test", (WithDrafts if drafts else OneSurface)(RecordingSurface(house.clock)))
+        if drafts:
+            bot._parts.desk.drafts_on.add("test")
         await (await bot.receive(replace(house.incoming(text), message_id=uuid4().hex), surface))
     return surface.screen[-1]
 

@@ -1,0 +1,56 @@
+"""What the Telegram adapter is wired with: who staff are, when that changes, and what streams as a draft."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters import telegram
+from adapters.telegram.config import TelegramConfig
+from bot.platforms import PLATFORMS, Start
+from bot.settings import load
+from bot.wiring import build
+from core.people import Matter, Person, Preferences, Standing
+from core.ports import Door
+from core.types import ChatKey, Incoming, UserKey
+from tests.fakes.clock import START
+from tests.fakes.door import ScriptedDoor
+
+ANA = UserKey("telegram", "7")
+
+
+async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+
+    async def run(config: TelegramConfig, _: Door, *__: object, **wired: Any) -> None:
+        given.update(wired, config=config)
+
+    monkeypatch.setattr(telegram, "run", run)
+    settings = load(None, telegram_token="123:abc_DEF-9", data_dir=tmp_path)
+    async with build(settings) as app:
+        start = Start(app, ScriptedDoor(app.clock), asyncio.Event(), print)
+        await PLATFORMS["telegram"].run(start)
+        for user, standing in (
+            (ANA, Standing.OWNER),
+            (UserKey("telegram", "8"), Standing.ADMIN),
+            (UserKey("telegram", "9"), Standing.MEMBER),
+            (UserKey("discord", "10"), Standing.ADMIN),
+            (UserKey("telegram", "-11"), Standing.ADMIN),
+        ):
+            await app.access._people.put(Person(user, standing, "x", START))
+        assert await given["staff"].ids() == [7, 8]
+        assert not given["staff"].changed.is_set()
+        app.parts.desk.take_effect(Matter.STANDING, "telegram:8", Standing.MEMBER.value)
+        assert given["staff"].changed.is_set()
+        incoming = Incoming(ChatKey("telegram", "7"), ANA, "Ana", "1", "oi", START)
+        assert await given["streams"](incoming) is None
+        await app.parts.desk.kept.preferences.put(ANA, Preferences(drafts=True))
+        assert await given["streams"](incoming) is True
+        assert "telegram" in app.parts.desk.drafts_on
+    assert given["config"].state_path == tmp_path / "telegram.json"
+    assert given["claim_code"]
