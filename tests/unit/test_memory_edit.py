@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.dialogue import Task
-from core.types import MemoryItem, MemoryKind, Vectors
+from core.types import MemoryItem, MemoryKind, UserKey, Vectors
 from tests.fakes.house import ANA, BIA
 from tests.fakes.surfaces import OneSurface
 from tests.fakes.talk import Talk, talking
@@ -209,3 +209,19 @@ async def test_what_another_button_deletes_while_it_is_being_edited_is_gone(talk
     talk.house.embedder.embed = deleting  # type: ignore[method-assign]
     assert (await talk.press("Edit", text="uno")).startswith("I do not know which memory that is")
     assert await talk.contents() == []
+
+
+async def test_the_answer_is_in_the_persons_language_not_in_that_of_the_new_content(talk: Talk) -> None:
+    await open_card(talk)
+    await talk.press("Edit")
+    assert (await talk.say("o gato se chama Bola e mora na casa da praia")).startswith("Changed. Now it is:")
+
+
+async def test_for_somebody_who_is_forgotten_nothing_waits_on_any_account(talk: Talk) -> None:
+    abroad = UserKey("test", "abroad")
+    await talk.house.memories.link(ANA, abroad)
+    await open_card(talk)
+    await talk.press("Edit", abroad)
+    asked = await talk.say("/forget all")
+    await talk.say(f"/forget all {asked.split('/forget all ')[1][:4]}")
+    assert await talk.house.awaited.find(talk.house.incoming("x", user=abroad).conversation) is None
