@@ -189,12 +189,13 @@ class Matter(StrEnum):
     DRAFTS = "drafts"  # (a room as PLATFORM:ID, or "") ON or OFF: whether answers stream as drafts
     EXPORT = "export"  # (a person as PLATFORM:ID) when an owner last took out all that is kept of them
     FORGET = "forget"  # ("") when an owner last had somebody forgotten
+    BROADCAST = "broadcast"  # ("") when an owner last had everybody told something
 
 
 OF_PEOPLE = (Matter.STANDING, Matter.QUOTA, Matter.EXPORT)
 """The matters in which a name can be a person's: it goes from the record with the person."""
 
-DEEDS = (Matter.EXPORT, Matter.FORGET)
+DEEDS = (Matter.EXPORT, Matter.FORGET, Matter.BROADCAST)
 """The matters in which something was done rather than decided: it is on record, and cannot be taken back."""
 
 ALLOWED, ON, OFF = "allowed", "on", "off"

@@ -11,9 +11,11 @@ from datetime import UTC, timedelta
 from typing import Final
 
 from core.broadcast.broadcasts import Broadcast, BroadcastState, Tally
+from core.commands.admin_data import note
 from core.commands.command import Request
 from core.commands.duration import in_words
 from core.commands.verb import Verb
+from core.people import Matter
 from core.plural import Counted, counted
 from core.screen import Choice
 from core.types import Locale, Localized, UserKey
@@ -75,6 +77,7 @@ async def _send(request: Request, number: int) -> None:
     elif not await desk.kept.broadcasts.begin(number, people):
         await request.tell(NOT_BEGUN)
     else:
+        await note(desk, request.incoming.user, Matter.BROADCAST)
         desk.broadcaster.wake()
         lasts = timedelta(seconds=len(people) * desk.broadcaster.interval_s)
         told = counted(BEGUN, locale, len(people))

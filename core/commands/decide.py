@@ -146,6 +146,7 @@ _VALUES: dict[Matter, dict[str, Localized]] = {
     },
     Matter.EXPORT: {"": _NEVER},
     Matter.FORGET: {"": _NEVER},
+    Matter.BROADCAST: {"": _NEVER},
 }
 _ABOUT: dict[Matter, Localized] = {
     Matter.PAUSE: {PT: "o bot", EN: "the bot", ES: "el bot"},
@@ -157,6 +158,7 @@ _ABOUT: dict[Matter, Localized] = {
     Matter.DRAFTS: {PT: "rascunhos", EN: "drafts", ES: "borradores"},
     Matter.EXPORT: {PT: "exportação de", EN: "export of", ES: "exportación de"},
     Matter.FORGET: {PT: "alguém foi esquecido", EN: "somebody was forgotten", ES: "se olvidó a alguien"},
+    Matter.BROADCAST: {PT: "comunicado a todos", EN: "broadcast to everybody", ES: "comunicado a todos"},
 }
 FORGOTTEN: Localized = {PT: "(alguém que foi esquecido)", EN: "(somebody forgotten)", ES: "(alguien olvidado)"}
 

@@ -1,0 +1,171 @@
+"""Whatever owners decide takes effect at once, survives a restart, is on record with who and when, and can be undone.
+
+One test, generated over every matter there is, over the whole bot as it is run: commands over the door, real SQLite, a
+real restart. What is looked at is what the decision is for, not the row that it is kept in.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.settings import Settings, load
+from bot.wiring import App, build, open_chatbot
+from core.access import Verdict
+from core.chatbot import ChatBot
+from core.commands.decided import streams_drafts
+from core.money import Asker
+from core.people import DEEDS, Matter, Person, Standing
+from core.prompts import system_text
+from core.screen import SurfaceLimits
+from core.types import ChatKey, ConversationKey, Incoming, Message, Role, UserKey
+from tests.fakes.http_server import LoopbackServer
+from tests.fakes.surface import RecordingSurface
+from tests.fakes.surfaces import OneSurface
+from tests.unit.test_doctor import well
+
+OWNER, MEMBER, STRANGER = (UserKey("telegram", number) for number in "123")
+PRIVATE, ROOM, OTHER_ROOM = (ChatKey("telegram", chat) for chat in ("1", "-100", "-200"))
+
+Look = Callable[[App], Awaitable[object]]
+
+
+def said(text: str, user: UserKey, chat: ChatKey) -> Incoming:
+    now = datetime.now(UTC)
+    return Incoming(chat, user, "", uuid.uuid4().hex, text, now, private=chat.chat == user.user, language="en")
+
+
+async def verdict(app: App, user: UserKey, chat: ChatKey) -> Verdict:
+    return await app.access.recheck(said("hi", user, chat))
+
+
+async def standing(app: App) -> object:
+    return await verdict(app, STRANGER, ChatKey("telegram", "3"))
+
+
+async def room(app: App) -> object:
+    return await verdict(app, STRANGER, ROOM)
+
+
+async def action(app: App) -> object:
+    return [each.name for each in app.registry.enabled]
+
+
+async def pause(app: App) -> object:
+    return await verdict(app, MEMBER, ChatKey("telegram", "2"))
+
+
+async def access(app: App) -> object:
+    return await verdict(app, STRANGER, OTHER_ROOM)
+
+
+async def quota(app: App) -> object:
+    async with app.parts.desk.quotas.admitted(Asker(MEMBER), Standing.MEMBER, thinks=True) as full:
+        return full and full.limit
+
+
+async def model(app: App) -> object:
+    return app.parts.models.now().chat.name
+
+
+async def prompt(app: App) -> object:
+    conversation = await app.conversations.open(ConversationKey(ROOM, MEMBER))
+    return system_text((await conversation.context("")).persona)
+
+
+async def policy(app: App) -> object:
+    conversation = await app.conversations.open(ConversationKey(ROOM, MEMBER))
+    return len((await conversation.context("")).messages)
+
+
+async def drafts(app: App) -> object:
+    kept = app.parts.desk.kept
+    return await streams_drafts(kept.decisions, kept.preferences, said("hi", MEMBER, ROOM))
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is said, where, and what shows that it took effect."""
+
+    command: str
+    look: Look
+    chat: ChatKey = PRIVATE
+
+
+CASES: dict[Matter, Case] = {
+    Matter.STANDING: Case("/admin allow telegram:3", standing),
+    Matter.ROOM: Case("/admin allow here", room, ROOM),
+    Matter.ACTION: Case("/admin actions disable MemorySave", action),
+    Matter.PAUSE: Case("/admin pause", pause),
+    Matter.ACCESS: Case("/admin access members", access),
+    Matter.QUOTA: Case("/admin quota member tokens_day=0", quota),
+    Matter.MODEL: Case("/admin model chat ollama:tiny", model),
+    Matter.PROMPT: Case("/admin prompt here Be a pirate.", prompt, ROOM),
+    Matter.POLICY: Case("/admin policy here last-tokens", policy, ROOM),
+    Matter.DRAFTS: Case("/admin drafts on", drafts),
+}
+
+
+@dataclass
+class Started:
+    """A start of the bot."""
+
+    app: App
+    bot: ChatBot
+
+    async def say(self, text: str, chat: ChatKey = PRIVATE) -> str:
+        surface = RecordingSurface(self.app.clock, SurfaceLimits(4096, 0.0))
+        await (await self.bot.receive(said(text, OWNER, chat), surface))
+        return "\n".join(surface.texts)
+
+
+@asynccontextmanager
+async def started(settings: Settings) -> AsyncIterator[Started]:
+    async with build(settings) as app, open_chatbot(app) as bot:
+        nowhere = RecordingSurface(app.clock, SurfaceLimits(4096, 0.0))
+        await bot.resume("telegram", OneSurface(nowhere))
+        yield Started(app, bot)
+
+
+async def settle(run: Started) -> None:
+    """Who is who, a room that was let in before, and a conversation: what the decisions are about."""
+    now = run.app.clock.now()
+    await run.app.access.own(OWNER, "Ana")
+    await run.app.parts.desk.access._people.put(Person(MEMBER, Standing.MEMBER, "Bia", now))
+    await run.say("/admin allow here", OTHER_ROOM)
+    conversation = await run.app.conversations.open(ConversationKey(ROOM, MEMBER))
+    for number in range(6):
+        await conversation.add(Message(Role.ASSISTANT if number % 2 else Role.USER, f"message {number}"))
+
+
+@pytest.mark.parametrize("matter", [matter for matter in Matter if matter not in DEEDS], ids=str)
+async def test_a_decision_holds_at_once_survives_a_restart_is_on_record_and_can_be_undone(
+    matter: Matter, tmp_path: Path
+) -> None:
+    case, server = CASES[matter], LoopbackServer([well])
+    async with server.running():
+        settings = load(None, data_dir=tmp_path, ollama_base_url=server.url, history_max_messages=2)
+        async with started(settings) as run:
+            await settle(run)
+            before = await case.look(run.app)
+            told = await run.say(case.command, case.chat)
+            assert told.startswith("Done. "), told
+            after = await case.look(run.app)
+            assert after != before
+        async with started(settings) as run:
+            assert await case.look(run.app) == after
+            _, newest, *_ = (await run.say("/admin changes")).splitlines()
+            assert newest.startswith(f"{datetime.now(UTC):%Y-%m-%d}")
+            assert f"`{OWNER}`" in newest
+            assert told.splitlines()[0].removeprefix("Done. ") in newest
+            assert (await run.say("/admin undo")).startswith("Done. ")
+            assert await case.look(run.app) == before
+        async with started(settings) as run:
+            assert await case.look(run.app) == before
+            assert (await run.say("/admin changes")).splitlines()[1].endswith("(undone)")
