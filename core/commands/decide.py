@@ -114,6 +114,7 @@ STANDINGS: dict[str, Localized] = {
 }
 _UNSET: Localized = {PT: "como na configuração", EN: "as the settings say", ES: "según la configuración"}
 _NEVER: Localized = {PT: "nunca", EN: "never", ES: "nunca"}
+_NO_PERSONA: Localized = {PT: "nenhuma", EN: "none", ES: "ninguna"}
 _VALUES: dict[Matter, dict[str, Localized]] = {
     Matter.STANDING: STANDINGS,
     Matter.ROOM: {
@@ -137,7 +138,7 @@ _VALUES: dict[Matter, dict[str, Localized]] = {
     },
     Matter.QUOTA: {"": _UNSET},
     Matter.MODEL: {"": _UNSET},
-    Matter.PROMPT: {"": {PT: "nenhum", EN: "none", ES: "ninguno"}},
+    Matter.PROMPT: {OFF: _NO_PERSONA, "": _NO_PERSONA},
     Matter.POLICY: {"": _UNSET},
     Matter.DRAFTS: {
         ON: {PT: "ligados", EN: "on", ES: "activados"},

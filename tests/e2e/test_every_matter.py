@@ -169,3 +169,21 @@ async def test_a_decision_holds_at_once_survives_a_restart_is_on_record_and_can_
         async with started(settings) as run:
             assert await case.look(run.app) == before
             assert (await run.say("/admin changes")).splitlines()[1].endswith("(undone)")
+
+
+async def test_a_bot_that_was_started_without_a_model_summarises_from_when_it_is_given_one(tmp_path: Path) -> None:
+    server = LoopbackServer([well])
+    async with server.running():
+        settings = load(None, data_dir=tmp_path, ollama_base_url=server.url, token_threshold=100, recent_window_size=2)
+        async with started(settings) as run:
+            await settle(run)
+            app = run.app
+            conversation = await app.conversations.open(ConversationKey(ROOM, MEMBER))
+            for text, summary in (("/admin status", None), ("/admin model summary ollama:tiny", "Olá!")):
+                await run.say(text)
+                for role in (Role.USER, Role.ASSISTANT):
+                    await conversation.add(Message(role, "word " * 200))
+                assert app.conversations.summaries is not None
+                await app.conversations.summaries.settle()
+                made = await app.conversations.store.summary(conversation.thread.id)
+                assert (made and made.text) == summary
