@@ -11,7 +11,7 @@ UNDO: Localized = {Locale.PT: "↩️ Desfazer", Locale.EN: "↩️ Undo", Local
 
 async def undo_button(turn: Turn) -> tuple[Choice, ...]:
     """Return the button for what is told to have changed; none, where this turn changed nothing that can be undone."""
-    last = await turn.memory.last_change()
-    if last is None or last.act != turn.memory.mark.act:
+    memory, act = turn.memory, turn.memory.mark.act
+    if not act or not await memory.store.changes(memory.owner, act=act, standing=True, limit=1):
         return ()
-    return (Choice(UNDO[turn.locale], f"/undo {last.act}", in_place=True),)
+    return (Choice(UNDO[turn.locale], f"/undo {act}", in_place=True),)
