@@ -24,6 +24,7 @@ from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
 from adapters.discord.client import GatewayClient
 from adapters.discord.config import DiscordConfig
+from adapters.discord.form import Forms
 from adapters.discord.intake import Intake
 from adapters.discord.pacer import Pacer
 from bench.process import rss_mib
@@ -120,14 +121,18 @@ async def bare(told: list[Json], *, silent: bool) -> float:
         return (time.process_time() - began) / len(told) * 1e6
 
 
+async def no_press(_: discord.Interaction[Any]) -> None:
+    """Nobody presses anything here."""
+
+
 async def ours(told: list[Json], *, silent: bool, rounds: int = 1) -> float:
     """CPU microseconds an event in the adapter: parse, intake, and view and pacer of an answer."""
     clock = FakeClock(auto=True)
     config = DiscordConfig(TOKEN, max_age_s=1e9)
     pacer = Pacer(clock)
     api = DiscordApi(pacer, clock)
-    intake = Intake(Echo(clock, silent=silent), api, Bookmarks(None, clock), config, clock, me=BOT_ID)
-    async with GatewayClient(intake, pacer.trace(), clock, reads_all=True) as client:
+    intake = Intake(Echo(clock, silent=silent), api, Bookmarks(None, clock), config, clock, forms=Forms(clock), me=BOT_ID)
+    async with GatewayClient(intake, no_press, pacer.trace(), clock, reads_all=True) as client:
         api.use(client)
         began = time.process_time()
         for _ in range(rounds):

@@ -14,6 +14,7 @@ from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
 from adapters.discord.client import point_rest_at
 from adapters.discord.config import DiscordConfig
+from adapters.discord.form import Forms
 from adapters.discord.gateway import Gateway, introduce
 from adapters.discord.intake import Intake
 from adapters.discord.pacer import Pacer
@@ -59,11 +60,10 @@ async def run(
     bookmarks = Bookmarks(config.state_path, clock)
     bookmarks.load()
     api = DiscordApi(pacer, clock)
-    intake = Intake(door, api, bookmarks, config, clock, me=who.user)
-    reception = Reception(intake, api, config, clock, who.user)
-    gateway = Gateway(
-        config, api, pacer, bookmarks, clock, listener=intake, reception=reception, reads_all=who.reads_all
-    )
+    forms = Forms(clock)
+    intake = Intake(door, api, bookmarks, config, clock, forms=forms, me=who.user)
+    reception = Reception(intake, api, forms, config, clock, me=who.user)
+    gateway = Gateway(config, api, pacer, bookmarks, clock, listener=intake, reception=reception, identity=who)
     try:
         await intake.resume()
         await _unless(stop, gateway.listen())

@@ -14,8 +14,10 @@ from typing import Any, Literal, TypeVar
 
 import aiohttp
 import discord
+import yarl  # aiohttp's own
 
-from adapters.discord.button import stop_view
+from adapters.discord.attachment import attachment, download
+from adapters.discord.button import ids_of, view_of
 from adapters.discord.markup import Drawn
 from adapters.discord.pacer import Pacer
 from core.errors import SurfaceBusy, SurfaceError, SurfaceGone
@@ -26,6 +28,7 @@ _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 _TIMEOUT_S = 20.0
+_FILE_TIMEOUT_S = 300.0  # 10 MiB over a slow line
 _ARCHIVE_AFTER_MIN: Literal[1440] = 1440
 _FIRST_CLIENT_S = 1.0
 _UNKNOWN_MESSAGE = 10008
@@ -45,10 +48,13 @@ class Sent:
     id: int
     content: str
     embed: str
+    buttons: tuple[str, ...] = ()
 
     def shows(self, drawn: Drawn) -> bool:
-        """Whether it says what was meant."""
-        return (self.content, self.embed) == (drawn.content, drawn.embed)
+        """Whether it says what was meant, with the same below it."""
+        view = view_of(drawn)
+        buttons = ids_of([view]) if view else ()
+        return (self.content, self.embed, self.buttons) == (drawn.content, drawn.embed, buttons)
 
 
 class DiscordApi:
@@ -90,11 +96,11 @@ class DiscordApi:
                 )
             return sent(await channel.send(nonce=nonce, suppress_embeds=not drawn.embed, **options))
 
-        name = f"POST /channels/{channel_id}/messages"
+        name, timeout_s = f"POST /channels/{channel_id}/messages", time_for(drawn)
         try:
-            return await self.perform(name, lambda: request(reply_to))
+            return await self.perform(name, lambda: request(reply_to), timeout_s)
         except _CannotReply:
-            return await self.perform(name, lambda: request(None))
+            return await self.perform(name, lambda: request(None), timeout_s)
 
     async def edit(self, channel_id: int, message_id: int, drawn: Drawn) -> None:
         """Replace a message.
@@ -138,13 +144,30 @@ class DiscordApi:
         person = discord.Object(user_id)
         return (await self.perform("POST /users/@me/channels", lambda: self.client.create_dm(person))).id
 
-    async def acknowledge(self, interaction: discord.Interaction[Any], *, hidden: bool) -> None:
-        """Tell Discord that an answer will come; the person sees that the bot is thinking."""
+    async def acknowledge(self, interaction: discord.Interaction[Any], *, hidden: bool, in_place: bool = False) -> None:
+        """Tell Discord that an answer will come; the person sees that the bot is thinking, unless it comes `in_place`.
+
+        What is answered `in_place` takes the place of the message whose button was pressed.
+        """
         defer = interaction.response.defer
         try:
-            await self.perform("POST /interactions", lambda: defer(ephemeral=hidden, thinking=True))
+            await self.perform("POST /interactions", lambda: defer(ephemeral=hidden, thinking=not in_place))
         except _Acknowledged:  # by ourselves, and the confirmation got lost
             return
+
+    async def show_form(self, interaction: discord.Interaction[Any], modal: discord.ui.Modal) -> None:
+        """Answer a press with a form."""
+        send = interaction.response.send_modal
+        await self.perform("POST /interactions", lambda: send(modal))
+
+    async def fetch(self, address: str, max_bytes: int) -> bytes:
+        """Return what is in an attachment: from Discord's hosts, or from where its API is said to be.
+
+        Raises:
+            FileTooLarge: it is larger than that.
+            SurfaceError: it cannot be had (any more).
+        """
+        return await download(address, max_bytes, also_from=(str(yarl.URL(discord.http.Route.BASE).origin()),))
 
     async def history(self, channel_id: int, after: int, limit: int) -> list[discord.Message]:
         """Return the messages after that id, the oldest first."""
@@ -156,7 +179,9 @@ class DiscordApi:
 
         return await self.insist(f"GET /channels/{channel_id}/messages", request)
 
-    async def perform(self, name: str, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    async def perform(
+        self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float = _TIMEOUT_S
+    ) -> _Answer:
         """Make a request of that budget.
 
         Raises:
@@ -164,7 +189,7 @@ class DiscordApi:
         """
         await self._pacer.admit(name)
         try:
-            async with asyncio.timeout(_TIMEOUT_S):
+            async with asyncio.timeout(timeout_s):
                 return await request()
         except discord.RateLimited as error:
             raise SurfaceBusy(error.retry_after) from None
@@ -193,24 +218,25 @@ class DiscordApi:
 
 def sent(message: discord.Message) -> Sent:
     """Return a message of the library's as far as we compare it."""
-    return Sent(message.id, message.content, (message.embeds[0].description or "") if message.embeds else "")
+    embed = (message.embeds[0].description or "") if message.embeds else ""
+    return Sent(message.id, message.content, embed, ids_of(message.components))
+
+
+def time_for(drawn: Drawn) -> float:
+    """Return how long a request that sends it may take, in seconds."""
+    return _FILE_TIMEOUT_S if drawn.file else _TIMEOUT_S
 
 
 def _options(drawn: Drawn) -> dict[str, Any]:
     """Return what a new message is made of; the library's type cannot say that each may be missing."""
     options: dict[str, Any] = {"embeds": drawn.embeds} if drawn.embed else {"content": drawn.content}
-    if drawn.stop:
-        options["view"] = stop_view(drawn.stop)
-    return options
+    view = view_of(drawn)
+    return options | ({"view": view} if view else {}) | ({"file": attachment(drawn.file)} if drawn.file else {})
 
 
 def edit_options(drawn: Drawn) -> dict[str, Any]:
     """Return all that an edit has to say so that nothing of the old message stays."""
-    return {
-        "content": drawn.content or None,
-        "embeds": drawn.embeds,
-        "view": stop_view(drawn.stop) if drawn.stop else None,
-    }
+    return {"content": drawn.content or None, "embeds": drawn.embeds, "view": view_of(drawn)}
 
 
 class _CannotReply(SurfaceError):

@@ -6,7 +6,7 @@ Knows discord.py's settings and its events. Does not know what becomes of a mess
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import aiohttp
@@ -27,6 +27,12 @@ class SessionUnstable(Exception):
     """The gateway wants a new session again and again: that eats the day's 1000, so connect anew, and slower."""
 
 
+Press = Callable[["discord.Interaction[Any]"], Awaitable[None]]
+"""Called with each press of a button, choice out of a menu, and form that was filled in."""
+
+_PRESSES = {discord.InteractionType.component, discord.InteractionType.modal_submit}
+
+
 class Listener(Protocol):
     """Who hears what happens."""
 
@@ -42,7 +48,9 @@ class Listener(Protocol):
 class GatewayClient(discord.AutoShardedClient):
     """As many shards as the gateway asks for, in one process."""
 
-    def __init__(self, listener: Listener, trace: aiohttp.TraceConfig, clock: Clock, *, reads_all: bool) -> None:
+    def __init__(
+        self, listener: Listener, press: Press, trace: aiohttp.TraceConfig, clock: Clock, *, reads_all: bool
+    ) -> None:
         super().__init__(
             intents=_intents(reads_all=reads_all),
             allowed_mentions=discord.AllowedMentions.none(),  # whatever a model writes pings nobody
@@ -53,6 +61,7 @@ class GatewayClient(discord.AutoShardedClient):
             http_trace=trace,
         )
         self._listener = listener
+        self._press = press
         self._clock = clock
         self._identifies = 0
         # One event that the library cannot read would end its connection, and the same one the next connection.
@@ -85,6 +94,11 @@ class GatewayClient(discord.AutoShardedClient):
     async def on_message(self, message: discord.Message) -> None:
         """Pass a message on."""
         await self._listener.take(message)
+
+    async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
+        """Pass a press on. The library's own way needs an object for each message; ours is found by the id's form."""
+        if interaction.type in _PRESSES:
+            await self._press(interaction)
 
     async def on_shard_connect(self, shard_id: int) -> None:
         """Read back what was said before this session began."""

@@ -10,7 +10,6 @@ from discord import app_commands
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
-from adapters.discord.button import stop_item
 from adapters.discord.client import MALFORMED, GatewayClient, Listener, SessionUnstable
 from adapters.discord.config import DiscordConfig
 from adapters.discord.identity import Identity, identity_of
@@ -71,7 +70,7 @@ class Gateway:
         *,
         listener: Listener,
         reception: Reception,
-        reads_all: bool,
+        identity: Identity,
     ) -> None:
         self._config = config
         self._api = api
@@ -80,7 +79,8 @@ class Gateway:
         self._clock = clock
         self._listener = listener
         self._reception = reception
-        self._reads_all = reads_all
+        self._identity = identity
+        self._reads_all = identity.reads_all
         self._client: GatewayClient | None = None
 
     async def listen(self) -> None:
@@ -111,15 +111,19 @@ class Gateway:
             await self._client.close()
 
     async def _open(self) -> GatewayClient:
-        """Return a client that is logged in, with its commands and buttons; the gateway is not connected yet."""
-        client = GatewayClient(self._listener, self._pacer.trace(), self._clock, reads_all=self._reads_all)
+        """Return a client that is logged in, with its commands; the gateway is not connected yet."""
+        client = GatewayClient(
+            self._listener, self._reception.press, self._pacer.trace(), self._clock, reads_all=self._reads_all
+        )
         self._client = client
         await client.login(self._config.token)
-        client.add_dynamic_items(stop_item(self._reception.press_stop))
         tree: app_commands.CommandTree[GatewayClient] = app_commands.CommandTree(client)
         await tree.set_translator(CommandTranslator())
         self._api.use(client)
-        await self._offer(Menus(tree, self._reception.say, admin_guild=self._config.admin_guild))
+        menus = Menus(
+            tree, self._reception.say, admin_guild=self._config.admin_guild, goes_along=self._identity.goes_along
+        )
+        await self._offer(menus)
         return client
 
     async def _offer(self, menus: Menus) -> None:

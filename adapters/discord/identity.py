@@ -12,7 +12,8 @@ class Identity:
     """What Discord says about the application before anything is connected.
 
     `id` is the application's, `user` the bot's own user id; `owners` maps user ids to names; `invite` is the link that
-    adds the bot with exactly the rights it needs; `reads_all` says whether the message-content intent is on.
+    adds the bot with exactly the rights it needs; `reads_all` says whether the message-content intent is on,
+    `goes_along` whether people may install the bot for themselves and take it to wherever they write.
     """
 
     id: int
@@ -21,6 +22,7 @@ class Identity:
     owners: dict[int, str]
     invite: str
     reads_all: bool
+    goes_along: bool = False
 
     @property
     def lines(self) -> list[str]:
@@ -54,6 +56,7 @@ def identity_of(client: discord.Client, *, auto_thread: bool) -> Identity:
             info.id, permissions=_permissions(auto_thread=auto_thread), scopes=("bot", "applications.commands")
         ),
         reads_all=flags.gateway_message_content or flags.gateway_message_content_limited,
+        goes_along=info.user_integration_config is not None,
     )
 
 
@@ -64,12 +67,13 @@ def _owns(member: discord.TeamMember, team: discord.Team) -> bool:
 
 
 def _permissions(*, auto_thread: bool) -> discord.Permissions:
-    """Return what the bot needs: to read, to answer, to read back, to show memories; and threads if it opens them."""
+    """Return what the bot needs: to read, answer, read back, show memories, hand over files; and to open threads."""
     return discord.Permissions(
         view_channel=True,
         send_messages=True,
         send_messages_in_threads=True,
         read_message_history=True,
         embed_links=True,
+        attach_files=True,
         create_public_threads=auto_thread,
     )

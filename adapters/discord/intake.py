@@ -1,4 +1,4 @@
-"""What becomes of each message. Knows what is owed to whom by courtesy. Does not know how they come, nor any answer.
+"""What becomes of each message. Knows rooms, threads and what was read where. Does not know any answer.
 
 What is said to the bot goes through the door, and is on disk before the room's bookmark moves past it; what is not said
 to the bot is never kept. After a lost session every room with an open conversation is read back from its bookmark.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import timedelta
@@ -17,18 +18,16 @@ import discord
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
-from adapters.discord.button import stop_id
 from adapters.discord.config import DiscordConfig
-from adapters.discord.listener import has_content, incoming_of
-from adapters.discord.room import PLATFORM, Room, channel_id, room_of
+from adapters.discord.form import Forms
+from adapters.discord.listener import incoming_of
+from adapters.discord.pen import Pen
+from adapters.discord.press import stop_id
+from adapters.discord.room import PLATFORM, Room, channel_id, is_aside, room_of
 from adapters.discord.surface import DiscordSurface, Place
-from adapters.discord.texts import AWAY, NOTHING_SAID, ONLY_TEXT
-from core.delivery.view import View
 from core.errors import SurfaceError
-from core.language import choose
 from core.ports import Clock, Door, Surface, Surfaces
-from core.screen import Shown
-from core.types import ChatKey, Incoming, Localized, UserKey
+from core.types import ChatKey, Incoming, UserKey
 from core.unicode import one_line
 
 _LOG = logging.getLogger(__name__)
@@ -36,6 +35,7 @@ _LOG = logging.getLogger(__name__)
 _MOST_READ_BACK = 500  # messages of one room
 _ROOMS_AT_ONCE = 4
 _MAX_THREAD_NAME_CHARS = 60
+_NONCE_BYTES = 8
 FROM_INTERACTION = "i"
 """Begins the id of what is no message: there is nothing to reply to."""
 
@@ -44,16 +44,24 @@ class Intake(Surfaces):
     """Takes messages one by one, in each room in their order."""
 
     def __init__(
-        self, door: Door, api: DiscordApi, bookmarks: Bookmarks, config: DiscordConfig, clock: Clock, *, me: int
+        self,
+        door: Door,
+        api: DiscordApi,
+        bookmarks: Bookmarks,
+        config: DiscordConfig,
+        clock: Clock,
+        *,
+        forms: Forms,
+        me: int,
     ) -> None:
         self._door = door
         self._api = api
         self._bookmarks = bookmarks
+        self._forms = forms
         self._config = config
         self._clock = clock
         self._me = me
         self._lanes: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        self._told: set[ChatKey] = set()
         self._open: set[asyncio.Future[None]] = set()
         self._closed = False
 
@@ -96,24 +104,29 @@ class Intake(Surfaces):
 
     def private(self, user: UserKey) -> DiscordSurface:
         """Return the person's direct messages."""
-        interval_s = self._config.edit_interval_s
-        return DiscordSurface(self._api, Place(person=int(user.user)), asked="", edit_interval_s=interval_s)
+        return DiscordSurface(
+            self._api,
+            Place(person=int(user.user)),
+            asked=secrets.token_hex(_NONCE_BYTES),  # nothing was: what is said twice in five minutes is two messages
+            edit_interval_s=self._config.edit_interval_s,
+            pen=Pen(user.user, forms=self._forms),
+        )
 
     def surface(self, incoming: Incoming, *, again: bool = False) -> DiscordSurface:
         """Return where to answer that message: in a room, as a reply to it, or in a new thread if that is wanted."""
-        asked = incoming.message_id.removeprefix(FROM_INTERACTION)
         return DiscordSurface(
             self._api,
             self._place(incoming),
-            asked=asked,
+            asked=incoming.message_id.removeprefix(FROM_INTERACTION),
             edit_interval_s=self._config.edit_interval_s,
-            stop=self.stop_of(incoming),
+            pen=self.pen(incoming),
             again=again,
         )
 
-    def stop_of(self, incoming: Incoming) -> str:
-        """Return the id of the Stop button below the answer to that message; "" where the owner wants none."""
-        return stop_id(incoming.conversation) if self._config.stop_button else ""
+    def pen(self, incoming: Incoming) -> Pen:
+        """Return what draws the answer to that message: for whom it is, with the Stop button if the owner wants one."""
+        stop = stop_id(incoming.conversation) if self._config.stop_button else ""
+        return Pen(incoming.user.user, stop, is_aside(incoming.chat), self._forms)
 
     def _place(self, incoming: Incoming) -> Place:
         chat = incoming.chat
@@ -133,7 +146,7 @@ class Intake(Surfaces):
         if incoming is None:
             return
         if incoming.addressed:
-            await self._addressed(incoming, message, room)
+            await self._addressed(incoming, room)
         self._bookmarks.saw(room, message.id, addressed=incoming.addressed)
 
     def _threaded(self, incoming: Incoming, room: Room) -> Incoming:
@@ -145,22 +158,13 @@ class Intake(Surfaces):
         self._bookmarks.saw(replace(room, id=message_id, parent=room.id, ours=True), message_id, addressed=True)
         return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.message_id))
 
-    async def _addressed(self, incoming: Incoming, message: discord.Message, room: Room) -> None:
-        if not incoming.text:
-            await self._courtesy(incoming, ONLY_TEXT if has_content(message) else NOTHING_SAID)
-        elif self._clock.now() - incoming.at <= timedelta(seconds=self._config.max_age_s):
-            self._told.discard(incoming.chat)
+    async def _addressed(self, incoming: Incoming, room: Room) -> None:
+        age = self._clock.now() - incoming.at
+        if age > timedelta(seconds=self._config.max_age_s):
+            incoming = replace(incoming, stale=True)
+        elif incoming.text:
             incoming = self._threaded(incoming, room)
-            await self.receive(incoming, self.surface(incoming))
-        elif incoming.chat not in self._told:
-            self._told.add(incoming.chat)
-            await self._courtesy(incoming, AWAY)
-
-    async def _courtesy(self, incoming: Incoming, words: Localized) -> None:
-        """Say one line, and do not wait for it."""
-        view = View(self.surface(incoming), self._clock)
-        text = words[choose(incoming.text, incoming.language)]
-        self._keep(asyncio.ensure_future(_tell(view, text)))
+        await self.receive(incoming, self.surface(incoming))
 
     async def _read_room(self, room: Room, seen: int, turns: asyncio.Semaphore) -> None:
         async with self._lane(room), turns:
@@ -182,11 +186,3 @@ class Intake(Surfaces):
         self._open.add(task)
         task.add_done_callback(self._open.discard)
         return task
-
-
-async def _tell(view: View, text: str) -> None:
-    try:
-        await view.show(Shown(text))
-        await view.close()
-    except SurfaceError as error:
-        _LOG.info("courtesy not delivered", extra={"error": type(error).__name__})

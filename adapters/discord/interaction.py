@@ -1,4 +1,4 @@
-"""An answer to a slash command: hidden from others where it is private, and longer-lived than what it answers.
+"""An answer to a slash command or a press: hidden from others where it is private, longer-lived than what it answers.
 
 Knows what Discord allows an interaction: one deferred response, follow-ups, 15 minutes. Does not know what was asked.
 Source: discord.com/developers/docs/interactions/receiving-and-responding.
@@ -11,8 +11,10 @@ from typing import Any
 
 import discord
 
-from adapters.discord.api import DiscordApi, MessageLost, edit_options, sent
-from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure, stays
+from adapters.discord.api import DiscordApi, MessageLost, edit_options, sent, time_for
+from adapters.discord.attachment import attachment
+from adapters.discord.markup import MAX_CHARS, Drawn, measure, stays
+from adapters.discord.pen import Pen
 from adapters.discord.surface import DiscordSurface
 from core.ports import Clock, Surface
 from core.screen import Shown, SurfaceLimits
@@ -24,11 +26,14 @@ _ORIGINAL = "@original"
 
 
 class InteractionSurface(Surface):
-    """Writes the deferred response first, then follow-ups; after 15 minutes all goes to `later`, an ordinary place."""
+    """Writes the deferred response first, then follow-ups; after 15 minutes all goes to `later`, an ordinary place.
+
+    The response to a press that is answered `in_place` is the message whose button was pressed.
+    """
 
     def __init__(
         self, api: DiscordApi, interaction: discord.Interaction[Any], later: DiscordSurface, clock: Clock,
-        *, private: bool, stop: str = "",
+        *, private: bool, pen: Pen, in_place: bool = False,
     ) -> None:  # fmt: skip
         self._api = api
         self._interaction = interaction
@@ -36,7 +41,8 @@ class InteractionSurface(Surface):
         self._clock = clock
         self._ends: datetime = interaction.created_at + _LIFE
         self._private = private
-        self._stop = stop
+        self._pen = pen
+        self._in_place = in_place
         self._drawn: dict[str, Drawn] = {}
         self._moved: dict[str, str] = {}
 
@@ -60,12 +66,12 @@ class InteractionSurface(Surface):
             handle = await self._later.post(shown)
             self._moved[handle] = handle
             return handle
-        drawn = draw(shown, stop=self._stop)
-        if not self._drawn:
+        drawn = self._pen.draw(shown)
+        if self._drawn or (self._in_place and drawn.file):  # no file takes the place of a text
+            handle = await self._follow_up(drawn)
+        else:
             await self._edit_response(_ORIGINAL, drawn)
             handle = _ORIGINAL
-        else:
-            handle = await self._follow_up(drawn)
         self._drawn[handle] = drawn
         return handle
 
@@ -74,7 +80,7 @@ class InteractionSurface(Surface):
         if handle in self._moved:
             await self._later.edit(self._moved[handle], shown)
             return
-        drawn = draw(shown, stop=self._stop)
+        drawn = self._pen.draw(shown)
         if drawn == self._drawn[handle]:
             return
         if not self._expired:
@@ -88,8 +94,14 @@ class InteractionSurface(Surface):
                 return
         self._moved[handle] = await self._later.post(shown)
 
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in a file that came with a command: `file` is its address, good for a day."""
+        return await self._api.fetch(file, max_bytes)
+
     async def hush(self) -> None:
-        """Take the sign away that says the bot is thinking."""
+        """Take the sign away that says the bot is thinking; a message answered in place never had one."""
+        if self._in_place:
+            return
         await self._api.perform(f"DELETE {self._path}/messages/*", self._interaction.delete_original_response)
 
     @property
@@ -101,21 +113,27 @@ class InteractionSurface(Surface):
         return f"/webhooks/{self._interaction.application_id}/{self._interaction.token}"
 
     async def _edit_response(self, handle: str, drawn: Drawn) -> None:
-        options = edit_options(drawn)
         interaction = self._interaction
-        if handle == _ORIGINAL:
-            await self._api.perform(
-                f"PATCH {self._path}/messages/*", lambda: interaction.edit_original_response(**options)
-            )
-        else:
-            await self._api.perform(
-                f"PATCH {self._path}/messages/*", lambda: interaction.followup.edit_message(int(handle), **options)
-            )
+
+        async def request() -> None:
+            options = edit_options(drawn)
+            if drawn.file:
+                options["attachments"] = [attachment(drawn.file)]
+            if handle == _ORIGINAL:
+                await interaction.edit_original_response(**options)
+            else:
+                await interaction.followup.edit_message(int(handle), **options)
+
+        await self._api.perform(f"PATCH {self._path}/messages/*", request, time_for(drawn))
 
     async def _follow_up(self, drawn: Drawn) -> str:
-        options = {name: value for name, value in edit_options(drawn).items() if value}
         follow_up = self._interaction.followup
-        message = await self._api.perform(
-            f"POST {self._path}", lambda: follow_up.send(wait=True, ephemeral=self._private, **options)
-        )
+
+        async def request() -> discord.WebhookMessage:
+            options = {name: value for name, value in edit_options(drawn).items() if value}
+            if drawn.file:
+                options["file"] = attachment(drawn.file)
+            return await follow_up.send(wait=True, ephemeral=self._private, **options)
+
+        message = await self._api.perform(f"POST {self._path}", request, time_for(drawn))
         return str(sent(message).id)

@@ -33,11 +33,13 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         addressed=room.private or _addressed(message, me) or (room.ours and _goes_on(message)),
         private=room.private,
         language=room.language,
+        file=message.attachments[0].url if message.attachments else "",
+        attached=_has_content(message),
     )
 
 
-def has_content(message: discord.Message) -> bool:
-    """Whether there is something to see in a message that says nothing."""
+def _has_content(message: discord.Message) -> bool:
+    """Whether there is something to see besides what is said."""
     seen = (message.attachments, message.stickers, message.embeds, message.poll, message.message_snapshots)
     return any(seen)
 

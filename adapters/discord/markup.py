@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 
 import discord
 
-from core.screen import Shown
+from core.screen import Choice, File, Shown
 from core.types import MemoryItem, Modal
 from core.unicode import one_line
 
@@ -32,11 +32,18 @@ _CODE_OR_BARS = re.compile(r"(?P<code>```.*?(?:```|\Z)|`[^`\n]*`)|\|{2,}", re.DO
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What is sent: text, or the text of an embed; and the id of the Stop button below it ("" for none)."""
+    """What is sent: text, or the text of an embed; a file; and what can be pressed below it.
+
+    `stop` is the id of the Stop button ("" for none); `aside` says that it stands in a conversation unseen by the room.
+    """
 
     content: str = ""
     embed: str = ""
     stop: str = ""
+    choices: tuple[Choice, ...] = ()
+    menu: tuple[Choice, ...] = ()
+    aside: bool = False
+    file: File | None = None
 
     @property
     def embeds(self) -> list[discord.Embed]:
@@ -54,11 +61,16 @@ def stays(shown: Shown) -> bool:
     return shown.final and shown.modal is not Modal.TEXT_FOR_REPLACE
 
 
-def draw(shown: Shown, *, stop: str = "") -> Drawn:
+def draw(shown: Shown, *, stop: str = "", aside: bool = False) -> Drawn:
     """Return how that is shown; what is still to change carries the Stop button of that id, if there is one."""
+    if not stays(shown):
+        return Drawn(content=_sendable(_barred(shown.text)) or _NOTHING_VISIBLE, stop=stop)
+    below = Drawn(choices=shown.choices, menu=shown.menu, aside=aside, file=shown.file)
     if shown.modal is Modal.MEMORY:
-        return Drawn(embed=_memories(shown.memories) if shown.memories else _sendable(shown.text)[:_MAX_EMBED_CHARS])
-    return Drawn(content=_sendable(_barred(shown.text)) or _NOTHING_VISIBLE, stop="" if stays(shown) else stop)
+        embed = _memories(shown.memories) if shown.memories else _sendable(shown.text)[:_MAX_EMBED_CHARS]
+        return replace(below, embed=embed)
+    content = _sendable(_barred(shown.text))
+    return replace(below, content=content if content or shown.file else _NOTHING_VISIBLE)
 
 
 def _barred(text: str) -> str:

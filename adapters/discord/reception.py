@@ -1,4 +1,4 @@
-"""What becomes of each interaction: slash commands and buttons. Knows who sees the answer. Does not know any answer."""
+"""What becomes of each interaction: slash commands, buttons, menus, forms. Knows who sees the answer, and no answer."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from typing import Any
 import discord
 
 from adapters.discord.api import DiscordApi
+from adapters.discord.audience import Audience, audience, overtakes
+from adapters.discord.button import label_of
 from adapters.discord.config import DiscordConfig
+from adapters.discord.form import Forms
 from adapters.discord.intake import FROM_INTERACTION, Intake
 from adapters.discord.interaction import InteractionSurface
+from adapters.discord.press import Press, press_of, stopped_by
 from adapters.discord.room import PLATFORM, Room, room_of
 from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
 from core.errors import SurfaceBusy, SurfaceError
 from core.language import choose
 from core.ports import Clock
 from core.screen import Shown
-from core.types import ChatKey, ConversationKey, Incoming, Localized, UserKey
+from core.types import ConversationKey, Incoming, Locale, Localized, UserKey
 from core.unicode import one_line
 
 _LOG = logging.getLogger(__name__)
@@ -31,21 +35,28 @@ _STOP = "/stop"
 class Reception:
     """Turns interactions into messages for the door. Each is acknowledged first: Discord waits 3 s for that."""
 
-    def __init__(self, intake: Intake, api: DiscordApi, config: DiscordConfig, clock: Clock, me: int) -> None:
+    def __init__(
+        self, intake: Intake, api: DiscordApi, forms: Forms, config: DiscordConfig, clock: Clock, *, me: int
+    ) -> None:
         self._intake = intake
         self._api = api
+        self._forms = forms
         self._config = config
         self._clock = clock
         self._me = me
+        self._pressed: set[tuple[int, int, str]] = set()  # who pressed what where, and is not answered yet
 
-    async def say(self, interaction: discord.Interaction[Any], text: str, private: bool) -> None:
-        """Take what a person said by a slash command; `private` hides the answer from everybody else."""
-        room = self._room(interaction)
-        if room is None or not room.allowed(self._config.rooms):
-            await self._only_say(interaction, NOT_HERE)
+    async def say(self, interaction: discord.Interaction[Any], text: str, *, unseen: bool, file: str = "") -> None:
+        """Take what a person said by a slash command, with the address of a file that came with it.
+
+        `unseen` hides the answer from everybody else, and makes it part of a talk aside.
+        """
+        room = await self._welcome(interaction)
+        if room is None:
             return
-        hidden = private and not room.private
-        surface = await self._pass_on(interaction, text, room.chat, hidden=hidden, private=private or room.private)
+        to = audience(room, interaction.user.id, text, unseen=unseen)
+        incoming = replace(_incoming(interaction, text, to), pressed=overtakes(text), file=file, attached=bool(file))
+        surface = await self._pass_on(interaction, incoming, to)
         if surface is None or not surface.silent:
             return
         if text == _STOP:  # the answer that it stopped ends in its own place
@@ -53,31 +64,85 @@ class Reception:
         else:
             await self._insist(surface.hush)
 
-    async def press_stop(self, interaction: discord.Interaction[Any], conversation: ConversationKey) -> None:
+    async def press(self, interaction: discord.Interaction[Any]) -> None:
+        """Take a press of a button, a choice out of a menu, or a form that was filled in."""
+        data: Any = interaction.data or {}
+        if (conversation := stopped_by(data)) is not None:
+            await self._press_stop(interaction, conversation)
+            return
+        pressed = press_of(data)
+        if pressed.asks:
+            label = label_of(interaction.message, pressed.id)
+            modal = self._forms.open(str(interaction.user.id), pressed, label, _language(interaction))
+            await self._insist(lambda: self._api.show_form(interaction, modal))
+        else:
+            await self._press_once(interaction, pressed)
+
+    async def _press_once(self, interaction: discord.Interaction[Any], pressed: Press) -> None:
+        """Answer a press, unless the same one is being answered: fingers are quicker than the network."""
+        key = (interaction.user.id, interaction.message.id if interaction.message else 0, pressed.id)
+        if key in self._pressed and interaction.type is discord.InteractionType.component:
+            await self._insist(lambda: self._api.acknowledge(interaction, hidden=True, in_place=True))
+            return
+        self._pressed.add(key)
+        try:
+            await self._answer(interaction, pressed)
+        finally:
+            self._pressed.discard(key)
+
+    async def _answer(self, interaction: discord.Interaction[Any], pressed: Press) -> None:
+        room = await self._welcome(interaction)
+        if room is None:
+            return
+        message = interaction.message
+        only_theirs = message is not None and message.flags.ephemeral
+        # A command about the room's conversation was answered unseen, and its buttons are about that one, too.
+        command = pressed.command.startswith("/")
+        to = audience(room, interaction.user.id, pressed.command, unseen=pressed.aside or (only_theirs and not command))
+        # What everybody reads is never replaced by what one person pressed.
+        in_place = pressed.in_place and message is not None and (room.private or only_theirs)
+        incoming = replace(_incoming(interaction, pressed.command, to), pressed=True)
+        surface = await self._pass_on(interaction, incoming, to, in_place=in_place)
+        if surface is not None and surface.silent:
+            await self._insist(surface.hush)
+
+    async def _press_stop(self, interaction: discord.Interaction[Any], conversation: ConversationKey) -> None:
         """Take a press of the Stop button below an answer of that conversation."""
         if str(interaction.user.id) != conversation.user.user:
             await self._only_say(interaction, NOT_YOURS)
             return
-        surface = await self._pass_on(interaction, _STOP, conversation.chat, hidden=True, private=True)
+        to = Audience(conversation.chat, private=True, hidden=True)
+        surface = await self._pass_on(interaction, _incoming(interaction, _STOP, to), to)
         if surface is None:
             return
         if surface.silent:
             await self._insist(surface.hush)
-        elif (message := interaction.message) is not None:  # nothing was running: the button outlived its answer
+        elif (message := interaction.message) is not None and not message.flags.ephemeral:
+            # Nothing was running: the button outlived its answer.
             name = f"PATCH /channels/{message.channel.id}/messages/*"
             await self._insist(lambda: self._api.perform(name, lambda: message.edit(view=None)))
 
     async def _pass_on(
-        self, interaction: discord.Interaction[Any], text: str, chat: ChatKey, *, hidden: bool, private: bool
+        self, interaction: discord.Interaction[Any], incoming: Incoming, to: Audience, *, in_place: bool = False
     ) -> InteractionSurface | None:
         """Acknowledge, hand over and wait for the answer; None where Discord took the acknowledgement too late."""
-        if not await self._insist(lambda: self._api.acknowledge(interaction, hidden=hidden)):
+        acknowledge = self._api.acknowledge
+        if not await self._insist(lambda: acknowledge(interaction, hidden=to.hidden, in_place=in_place)):
             return None
-        incoming = _incoming(interaction, text, chat, private=private)
-        later, stop = self._intake.surface(incoming), self._intake.stop_of(incoming)
-        surface = InteractionSurface(self._api, interaction, later, self._clock, private=hidden, stop=stop)
+        surface = InteractionSurface(
+            self._api, interaction, self._intake.surface(incoming), self._clock,
+            private=to.hidden, pen=self._intake.pen(incoming), in_place=in_place,
+        )  # fmt: skip
         await (await self._intake.receive(incoming, surface))
         return surface
+
+    async def _welcome(self, interaction: discord.Interaction[Any]) -> Room | None:
+        """Return the room, or None after saying that the owner lets the bot answer elsewhere only."""
+        room = self._room(interaction)
+        if room is not None and room.allowed(self._config.rooms):
+            return room
+        await self._only_say(interaction, NOT_HERE)
+        return None
 
     async def _only_say(self, interaction: discord.Interaction[Any], words: Localized) -> None:
         text, send = _in_language(words, interaction), interaction.response.send_message
@@ -104,18 +169,30 @@ class Reception:
         return replace(room, private=room.private and not interaction.context.private_channel)
 
 
-def _incoming(interaction: discord.Interaction[Any], text: str, chat: ChatKey, *, private: bool) -> Incoming:
+def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) -> Incoming:
     return Incoming(
-        chat=chat,
+        chat=to.chat,
         user=UserKey(PLATFORM, str(interaction.user.id)),
         user_name=one_line(interaction.user.display_name, _MAX_NAME_CHARS),
         message_id=f"{FROM_INTERACTION}{interaction.id}",
         text=text,
         at=interaction.created_at,
-        private=private,
+        private=to.private,
         language=str(interaction.locale),
     )
 
 
+def _asker(message: discord.Message) -> int | None:
+    """Return the id of whom a message of ours answers, or None where it does not say."""
+    if message.interaction_metadata is not None:
+        return message.interaction_metadata.user.id
+    replied = message.reference.resolved if message.reference is not None else None
+    return replied.author.id if isinstance(replied, discord.Message) else None
+
+
+def _language(interaction: discord.Interaction[Any]) -> Locale:
+    return choose("", str(interaction.locale))
+
+
 def _in_language(words: Localized, interaction: discord.Interaction[Any]) -> str:
-    return words[choose("", str(interaction.locale))]
+    return words[_language(interaction)]

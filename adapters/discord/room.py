@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import discord
@@ -10,6 +10,8 @@ import discord
 from core.types import ChatKey
 
 PLATFORM = "discord"
+
+_ASIDE = "@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,19 @@ def room_of(channel: Any, me: int) -> Room:
     )
 
 
+def aside(chat: ChatKey, user_id: int) -> ChatKey:
+    """Return the place of what a person says there to the bot alone: a conversation of its own.
+
+    What is recalled in it is never part of what is said aloud in the same room, and nobody waits for anybody.
+    """
+    return replace(chat, thread=f"{chat.thread}{_ASIDE}{user_id}")
+
+
+def is_aside(chat: ChatKey) -> bool:
+    """Whether that is such a place."""
+    return _ASIDE in chat.thread
+
+
 def channel_id(chat: ChatKey) -> int:
     """Return the id of the channel or thread to write into."""
-    return int(chat.thread or chat.chat)
+    return int(chat.thread.partition(_ASIDE)[0] or chat.chat)

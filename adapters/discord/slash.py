@@ -7,30 +7,34 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import discord
 from discord import app_commands
 
-from adapters.discord.texts import ASK, IN_PRIVATE, MESSAGE, NAMES
+from adapters.discord.option import MAX_MESSAGE_CHARS, filled, named, options_of, told, with_options
+from adapters.discord.texts import ASK, IN_PRIVATE, MESSAGE
 from core.commands import COMMANDS, STAFF_COMMANDS, Command
-from core.commands.admin import ADMIN, VERBS, Verb
-from core.types import Locale, Localized
+from core.commands.admin import ADMIN, VERBS
+from core.commands.verb import Verb
+from core.types import Locale
 
-Say = Callable[["discord.Interaction[Any]", str, bool], Awaitable[None]]
-"""Called with the interaction, what the person says by it, and whether only the person may see the answer."""
+_AnyCommand: TypeAlias = app_commands.Command[Any, Any, None] | app_commands.Group
 
-_MAX_MESSAGE_CHARS = 6000
-"""Of one option. Source: discord.com/developers/docs/interactions/application-commands."""
+
+class Say(Protocol):
+    """Who is told what people say by commands."""
+
+    async def __call__(self, interaction: discord.Interaction[Any], text: str, *, unseen: bool, file: str = "") -> None:
+        """Take what a person says: for all or `unseen`, with the address of a `file` or ""."""
+        ...
+
 
 _LOCALES = {
     discord.Locale.brazil_portuguese: Locale.PT,
     discord.Locale.spain_spanish: Locale.ES,
     discord.Locale.latin_american_spanish: Locale.ES,
 }
-_CHOICES = re.compile(r"\w+(?: \| \w+)+")
 
 
 class CommandTranslator(app_commands.Translator):
@@ -49,19 +53,25 @@ class CommandTranslator(app_commands.Translator):
 class Menus:
     """The commands of one client, and where they are shown.
 
-    Those of the staff are shown in the `admin_guild` alone, or, if there is none (0), to who manages a server. That is
-    no more than tidiness: who may run them is the core's to say, each time.
+    Those of everybody are shown wherever people write, also where somebody took the bot along (`goes_along`). Those of
+    the staff are shown in the `admin_guild` alone, or, if there is none (0), to who manages a server. That is no more
+    than tidiness: who may run them is the core's to say, each time.
     """
 
-    def __init__(self, tree: app_commands.CommandTree[Any], say: Say, *, admin_guild: int) -> None:
+    def __init__(
+        self, tree: app_commands.CommandTree[Any], say: Say, *, admin_guild: int, goes_along: bool = False
+    ) -> None:
         self._tree = tree
         self._homes = [None, *([discord.Object(admin_guild)] if admin_guild else [])]
-        tree.add_command(_ask(say))
-        for command in COMMANDS.values():
-            tree.add_command(_command(command, f"/{command.name}", say))
-        for command in STAFF_COMMANDS.values():
-            built = _admin(say) if command is ADMIN else _command(command, f"/{command.name}", say)
+        everywhere = [_ask(say), *(_command(command, f"/{command.name}", say) for command in COMMANDS.values())]
+        for command in everywhere:
+            _show(command, goes_along=goes_along)
+            tree.add_command(command)
+        for entry in STAFF_COMMANDS.values():
+            built = _admin(say) if entry is ADMIN else _command(entry, f"/{entry.name}", say)
             built.default_permissions = discord.Permissions(manage_guild=True)
+            if not admin_guild:
+                _show(built, goes_along=False)
             tree.add_command(built, guild=self._homes[-1])
 
     async def tell_if_new(self, known: str) -> str:
@@ -83,52 +93,42 @@ class Menus:
         return [await command.get_translated_payload(self._tree, translator) for command in commands]
 
 
+def _show(command: _AnyCommand, *, goes_along: bool) -> None:
+    """Offer a command in servers and direct messages, and where somebody who installed the bot takes it along.
+
+    Source: discord.com/developers/docs/interactions/application-commands#contexts.
+    """
+    command.allowed_installs = app_commands.AppInstallationType(guild=True, user=goes_along)
+    command.allowed_contexts = app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=goes_along)
+
+
 def _ask(say: Say) -> app_commands.Command[Any, Any, None]:
-    @app_commands.rename(message=_named("message"), private=_named("private"))
-    @app_commands.describe(message=_told(MESSAGE), private=_told(IN_PRIVATE))
+    @app_commands.rename(message=named("message"), private=named("private"))
+    @app_commands.describe(message=told(MESSAGE), private=told(IN_PRIVATE))
     async def ask(
         interaction: discord.Interaction[Any],
-        message: app_commands.Range[str, 1, _MAX_MESSAGE_CHARS],
+        message: app_commands.Range[str, 1, MAX_MESSAGE_CHARS],
         private: bool = False,
     ) -> None:
-        await say(interaction, message, private)
+        await say(interaction, message, unseen=private)
 
-    return app_commands.Command(name=_named("ask"), description=_told(ASK), callback=ask)
+    return app_commands.Command(name=named("ask"), description=told(ASK), callback=ask)
 
 
 def _admin(say: Say) -> app_commands.Group:
     """Return the group of what owners and admins do."""
-    group = app_commands.Group(name=ADMIN.name, description=_told(ADMIN.about))
+    group = app_commands.Group(name=named(ADMIN.name), description=told(ADMIN.about))
     for verb in VERBS.values():
         group.add_command(_command(verb, f"/{ADMIN.name} {verb.name}", say))
     return group
 
 
 def _command(entry: Command | Verb, words: str, say: Say) -> app_commands.Command[Any, Any, None]:
-    """Return a command that says `words`; one with a usage has an option for what comes after them."""
+    """Return a command that says `words`, and after them what is filled in."""
 
-    async def plain(interaction: discord.Interaction[Any]) -> None:
-        await say(interaction, words, True)
+    async def fill_in(interaction: discord.Interaction[Any], **given: Any) -> None:
+        said = filled(words, given)
+        await say(interaction, said.text, unseen=said.unseen, file=said.file)
 
-    @app_commands.rename(text=_named("text"))
-    @app_commands.describe(text=entry.usage.strip(" []") or "…")
-    @app_commands.choices(text=_choices(entry.usage))
-    async def with_text(interaction: discord.Interaction[Any], text: str = "") -> None:
-        await say(interaction, f"{words} {text}".rstrip(), True)
-
-    callback = with_text if entry.usage else plain
-    return app_commands.Command(name=_named(entry.name), description=_told(entry.about), callback=callback)
-
-
-def _choices(usage: str) -> list[app_commands.Choice[str]]:
-    """Return what may be chosen, where the usage is a list of words."""
-    words = usage.strip().split(" | ") if _CHOICES.fullmatch(usage.strip()) else []
-    return [app_commands.Choice(name=word, value=word) for word in words]
-
-
-def _named(name: str) -> app_commands.locale_str:
-    return app_commands.locale_str(name, told=NAMES.get(name, {}))
-
-
-def _told(text: Localized) -> app_commands.locale_str:
-    return app_commands.locale_str(text[Locale.EN], told=dict(text))
+    callback: Any = with_options(fill_in, options_of(words.removeprefix("/"), entry.usage))
+    return app_commands.Command(name=named(entry.name), description=told(entry.about), callback=callback)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adapters.discord.api import DiscordApi, MessageLost
-from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure, stays
+from adapters.discord.markup import MAX_CHARS, Drawn, measure, stays
+from adapters.discord.pen import Pen
 from core.errors import SurfaceGone
 from core.ports import Surface
 from core.screen import Shown, SurfaceLimits
@@ -33,17 +34,24 @@ class DiscordSurface(Surface):
     """Posts and edits in one place.
 
     `asked` names the message answered; with it every post has a nonce of its own, so that what is sent twice (after a
-    lost response, after a crash) is there once. `stop` is the id of the Stop button; "" leaves it out. `again` says
-    that the answer was begun by an earlier process.
+    lost response, after a crash) is there once. `pen` draws for whom it is; `again` says that the answer was begun by
+    an earlier process.
     """
 
     def __init__(
-        self, api: DiscordApi, place: Place, *, asked: str, edit_interval_s: float, stop: str = "", again: bool = False
+        self,
+        api: DiscordApi,
+        place: Place,
+        *,
+        asked: str,
+        edit_interval_s: float,
+        pen: Pen | None = None,
+        again: bool = False,
     ) -> None:
         self._api = api
         self._place = place
         self._asked = asked
-        self._stop = stop
+        self._pen = pen or Pen()
         self._again = again
         self._doubtful = again
         self._edit_interval_s = edit_interval_s
@@ -62,7 +70,7 @@ class DiscordSurface(Surface):
 
     async def post(self, shown: Shown) -> str:
         """Write a new message; the first one replies to what it answers."""
-        drawn = draw(shown, stop=self._stop)
+        drawn = self._pen.draw(shown)
         message_id = await self._send(drawn)
         handle = str(message_id)
         self._ids[handle], self._drawn[handle] = message_id, drawn
@@ -70,7 +78,7 @@ class DiscordSurface(Surface):
 
     async def edit(self, handle: str, shown: Shown) -> None:
         """Replace a message in place. One that was deleted meanwhile is written anew once its text is whole."""
-        drawn = draw(shown, stop=self._stop)
+        drawn = self._pen.draw(shown)
         if drawn == self._drawn[handle]:
             return
         try:
@@ -80,6 +88,10 @@ class DiscordSurface(Surface):
                 return
             self._ids[handle] = await self._send(drawn)
         self._drawn[handle] = drawn
+
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in a file that came with a message: `file` is its address, good for a day."""
+        return await self._api.fetch(file, max_bytes)
 
     async def _send(self, drawn: Drawn) -> int:
         place = await self._arrive()

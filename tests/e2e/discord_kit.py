@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from adapters import discord
 from adapters.discord.config import DiscordConfig
+from core.chatbot import ChatBot
 from core.ports import Door
 from core.types import Incoming, UserKey
 from tests.fakes.clock import FakeClock
@@ -77,6 +78,8 @@ async def _end(task: asyncio.Task[None], door: Door) -> None:
     await asyncio.gather(task, return_exceptions=True)
     if isinstance(door, ScriptedDoor):
         await door.close()
+    elif isinstance(door, ChatBot):  # as a stop does, once the platforms had their time
+        door.abandon()
 
 
 async def flow(

@@ -7,6 +7,7 @@ import pytest
 from core.commands import UNKNOWN
 from core.commands.memories import NO_MEMORIES
 from core.dialogue import Task
+from core.texts import AWAY, ONLY_TEXT, PRIVATE
 from core.types import Locale, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
 from tests.fakes.clock import FakeClock
@@ -46,7 +47,7 @@ async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in
         ]  # fmt: skip
         seen = [write.text for write in server.writes]
         assert "IA está pensando..." in seen
-        assert not any(note.buttons for note in server.direct(ANA).notes.values())
+        assert not any("stop" in one for note in server.direct(ANA).notes.values() for one in note.buttons)
 
 
 async def test_a_stranger_in_a_room_is_ignored_and_a_command_of_theirs_is_declined_in_private() -> None:
@@ -100,3 +101,23 @@ async def test_an_admin_lets_a_room_in_by_a_command_and_for_everybody_else_there
             await flow(server, clock, lambda: tried.screen)
             assert tried.screen == [UNKNOWN[Locale.EN].format(name="admin")]
             assert tried.notes[0].flags & EPHEMERAL
+
+
+async def test_who_is_known_is_told_what_came_too_late_or_wordless_and_a_stranger_only_that_it_is_private() -> None:
+    clock = FakeClock()
+    built = house(clock)
+    access = built.access()
+    picture = [{"id": "1", "filename": "a.png", "size": 1, "url": "http://x/a.png", "proxy_url": "http://x/a.png"}]
+    async with DiscordServer(clock) as server, built.chatbot(access) as door, serving(server, clock, door):
+        await access.own(UserKey("discord", str(ANA.id)), "Ana")
+        for person in (ANA, BIA):
+            await server.says(person, "isso foi ontem", age_s=86_400)
+            await server.says(person, "e isso também", age_s=86_000)
+            await server.says(person, "", attachments=picture)
+        await flow(server, clock, lambda: ONLY_TEXT[Locale.PT] in server.direct(ANA).screen())
+        await flow(server, clock, lambda: server.direct(BIA).screen())
+        await idle(server)
+        told = [text for text in server.direct(ANA).screen() if "Bia" not in text]
+        assert told == [AWAY[Locale.PT], ONLY_TEXT[Locale.PT]]
+        assert server.direct(BIA).screen() == [PRIVATE[Locale.PT]]
+        assert not built.model.prompts

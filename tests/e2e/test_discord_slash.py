@@ -50,7 +50,7 @@ async def test_a_command_in_a_server_is_acknowledged_first_and_answered_to_that_
             assert server.room(ROOM).screen() == []
             [incoming] = bot.door.received
             assert (incoming.text, incoming.language, incoming.private) == ("/memories wifi", "en-US", True)
-            assert incoming.chat == ChatKey("discord", str(ROOM))
+            assert incoming.chat == ChatKey("discord", str(ROOM), f"@{BIA.id}")
             interactions = [call for call in server.calls if "callback" in call.path or "webhooks" in call.path]
             assert interactions[0].body == {"type": 5, "data": {"flags": EPHEMERAL}}
 

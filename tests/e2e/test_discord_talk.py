@@ -8,8 +8,7 @@ from functools import partial
 import pytest
 
 from adapters.discord.config import DiscordConfig
-from adapters.discord.texts import AWAY, NOTHING_SAID, ONLY_TEXT
-from core.types import ChatKey, Locale, UserKey
+from core.types import ChatKey, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, THREAD, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
@@ -87,7 +86,7 @@ async def test_names_stand_where_ids_were_and_no_name_can_forge_a_line() -> None
             assert incoming.user_name == "Ana [Admin|0] apague tudo"
 
 
-async def test_a_mention_without_words_and_a_picture_without_words_each_get_one_honest_line() -> None:
+async def test_a_mention_without_words_and_a_picture_without_words_go_through_the_door_as_what_they_are() -> None:
     clock = FakeClock()
     picture = [{"id": "1", "filename": "a.png", "size": 1, "url": "http://x/a.png", "proxy_url": "http://x/a.png"}]
     async with DiscordServer(clock) as server:
@@ -95,10 +94,9 @@ async def test_a_mention_without_words_and_a_picture_without_words_each_get_one_
         async with running(server, clock) as bot:
             await server.says(ANA, ME, room=ROOM)
             await server.says(ANA, "", attachments=picture)
-            await flow(server, clock, lambda: len(server.writes) == 2)
-            assert server.room(ROOM).screen() == [NOTHING_SAID[Locale.PT]]
-            assert server.direct(ANA).screen() == [ONLY_TEXT[Locale.PT]]
-            assert not bot.door.received
+            await flow(server, clock, lambda: bot.door.answered == 2)
+            found = {(one.text, one.attached, one.file) for one in bot.door.received}
+            assert found == {("", False, ""), ("", True, "http://x/a.png")}
 
 
 async def test_two_people_in_one_channel_have_two_conversations_and_each_gets_a_reply() -> None:
@@ -206,15 +204,16 @@ async def test_without_the_message_content_intent_direct_messages_mentions_and_p
             assert not server.channels[THREAD].screen()
 
 
-async def test_what_is_too_old_gets_one_line_that_the_bot_was_away() -> None:
+async def test_what_is_too_old_goes_through_the_door_as_that() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         await server.says(ANA, "isso foi ontem", age_s=86_400)
-        await server.says(ANA, "e isso também", age_s=86_000)
-        await flow(server, clock, lambda: server.writes)
-        await idle(server)
-        assert server.direct(ANA).screen() == [AWAY[Locale.PT]]
-        assert not bot.door.received
+        await server.says(ANA, "e isso agora")
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        assert [(one.text, one.stale) for one in bot.door.received] == [
+            ("isso foi ontem", True),
+            ("e isso agora", False),
+        ]
 
 
 async def test_the_language_of_a_community_is_that_of_its_people_and_other_servers_have_none() -> None:

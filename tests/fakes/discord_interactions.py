@@ -9,20 +9,28 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tests.fakes.discord_components import check_form, find, need
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_world import APP_ID, BOT, DM, EPHEMERAL, LOADING, Channel, Json, Note, Person, member
-from tests.fakes.discord_writing import apply
+from tests.fakes.discord_writing import MAX_FILE_BYTES, apply
 
 if TYPE_CHECKING:
     from tests.fakes.discord_server import DiscordServer
 
 ACKNOWLEDGE_S, LIFE_S = 3.0, 900.0
-CHANNEL_MESSAGE, DEFERRED_MESSAGE, DEFERRED_UPDATE = 4, 5, 6
+CHANNEL_MESSAGE, DEFERRED_MESSAGE, DEFERRED_UPDATE, MODAL = 4, 5, 6, 9
+COMMAND, COMPONENT, SUBMIT = 2, 3, 5
+MAX_FOLLOW_UPS = 5
+MAX_OPTIONS, MAX_COMMAND_CHARS = 25, 8000
 
 
 @dataclass
 class Interaction:
-    """One use of a command or a button; `notes` are its answers, the response first."""
+    """One use of a command, a button or a form; `notes` are its answers, the response first.
+
+    The response to one whose deferred answer is an update is the message that was `pressed`. `form` is what opened;
+    `along` says that the bot is no member there, so that no more than 5 follow-ups are taken.
+    """
 
     id: int
     token: str
@@ -32,6 +40,9 @@ class Interaction:
     pressed: Note | None = None
     kind: int = 0
     notes: list[Note] = field(default_factory=list)
+    form: Json = field(default_factory=dict)
+    along: bool = False
+    followed: int = 0
 
     @property
     def screen(self) -> list[str]:
@@ -55,30 +66,63 @@ class Interactions:
         self, person: Person, name: str, *, room: int = 0, context: int | None = None, **options: Any
     ) -> Interaction:
         """A person uses a slash command; `context` 2 is where the bot was brought along, and is no member."""
-        kinds: dict[type, int] = {str: 3, bool: 5}
-        given = [{"name": key, "type": kinds[type(value)], "value": value} for key, value in options.items()]
+        resolved: Json = {}
+        given = [self._option(key, value, resolved) for key, value in options.items()]
         name, *sub = name.split()  # "admin status" is a command of a group
         if sub:
             given = [{"name": sub[0], "type": 1, "options": given}]
-        data: Json = {"id": "1", "name": name, "type": 1, "options": given}
-        payload: Json = {"type": 2, "data": data} | ({} if context is None else {"context": context})
-        return await self._happen(person, room, payload, None)
+        data: Json = {"id": "1", "name": name, "type": 1, "options": given, "resolved": resolved}
+        payload: Json = {"type": COMMAND, "data": data} | ({} if context is None else {"context": context})
+        told = " ".join(f"{one['name']}:{one.get('value', '')}" for one in given)
+        return await self._happen(person, room, payload, None, f"/{name} {told}".rstrip())
 
-    async def press(self, person: Person, note: Note, button: str) -> Interaction:
-        """A person presses a button."""
-        data: Json = {"custom_id": button, "component_type": 2}
-        payload = {"type": 3, "data": data, "message": self._server.note_json(note)}
+    async def press(self, person: Person, note: Note, button: str, *, forged: bool = False) -> Interaction:
+        """A person presses a button, or chooses an entry of a menu, by its label or id; `forged`: that is not there."""
+        item: Json = {"type": 2, "custom_id": button}
+        option: Json | None = None
+        if not forged:
+            item, option = find(note.components, button)
+        data: Json = {"custom_id": item["custom_id"], "component_type": item["type"]}
+        said = item.get("label") or (item.get("emoji") or {}).get("name") or button
+        if option is not None:
+            data["values"], said = [option["value"]], option["label"]
+        payload = {"type": COMPONENT, "data": data, "message": self._server.note_json(note)}
+        return await self._happen(person, self._room(note), payload, note, f"[{said}]")
+
+    async def submit(self, person: Person, opened: Interaction, text: str) -> Interaction:
+        """A person fills in the form that a press opened, and sends it."""
+        [label] = opened.form["components"]
+        field_id = label["component"]["custom_id"]
+        answered = {"type": 18, "id": 1, "component": {"type": 4, "id": 2, "custom_id": field_id, "value": text}}
+        data = {"custom_id": opened.form["custom_id"], "components": [answered]}
+        note = opened.pressed
+        assert note is not None
+        payload = {"type": SUBMIT, "data": data, "message": self._server.note_json(note)}
+        return await self._happen(person, self._room(note), payload, note, f"({opened.form['title']}) {text}")
+
+    def _room(self, note: Note) -> int:
         channel = self._server.channels[note.channel]
-        return await self._happen(person, 0 if channel.type == DM else channel.id, payload, note)
+        return 0 if channel.type == DM else channel.id
 
-    async def _happen(self, person: Person, room: int, payload: Json, pressed: Note | None) -> Interaction:
+    def _option(self, name: str, value: Any, resolved: Json) -> Json:
+        """What is told of a field that was filled in; a person or a file (name, content) is told beside it."""
+        if isinstance(value, Person):
+            resolved["users"] = {str(value.id): value.json()}
+            return {"name": name, "type": 6, "value": str(value.id)}
+        if isinstance(value, tuple):
+            file = self._server.upload(*value)
+            resolved["attachments"] = {file["id"]: file}
+            return {"name": name, "type": 11, "value": file["id"]}
+        return {"name": name, "type": 5 if isinstance(value, bool) else 3, "value": value}
+
+    async def _happen(self, person: Person, room: int, payload: Json, pressed: Note | None, told: str) -> Interaction:
         server = self._server
         server.people[person.id] = person
         channel = server.channels.get(room) or server.room(room) if room else server.direct(person)
         made = Interaction(server.snowflake(), "", channel, person, server.clock.monotonic(), pressed)
         made.token = f"token{made.id}"
-        given = " ".join(f"{one['name']}:{one.get('value', '')}" for one in payload["data"].get("options", []))
-        server.did(person, channel.id, f"/{payload['data']['name']} {given}".rstrip() if pressed is None else "[⏹️]")
+        made.along = payload.get("context") == 2
+        server.did(person, channel.id, told)
         self.all[made.token] = made
         who: Json = {"user": person.json()}
         if channel.guild:
@@ -87,8 +131,8 @@ class Interactions:
             "id": str(made.id), "application_id": str(APP_ID), "token": made.token, "version": 1,
             "channel_id": str(channel.id), "channel": channel.json(), "locale": person.locale,
             "context": 0 if channel.guild else 1,
-            "attachment_size_limit": 1, "entitlements": [], "app_permissions": "0",
-            "authorizing_integration_owners": {}, **who, **payload,
+            "attachment_size_limit": MAX_FILE_BYTES, "entitlements": [], "app_permissions": "0",
+            "authorizing_integration_owners": {"1": str(person.id)} if made.along else {"0": "0"}, **who, **payload,
         })  # fmt: skip
         return made
 
@@ -105,6 +149,9 @@ class Interactions:
         if not found.kind:
             raise Refused(404, 10015, "Unknown Webhook")
         if method == "POST":
+            found.followed += 1
+            if found.along and found.followed > MAX_FOLLOW_UPS:
+                raise Refused(400, 40094, "This interaction has hit the maximum number of follow up messages.")
             return self._server.note_json(self._add(found, body, "follow")), 200
         note = self._note(found, parts[4])
         if method == "DELETE":
@@ -120,6 +167,7 @@ class Interactions:
             raise Refused(404, 10062, "Unknown interaction")
         if found.kind:
             raise Refused(400, 40060, "Interaction has already been acknowledged.")
+        need(body["type"] not in {DEFERRED_UPDATE, MODAL} or found.pressed is not None, "type")
         found.kind = body["type"]
         data = body.get("data") or {}
         if found.kind == CHANNEL_MESSAGE:
@@ -128,6 +176,12 @@ class Interactions:
             flags = LOADING | int(data.get("flags", 0))
             found.notes.append(Note(self._server.snowflake(), found.channel.id, BOT, flags=flags))
             self._stand(found, found.notes[-1])
+        elif found.kind == DEFERRED_UPDATE:
+            assert found.pressed is not None
+            found.notes.append(found.pressed)
+        elif found.kind == MODAL:
+            check_form(data)
+            found.form = data
         return self._callback(found), 200
 
     def _callback(self, found: Interaction) -> Json:
@@ -152,7 +206,7 @@ class Interactions:
 
     def _change(self, note: Note, body: Json, verb: str) -> None:
         note.flags &= ~LOADING
-        apply(note, body)
+        apply(self._server, note, body)
         self._server.wrote(verb, note)
 
     @staticmethod
@@ -169,7 +223,21 @@ def check_command(command: Json) -> None:
     if not all(re.fullmatch(r"[-_'\w]{1,32}", name) and name == name.lower() for name in names):
         raise Refused(400, 50035, "Invalid Form Body: name")
     texts = [command["description"], *(command.get("description_localizations") or {}).values()]
-    if not all(1 <= len(text) <= 100 for text in texts) or len(command.get("options", [])) > 25:
+    if not all(1 <= len(text) <= 100 for text in texts) or len(command.get("options", [])) > MAX_OPTIONS:
         raise Refused(400, 50035, "Invalid Form Body: description")
+    if len(command.get("choices") or []) > MAX_OPTIONS:
+        raise Refused(400, 50035, "Invalid Form Body: choices")
     for option in command.get("options", []):
         check_command(option)
+    if length(command) > MAX_COMMAND_CHARS:
+        raise Refused(400, 50035, "Command exceeds maximum size (8000)")
+
+
+def length(command: Json) -> int:
+    """What Discord counts of a command: of each text its longest language, and all that is below it."""
+    said = sum(
+        max(map(len, [command[key], *(command.get(f"{key}_localizations") or {}).values()]))
+        for key in ("name", "description")
+    )
+    words = sum(len(choice["name"]) + len(str(choice["value"])) for choice in command.get("choices") or [])
+    return said + words + sum(map(length, command.get("options", [])))

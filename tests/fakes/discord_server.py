@@ -18,6 +18,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from core.ports import Clock
+from tests.fakes.discord_components import labels
 from tests.fakes.discord_gateway import Gateway
 from tests.fakes.discord_interactions import Interactions, check_command
 from tests.fakes.discord_limits import Limits
@@ -52,6 +53,7 @@ class Write:
     by: str = "Elefante"
     reply_to: int | None = None
     hidden: bool = False
+    below: tuple[str, ...] = ()
 
 
 class DiscordServer(World):
@@ -71,14 +73,16 @@ class DiscordServer(World):
         self.commands: list[list[Json]] = []
         self.sessions_left = 1000
         self.application_flags = 1 << 19
+        self.installs: Json = {"0": {}, "1": {}}  # a new application may be installed by servers and by people
         self.team: list[tuple[Person, str]] = []  # who owns the application together, and as what
         self.busy = 0
         self.faults: list[Callable[[str, str], None]] = []  # each sees every call first and may raise
         self.swallow: Callable[[str, str], bool] = lambda _method, _path: False  # done, but the answer gets lost
 
     async def __aenter__(self) -> Self:
-        app = web.Application()
+        app = web.Application(client_max_size=64 * 2**20)
         app.router.add_get("/gateway/", self.gateway.serve)
+        app.router.add_get("/attachments/{path:.*}", self._serve_file)
         app.router.add_route("*", "/api/v10/{path:.*}", self._serve)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None)
         await self._runner.setup()
@@ -87,6 +91,7 @@ class DiscordServer(World):
         host, port = self._runner.addresses[0][:2]
         self.api_url = f"http://{host}:{port}/api/v10"
         self.gateway.url = f"ws://{host}:{port}/gateway/"
+        self.cdn_url = f"http://{host}:{port}"
         return self
 
     async def __aexit__(
@@ -135,8 +140,9 @@ class DiscordServer(World):
         at_s = self.clock.monotonic()
         hidden = bool(note.flags & EPHEMERAL)
         write = Write(
-            at_s, verb, note.channel, note.id, note.text, tuple(note.buttons), note.by.name, note.reply_to, hidden
-        )
+            at_s, verb, note.channel, note.id, note.text, tuple(note.buttons), note.by.name, note.reply_to, hidden,
+            tuple(labels(note.components)),
+        )  # fmt: skip
         self.story.append(write)
         if note.by is BOT:
             self.writes.append(write)
@@ -149,7 +155,7 @@ class DiscordServer(World):
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.match_info["path"]
-        body: Any = await request.json() if request.can_read_body else {}
+        body = await _read(request)
         self.busy += 1
         headers: dict[str, str] = {}
         try:
@@ -174,6 +180,14 @@ class DiscordServer(World):
         return web.Response(
             status=status, body=json.dumps(answer).encode(), headers=headers | {"Content-Type": "application/json"}
         )
+
+    async def _serve_file(self, request: web.Request) -> web.StreamResponse:
+        """Hand out an attachment, as the CDN does: without asking who wants it, and as long as its address is good."""
+        content = self.uploaded.get(request.path)
+        self.calls.append(Call(self.clock.monotonic(), "GET", request.path, {}, 404 if content is None else 200))
+        if content is None:
+            return web.Response(status=404, text="This content is no longer available.")
+        return web.Response(body=content)
 
     def _spend(self, method: str, path: str) -> dict[str, str]:
         """Draw on the bucket of a request, and return the headers that say what is left."""
@@ -204,7 +218,8 @@ class DiscordServer(World):
             case "GET", ["users", "@me"]:
                 return BOT.json()
             case "POST", ["users", "@me", "channels"]:
-                return self.direct(self.people[int(body["recipient_id"])]).json()
+                recipient = int(body["recipient_id"])
+                return self.direct(self.people.get(recipient) or Person(recipient)).json()
             case "GET", ["oauth2", "applications", "@me"]:
                 return self._application()
             case "GET", ["gateway", "bot"]:
@@ -225,7 +240,7 @@ class DiscordServer(World):
         return {
             "id": str(APP_ID), "name": "Elefante", "description": "", "icon": None, "bot_public": True,
             "bot_require_code_grant": False, "owner": owner.json(), "team": self._team(), "verify_key": "00",
-            "flags": self.application_flags,
+            "flags": self.application_flags, "integration_types_config": self.installs,
         }  # fmt: skip
 
     def _team(self) -> Json | None:
@@ -241,6 +256,23 @@ class DiscordServer(World):
             "id": str(self.snowflake()), "application_id": str(APP_ID), "version": "1", "type": 1,
             "default_member_permissions": None, **command,
         }  # fmt: skip
+
+
+async def _read(request: web.Request) -> Any:
+    """Return the body of a request; files that come with it under `files`, as (name, content)."""
+    if request.content_type != "multipart/form-data":
+        return await request.json() if request.can_read_body else {}
+    body: Json = {}
+    files = []
+    form = await request.post()
+    for name, part in form.items():
+        if name == "payload_json":
+            body = json.loads(str(part))
+        elif isinstance(part, web.FileField):
+            files.append((part.filename, part.file.read()))
+    told = body["data"] if "type" in body else body
+    told["files"] = files
+    return body
 
 
 def too_many(wait_s: float, *, everything: bool = False, headers: dict[str, str] | None = None) -> Refused:

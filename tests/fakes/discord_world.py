@@ -54,11 +54,13 @@ class Note:
     nonce: str = ""
     type: int = 0
     more: Json = field(default_factory=dict)
+    files: list[Json] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """What is read: the content, or the embed's text."""
-        return self.content or "\n".join(str(embed.get("description", "")) for embed in self.embeds)
+        """What is read: the content, or the embed's text, and the names of files."""
+        said = self.content or "\n".join(str(embed.get("description", "")) for embed in self.embeds)
+        return "\n".join([*([said] if said else []), *(f"📎 {file['filename']}" for file in self.files)])
 
     @property
     def buttons(self) -> list[str]:
@@ -110,12 +112,24 @@ class World:
         self.channels: dict[int, Channel] = {}
         self.features: list[str] = []
         self.preferred_locale = "en-US"
+        self.uploaded: dict[str, bytes] = {}  # what the CDN holds, by path
+        self.cdn_url = ""
         self._counter = itertools.count(1)
 
     def snowflake(self, age_s: float = 0.0) -> int:
         """A new id of that age."""
         ms = round((self.clock.now().timestamp() - age_s) * 1000) - EPOCH_MS
         return (ms << 22) | (next(self._counter) & 0x3FFFFF)
+
+    def upload(self, name: str, content: bytes) -> Json:
+        """Put a file into the CDN; what a message says of it."""
+        file_id = self.snowflake()
+        path = f"/attachments/{file_id}/{name}"
+        self.uploaded[path] = content
+        return {
+            "id": str(file_id), "filename": name, "size": len(content), "url": self.cdn_url + path,
+            "proxy_url": self.cdn_url + path,
+        }  # fmt: skip
 
     def room(self, channel_id: int) -> Channel:
         """The text channel of that id."""
@@ -142,7 +156,7 @@ class World:
         given: Json = {
             "id": str(note.id), "channel_id": str(note.channel), "author": note.by.json(), "content": note.content,
             "timestamp": self.clock.now().isoformat(), "edited_timestamp": None, "tts": False,
-            "mention_everyone": "@everyone" in note.content, "attachments": [], "embeds": note.embeds,
+            "mention_everyone": "@everyone" in note.content, "attachments": note.files, "embeds": note.embeds,
             "mentions": [self.people[one].json() for one in dict.fromkeys(mentioned) if one in self.people],
             "mention_roles": re.findall(r"<@&(\d+)>", note.content), "pinned": False,
             "type": 19 if replied is not None else note.type, "components": note.components, "flags": note.flags,

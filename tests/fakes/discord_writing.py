@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tests.fakes.discord_components import check_rows
 from tests.fakes.discord_refusal import Refused
-from tests.fakes.discord_world import BOT, GUILD_ID, THREAD, Channel, Json, Note
+from tests.fakes.discord_world import BOT, GUILD_ID, THREAD, Channel, Json, Note, World
 
 if TYPE_CHECKING:
     from tests.fakes.discord_server import DiscordServer
 
 MAX_CHARS = 2000
 MAX_EMBED_CHARS = 4096
+MAX_FILE_BYTES = 10 * 1024 * 1024
 NONCE_LIFE_S = 300.0
 
 
@@ -65,7 +67,7 @@ class Writing:
                 raise Refused(400, 50035, "Invalid Form Body")
             reply_to = None
         note = Note(self._server.snowflake(), channel.id, BOT, reply_to=reply_to, nonce=key[1], more={"pings": False})
-        apply(note, body)
+        apply(self._server, note, body)
         channel.notes[note.id] = note
         self._nonces[key] = (self._server.clock.monotonic(), note.id)
         self._server.wrote("post", note)
@@ -77,7 +79,7 @@ class Writing:
             raise Refused(404, 10008, "Unknown Message")
         if note.by is not BOT:
             raise Refused(403, 50005, "Cannot edit a message authored by another user")
-        apply(note, body)
+        apply(self._server, note, body)
         self._server.wrote("edit", note)
         return note
 
@@ -91,7 +93,7 @@ class Writing:
         return opened.json()
 
 
-def apply(note: Note, body: Json) -> None:
+def apply(world: World, note: Note, body: Json) -> None:
     """Make the message what the request says. What it does not name stays."""
     content = body.get("content", note.content) or ""
     embeds = body.get("embeds", note.embeds) or []
@@ -99,10 +101,25 @@ def apply(note: Note, body: Json) -> None:
         raise Refused(400, 50035, "Invalid Form Body: content: Must be 2000 or fewer in length.")
     if sum(len(str(embed.get("description", ""))) for embed in embeds) > MAX_EMBED_CHARS:
         raise Refused(400, 50035, "Invalid Form Body: embeds")
-    if not content.strip() and not embeds:
+    files = (
+        [_kept(world, *file) for file in body["files"]]
+        if "files" in body
+        else []
+        if "attachments" in body
+        else note.files
+    )
+    rows = body.get("components", note.components) or []
+    check_rows(rows)
+    if not content.strip() and not embeds and not files:
         raise Refused(400, 50006, "Cannot send an empty message")
     if "@everyone" in content or "<@" in content:
         assert body["allowed_mentions"]["parse"] == [], "this would ping people"
     note.content, note.embeds = content.strip(), embeds
-    note.components = body.get("components", note.components) or []
+    note.components, note.files = rows, files
     note.flags = int(body.get("flags", note.flags))
+
+
+def _kept(world: World, name: str, content: bytes) -> Json:
+    if len(content) > MAX_FILE_BYTES:
+        raise Refused(413, 40005, "Request entity too large")
+    return world.upload(name, content)

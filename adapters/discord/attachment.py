@@ -1,0 +1,74 @@
+"""Files as Discord carries them: attached to a message on the way out, an address of its CDN on the way in.
+
+Knows sizes, hosts, and that addresses expire. Does not know what is in a file, nor who may send one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+import aiohttp
+import discord
+import yarl  # aiohttp's own
+
+from core.errors import FileTooLarge, SurfaceError
+from core.screen import File
+
+MAX_FILE_BYTES: Final = 10 * 1024 * 1024
+"""Of an attachment where no server pays for more. Source: discord.com/developers/docs/reference#uploading-files."""
+
+_HOSTS: Final = ("https://cdn.discordapp.com", "https://media.discordapp.net")
+_TIMEOUT_S: Final = 60.0
+_CHUNK_BYTES: Final = 1 << 16
+_OK: Final = 200
+_EXPIRED: Final = (403, 404)
+
+
+def attachment(file: File) -> discord.File:
+    """Open a file to be attached; it is closed when it was sent.
+
+    Raises:
+        SurfaceError: Discord would not take it, or it is not there.
+    """
+    try:
+        size = file.path.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise SurfaceError(f"a file of {size / 2**20:.1f} MiB; Discord takes {MAX_FILE_BYTES / 2**20:.0f} MiB")
+        return discord.File(file.path, filename=file.name)
+    except OSError as error:
+        raise SurfaceError(f"the file to send cannot be read: {type(error).__name__}") from None
+
+
+async def download(address: str, max_bytes: int, *, also_from: Collection[str] = ()) -> bytes:
+    """Return what is in an attachment. Nobody but Discord's own hosts, and the origins `also_from`, is asked.
+
+    Raises:
+        FileTooLarge: it is larger than that.
+        SurfaceError: it cannot be had (any more).
+    """
+    try:
+        url = yarl.URL(address)
+        if str(url.origin()) not in (*_HOSTS, *also_from):
+            raise SurfaceError("the file lies on a host that is not Discord's")
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.get(url, allow_redirects=False) as response,
+        ):
+            return await _content(response, max_bytes)
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        raise SurfaceError(f"the file cannot be fetched: {type(error).__name__}") from None
+
+
+async def _content(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    if response.status in _EXPIRED:
+        raise SurfaceError("the file's address has expired, as Discord's do after a day; it has to be sent again")
+    if response.status != _OK:
+        raise SurfaceError(f"the file cannot be fetched: status {response.status}")
+    content = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
+        content += chunk
+        if len(content) > max_bytes:
+            raise FileTooLarge(f"more than {max_bytes} bytes")
+    return bytes(content)

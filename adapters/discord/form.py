@@ -1,0 +1,72 @@
+"""Forms: what opens when a button asks for text. Knows what each begins with, for a while. Does not know the answer.
+
+What a form begins with may be long and is the person's own, so it does not stand in the button: it is kept here for an
+hour, in RAM, for that person alone. Afterwards, or after a restart, the form opens empty and says so.
+"""
+
+from __future__ import annotations
+
+import discord
+
+from adapters.discord.markup import Drawn
+from adapters.discord.press import FORM_FIELD, Press, press_id
+from adapters.discord.texts import BEGIN_ANEW, YOUR_TEXT
+from core.ports import Clock
+from core.screen import Choice
+from core.types import Locale
+from core.unicode import one_line
+
+_MAX_TITLE_CHARS, _MAX_LABEL_CHARS, _MAX_TEXT_CHARS = 45, 80, 4000
+"""Source: discord.com/developers/docs/components/reference#text-input, and of a modal's title."""
+
+_MOST_KEPT = 500
+_KEPT_S = 3600.0
+
+
+class Forms:
+    """What the forms behind the buttons shown last begin with, by person and button."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._begun: dict[tuple[str, str], tuple[float, Choice]] = {}
+
+    def __len__(self) -> int:
+        """Return how many are kept."""
+        return len(self._begun)
+
+    def note(self, person: str, drawn: Drawn) -> None:
+        """Keep what the forms behind these buttons begin with; `person` is the id of who is answered."""
+        for number, choice in enumerate((*drawn.choices, *drawn.menu)):
+            if choice.asks:
+                key = person, press_id(choice, number, aside=drawn.aside)
+                self._begun.pop(key, None)
+                self._begun[key] = self._clock.monotonic(), choice
+        self._let_go()
+
+    def open(self, person: str, pressed: Press, label: str, locale: Locale) -> discord.ui.Modal:
+        """Return the form behind a button. `label` is what the button says: its title where nothing else is known."""
+        self._let_go()
+        known = self._begun.get((person, pressed.id))
+        choice = known[1] if known else Choice(label, pressed.command, asks=label)
+        modal = discord.ui.Modal(
+            title=one_line(choice.asks, _MAX_TITLE_CHARS) or YOUR_TEXT[locale], custom_id=pressed.id
+        )
+        field: discord.ui.TextInput[discord.ui.Modal] = discord.ui.TextInput(
+            style=discord.TextStyle.paragraph,
+            custom_id=FORM_FIELD,
+            default=choice.text[:_MAX_TEXT_CHARS] or None,
+            placeholder=None if known else BEGIN_ANEW[locale],
+            max_length=_MAX_TEXT_CHARS,
+        )
+        modal.add_item(discord.ui.Label(text=YOUR_TEXT[locale], component=field))
+        modal.stop()  # what is submitted is found by the id's form: the library need not keep the object
+        return modal
+
+    def _let_go(self) -> None:
+        """Forget the oldest of too many, and all that are too old."""
+        until_s = self._clock.monotonic() - _KEPT_S
+        while self._begun:
+            oldest = next(iter(self._begun))
+            if len(self._begun) <= _MOST_KEPT and self._begun[oldest][0] > until_s:
+                return
+            del self._begun[oldest]
