@@ -5,6 +5,7 @@ Knows how each platform is written into, once it is connected. Does not know why
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
@@ -14,6 +15,7 @@ from core.ports import Clock, Surfaces
 from core.screen import Shown
 from core.types import UserKey
 
+_LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)
 
 
@@ -50,6 +52,9 @@ class Notices:
         try:
             await view.show(shown)
             await view.close()
+        except asyncio.CancelledError:
+            await view.close(within_s=_LAST_WORDS_S)
+            raise
         except SurfaceError as error:
             _log.info("notice not delivered", extra={"platform": user.platform, "error": type(error).__name__})
             return False

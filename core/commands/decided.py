@@ -13,7 +13,8 @@ from core.types import ChatKey, Incoming
 
 async def decided(decisions: Decisions, matter: Matter, chat: ChatKey) -> str:
     """Return what is decided of that matter for a place, or, where nothing is, for the bot; "" if nothing is."""
-    return await decisions.value(matter, room_name(chat)) or await decisions.value(matter)
+    values = await decisions.values(matter)
+    return values.get(room_name(chat)) or values.get("", "")
 
 
 async def streams_drafts(decisions: Decisions, preferences: PreferenceStore, incoming: Incoming) -> bool | None:

@@ -174,6 +174,39 @@ async def test_what_was_cancelled_reaches_nobody_else_and_is_not_announced(town:
     assert town.told() == {"1": [TEXT]}
 
 
+async def test_one_that_is_cancelled_at_its_very_end_is_not_announced(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = await town.begin(MANY[0])
+    tally = SqliteBroadcasts.tally
+
+    async def cancelling(self: SqliteBroadcasts, number: int) -> Tally:
+        await self.end(number, BroadcastState.CANCELLED)
+        return await tally(self, number)
+
+    monkeypatch.setattr(SqliteBroadcasts, "tally", cancelling)
+    async with town.working():
+        await town.pass_(4)
+    assert town.told() == {"1": [TEXT]}
+    over = await town.store.newest()
+    assert over is not None
+    assert over.state is BroadcastState.CANCELLED
+    assert await tally(SqliteBroadcasts(town.database), number) == Tally(told=1)
+
+
+async def test_what_is_on_its_way_when_the_bot_stops_has_a_moment_left(town: Town) -> None:
+    town.chat(MANY[0]).faults = [SurfaceBusy(500.0)]
+    number = await town.begin(*MANY)
+    async with town.working():
+        await town.pass_(2)
+        leaving = asyncio.get_running_loop().time()
+        moving = asyncio.create_task(town.pass_(10))
+    assert asyncio.get_running_loop().time() - leaving < 5
+    await moving
+    assert town.told() == {}
+    assert await town.store.take(number, ("telegram",)) == (MANY[0], True)
+
+
 async def test_once_the_bot_is_stopping_nobody_is_begun_with_and_a_refusal_says_nothing_of_the_person(
     town: Town,
 ) -> None:

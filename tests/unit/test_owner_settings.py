@@ -114,6 +114,9 @@ async def test_another_model_is_proved_and_answers_at_once(office: Office) -> No
     assert "Models: scripted:1, other:2" in await office.say("/admin status")
     assert "model `chat`: other:2 → as the settings say" in await office.say("/admin undo")
     assert await office.say("hi") == "Hello"
+    await office.say("/admin model chat other:2")
+    assert "model `chat`: other:2 → as the settings say" in await office.say("/admin model chat DEFAULT")
+    assert await office.say("hi") == "Hello"
 
 
 @pytest.mark.parametrize(
