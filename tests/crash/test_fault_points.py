@@ -7,6 +7,7 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
+from core.stores import Mark
 from core.thread import Summary, ThreadRecord, Transition, TurnState
 from core.types import (
     ChatKey,
@@ -34,7 +36,7 @@ from core.types import (
 )
 from tests.fakes.clock import START
 
-ANA = UserKey("telegram", "ana")
+ANA, BIA, CAIO, EVA = (UserKey("telegram", name) for name in ("ana", "bia", "caio", "eva"))
 ROOM = ConversationKey(ChatKey("telegram", "room"), ANA)
 INCOMING = Incoming(ROOM.chat, ANA, "Ana", "2", "oi", START)
 SPACE = "x@2"
@@ -44,7 +46,7 @@ VECTORS = {text: np.array([0.6, 0.8], np.float32) for text in (*OLD.bindings, OL
 
 TABLES = (
     "threads", "messages", "inbox", "owners", "memories", "phrases", "vectors", "spaces", "sources", "memory_text",
-    "summaries", "transitions",
+    "summaries", "transitions", "rooms", "changes",
 )  # fmt: skip
 
 
@@ -55,11 +57,23 @@ async def snapshot(database: Database) -> dict[str, list[tuple[Any, ...]]]:
 async def filled(path: Path) -> Database:
     database = await open_database(path)
     await SqliteMemories(database).add(ANA, [OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
+    await add_for_others(database)
     thread = await SqliteHistory(database).open_thread(ROOM, START)
     await SqliteHistory(database).append(thread.id, Message(Role.USER, "oi", source_id="1"))
     await SqliteHistory(database).restore(ThreadRecord(Thread("earlier", ROOM, START, START), ()))
     await SqliteInbox(database).accept(Incoming(ROOM.chat, ANA, "Ana", "1", "oi", START))
     return database
+
+
+async def add_for_others(database: Database) -> None:
+    """An act changed a memory of Bia's and deleted another; Caio's account is linked to hers, Eva's to nobody's."""
+    store, mark = SqliteMemories(database), Mark("act", "telegram:room")
+    one, two = await store.add(BIA, [OLD, OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
+    await store.update(BIA, one.id, NEW, at=START, vectors=VECTORS, space=SPACE, mark=mark)
+    await store.delete(BIA, [two.id], at=START, mark=mark)
+    for person in (CAIO, EVA):
+        await store.add(person, [NEW], at=START, source_ids=[1], vectors=VECTORS, space=SPACE, mark=mark)
+    await store.link(BIA, CAIO)
 
 
 @pytest.fixture
@@ -105,12 +119,47 @@ async def forget(database: Database) -> None:
     await SqliteMemories(database).forget(ANA)
 
 
+async def update_marked(database: Database) -> None:
+    mark = Mark("update", "telegram:room")
+    await SqliteMemories(database).update(
+        ANA, await the_memory(database), NEW, at=START, vectors=VECTORS, space=SPACE, mark=mark
+    )
+
+
+async def delete_marked(database: Database) -> None:
+    await SqliteMemories(database).delete(ANA, [await the_memory(database)], at=START, mark=Mark("delete"))
+
+
+async def flag(database: Database) -> None:
+    await SqliteMemories(database).put_flags(ANA, await the_memory(database), pinned=True, shared=True)
+
+
+async def undo(database: Database) -> None:
+    await SqliteMemories(database).undo(BIA, "act")
+
+
+async def purge(database: Database) -> None:
+    await SqliteMemories(database).purge(START + timedelta(days=1))
+
+
+async def link(database: Database) -> None:
+    await SqliteMemories(database).link(ANA, EVA)
+
+
+async def unlink(database: Database) -> None:
+    await SqliteMemories(database).unlink(BIA, CAIO)
+
+
+async def forget_linked(database: Database) -> None:
+    await SqliteMemories(database).forget(CAIO)
+
+
 async def append(database: Database) -> None:
     await SqliteHistory(database).append(await the_thread(database), Message(Role.USER, "tudo bem?", at=START))
 
 
 async def open_another(database: Database) -> None:
-    await SqliteHistory(database).open_thread(ConversationKey(ROOM.chat, UserKey("telegram", "bia")), START)
+    await SqliteHistory(database).open_thread(ConversationKey(ROOM.chat, BIA), START)
 
 
 async def mark(database: Database) -> None:
@@ -158,8 +207,8 @@ async def forget_inbox(database: Database) -> None:
 
 
 CHANGES: Sequence[Callable[[Database], Awaitable[None]]] = (
-    add, update, delete, put, forget, append, open_another, mark, describe, switch, fold, enter, restore,
-    forget_history, accept, close, forget_inbox,
+    add, update, delete, put, forget, update_marked, delete_marked, flag, undo, purge, link, unlink, forget_linked,
+    append, open_another, mark, describe, switch, fold, enter, restore, forget_history, accept, close, forget_inbox,
 )  # fmt: skip
 
 
@@ -231,9 +280,11 @@ async def check_whole(database: Database) -> None:
             (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM phrases WHERE position = 0)),
             (SELECT count(*) FROM memories WHERE id NOT IN (SELECT rowid FROM memory_text)),
             (SELECT count(*) FROM memory_text WHERE rowid NOT IN (SELECT id FROM memories)),
-            (SELECT count(*) FROM phrases WHERE id NOT IN (SELECT phrase FROM vectors)),
+            (SELECT count(*) FROM phrases WHERE id NOT IN (SELECT phrase FROM vectors) AND memory NOT IN
+                (SELECT m.id FROM memories AS m JOIN changes AS c ON c.key = m.key WHERE c.undone)),
+            (SELECT count(*) FROM phrases AS p JOIN memories AS m ON m.id = p.memory WHERE p.owner != m.owner),
             (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM sources)),
             (SELECT count(*) FROM pragma_foreign_key_check)
     """
-    assert await database.rows(torn) == [(0,) * 6]
+    assert await database.rows(torn) == [(0,) * 7]
     assert await database.rows("PRAGMA integrity_check") == [("ok",)]
