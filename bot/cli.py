@@ -15,7 +15,9 @@ from typing import Annotated
 
 import typer
 
+from bot import cli_data
 from bot.cli_memories import app as memories_app
+from bot.cli_people import actions_app, users_app
 from bot.cli_threads import app as threads_app
 from bot.shell import JsonOption, UserOption, person, settings, show
 from bot.shell import run as run_now
@@ -29,6 +31,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(users_app, name="users")
+app.add_typer(actions_app, name="actions")
 app.add_typer(memories_app, name="memories")
 app.add_typer(threads_app, name="threads")
 
@@ -117,40 +121,7 @@ def doctor(as_json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-@app.command()
-def usage(
-    days: Annotated[int, typer.Option(min=1, max=36_500, help="How many days back, today included.")] = 30,
-    by: Annotated[
-        str, typer.Option(help="What to sum by, separated by commas: day, user, room, mode, model, outcome.")
-    ] = ("day,model"),
-    as_json: JsonOption = False,
-) -> None:
-    """Show what models were asked, and what it cost.
-
-    Example: elefante usage --days 7 --by user,model
-    """
-    from bot import usage as ledger
-
-    parts = [part.strip() for part in by.split(",") if part.strip()]
-    show(run_now(ledger.usage(settings(), days=days, by=parts)), as_json=as_json, plain=ledger.render)
-
-
-@app.command()
-def reindex(as_json: JsonOption = False) -> None:
-    """Embed what has no vector of the present embedder. May be interrupted; goes on where it stopped."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from bot import reindex as embedding
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("embedding")
-
-        def tick(people: int, total: int, phrases: int) -> None:
-            progress.update(task, completed=people, total=total, description=f"embedding, {phrases} phrases")
-
-        document = run_now(embedding.reindex(settings(), tick))
-    show(document, as_json=as_json, plain=embedding.render)
+cli_data.add_to(app)
 
 
 def _unexpected(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:

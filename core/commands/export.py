@@ -21,7 +21,6 @@ async def hand_over(request: Request, user: UserKey) -> None:
     """Hand all that is kept of that person to the one who asks; where their platform does not take it, say so."""
     desk = request.desk
     name = takeout.file_name(user, desk.clock.now())
-    await request.turn.status(WRITING[request.locale])
     async with desk.kept.spool.place(name) as path:
         tally = await takeout.write(desk, user, path)
         told = HERE[request.locale].format(
@@ -38,7 +37,6 @@ async def hand_over(request: Request, user: UserKey) -> None:
                 raise
 
 
-WRITING: Localized = {PT: "Juntando tudo…", EN: "Gathering it all…", ES: "Reuniendo todo…"}
 HERE: Localized = {
     PT: "Tudo o que guardo de {user}. Memórias: {memories}, conversas: {threads}, mensagens: {messages}.",
     EN: "All I keep of {user}. Memories: {memories}, conversations: {threads}, messages: {messages}.",

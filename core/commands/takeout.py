@@ -96,6 +96,7 @@ async def _account(desk: Desk, user: UserKey) -> dict[str, JSONValue]:
         "language": chosen.language.value if chosen.language else None,
         "remembers": chosen.remembers,
         "drafts": chosen.drafts,
+        "news": chosen.news,
     }
 
 

@@ -1,0 +1,139 @@
+"""`elefante users` and `elefante actions`: who may use the bot, and what it may do, decided from the shell.
+
+Knows what each verb returns. What is decided is on record as the console's, like what owners decide in chat.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from bot.settings import Settings
+from bot.wiring import App, build
+from core.access import STRANGERS_KEPT
+from core.errors import BotError, ConfigError
+from core.people import ALLOWED, OFF, ON, Applied, Decision, Matter, Standing
+from core.types import UserKey
+
+Document: TypeAlias = dict[str, Any]
+
+ROLES: Final = tuple(standing.value for standing in Standing if standing is not Standing.BLOCKED)
+_MAX_STRANGERS: Final = 100
+_REFUSED: Final = {
+    Applied.STALE: "that changed meanwhile; see how it stands and try again",
+    Applied.LAST_OWNER: "the bot would be left without an owner on that platform",
+}
+
+
+async def users(settings: Settings) -> Document:
+    """Return who has which role, which rooms are let in, and who wrote without being known."""
+    async with build(settings) as app:
+        access = app.access
+        rooms = await app.parts.desk.kept.decisions.values(Matter.ROOM)
+        return {
+            "users": [
+                {
+                    "user": str(each.user),
+                    "role": each.standing.value,
+                    "name": each.name,
+                    "since": each.since.isoformat(timespec="seconds"),
+                }
+                for each in await access.people()
+            ],
+            "rooms": [name for name, value in rooms.items() if value == ALLOWED],
+            "strangers": [
+                {"user": str(each.user), "name": each.name, "at": each.at.isoformat(timespec="seconds")}
+                for each in await access.strangers(_MAX_STRANGERS)
+            ],
+        }
+
+
+async def give(settings: Settings, user: UserKey, role: str) -> Document:
+    """Give a person a role, "" for none, and return what it was and is.
+
+    Raises:
+        BotError: it was not given: their platform would be left without an owner.
+    """
+    async with build(settings) as app:
+        return await _decide(app, Matter.STANDING, str(user), role)
+
+
+async def allow(settings: Settings, user: UserKey) -> Document:
+    """Let a person in as a member; whoever is more than that stays it."""
+    async with build(settings) as app:
+        person = await app.access.person(user)
+        is_in = person is not None and person.standing in {Standing.OWNER, Standing.ADMIN}
+        role = person.standing.value if person is not None and is_in else Standing.MEMBER.value
+        return await _decide(app, Matter.STANDING, str(user), role)
+
+
+async def actions(settings: Settings) -> Document:
+    """Return every action, and whether it is offered."""
+    async with build(settings) as app:
+        return _actions(app)
+
+
+async def switch(settings: Settings, name: str, value: str) -> Document:
+    """Turn an action on or off for good, and return every action.
+
+    Raises:
+        ConfigError: there is no such action, or it cannot be turned off.
+    """
+    async with build(settings) as app:
+        registry = app.registry
+        known = {action.name.casefold(): action.name for action in (*registry.enabled, *registry.disabled)}
+        found = known.get(name.casefold())
+        if found is None:
+            raise ConfigError("actions", f"there is no action {name!r}; there are {', '.join(known.values())}")
+        if found == registry.fallback.name:
+            raise ConfigError("actions", f"{found} ends every answer and cannot be turned off")
+        decided = await _decide(app, Matter.ACTION, found, value)
+        app.parts.desk.take_effect(Matter.ACTION, found, value)
+        return decided | _actions(app)
+
+
+def render(document: Document) -> str:
+    """Return the document as a person reads it."""
+    lines = (
+        [f"{document['name']}: {document['before'] or '-'} → {document['after'] or '-'}"] if "name" in document else []
+    )
+    if "users" in document:
+        lines += [f"{each['role']:<8} {each['user']}  {each['name']}".rstrip() for each in document["users"]]
+        lines += [f"room     {name}" for name in document["rooms"]]
+        lines += [
+            f"stranger {each['user']}  {each['name']}".rstrip() + f"  (wrote {each['at'][:16]})"
+            for each in document["strangers"]
+        ]
+        lines = lines or [f"Nobody has a role, and nobody wrote in {STRANGERS_KEPT.days} days."]
+    if "actions" in document:
+        lines += [f"{'on ' if each['on'] else 'off'}  {each['name']}" for each in document["actions"]]
+    if document.get("at_next_start"):
+        lines.append("A bot that is running now goes on as it is until it is started again.")
+    return "\n".join(lines)
+
+
+def _actions(app: App) -> Document:
+    registry = app.registry
+    states = [(action.name, True) for action in registry.enabled] + [
+        (action.name, False) for action in registry.disabled
+    ]
+    return {"actions": [{"name": name, "on": on} for name, on in states]}
+
+
+async def _decide(app: App, matter: Matter, name: str, after: str) -> Document:
+    """Decide it as the console; what is so already is decided no second time."""
+    decisions = app.parts.desk.kept.decisions
+    before = await decisions.value(matter, name)
+    if before != after:
+        by = app.settings.console_owner
+        applied = await decisions.apply(Decision(app.clock.now(), by, matter, name, before, after))
+        if applied is not Applied.DONE:
+            raise BotError(f"{name}: {_REFUSED[applied]}; nothing was changed")
+    return {
+        "name": name,
+        "before": before,
+        "after": after,
+        "at_next_start": matter is Matter.ACTION and before != after,
+    }
+
+
+SWITCHES: Final = {"enable": ON, "disable": OFF}

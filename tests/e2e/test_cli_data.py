@@ -1,0 +1,177 @@
+"""Backups, exports, people and actions from the shell, as real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.export_file import ExportFile
+
+ROOT = Path(__file__).parents[2]
+SAID = "Lembre que a senha do cofre é zebra77\n"
+Elefante = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def environment(folder: Path, **settings: str) -> dict[str, str]:
+    own = {"PATH": os.environ["PATH"], "HOME": str(folder), "DATA_DIR": str(folder / "data"), "CONSOLE_USER": "ana"}
+    return {"PYTHONPATH": str(ROOT)} | own | settings
+
+
+@pytest.fixture
+def elefante(tmp_path: Path) -> Elefante:
+    """Run the command with its data in a folder of its own."""
+
+    def run(*arguments: str, said: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "bot", *arguments],
+            input=said,
+            env=environment(tmp_path, **settings),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+def document(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def holds(folder: Path, needle: str) -> list[str]:
+    """The files in which the words stand."""
+    return [path.name for path in folder.rglob("*") if path.is_file() and needle.encode() in path.read_bytes()]
+
+
+def test_a_backup_is_made_while_the_bot_runs_and_put_back_only_when_it_does_not(
+    elefante: Elefante, tmp_path: Path
+) -> None:
+    elefante("chat", said=SAID)
+    with subprocess.Popen(
+        [sys.executable, "-m", "bot", "chat"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(tmp_path),
+        cwd=tmp_path,
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write(b"/memories\n")
+        running.stdin.flush()
+        assert running.stdout.readline()
+        made = document(elefante("backup", "--json"))
+        named = document(elefante("backup", "mine.db", "--json"))
+        refused = elefante("restore", made["file"], "--yes")
+        running.stdin.close()
+        running.stdout.read()
+    assert refused.returncode == 1
+    assert "the bot is running" in refused.stderr
+    assert Path(made["file"]).parent == tmp_path / "data" / "backups"
+    assert named["file"] == "mine.db"
+    assert [each["file"] for each in document(elefante("backup", "--list", "--json"))["backups"]] == [made["file"]]
+    document(elefante("forget", "--yes", "--json"))
+    assert document(elefante("memories", "list", "--json"))["total"] == 0
+    restored = document(elefante("restore", "mine.db", "--yes", "--json"))
+    assert Path(restored["aside"]).exists()
+    assert document(elefante("memories", "list", "--json"))["total"] == 1
+
+
+def test_what_cannot_be_put_back_or_copied_is_told_by_exit_codes(elefante: Elefante, tmp_path: Path) -> None:
+    nothing = elefante("backup")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert "nothing to copy" in nothing.stderr
+    elefante("memories", "add", "abc", "-b", "key")
+    (tmp_path / "text.db").write_text("no database" * 999)
+    assert elefante("restore", "text.db", "--yes").returncode == 1
+    asked = elefante("restore", "text.db")
+    assert asked.returncode == 2
+    assert "--yes" in asked.stderr
+    elefante("backup", "x.db")
+    assert "there already" in elefante("backup", "x.db").stderr
+    assert "There is no backup" in elefante("backup", "--list").stdout
+    assert "verified" in elefante("backup").stdout
+
+
+def test_a_person_is_taken_out_and_taken_in_again_by_somebody_else(elefante: Elefante, tmp_path: Path) -> None:
+    elefante("chat", said=SAID)
+    told = document(elefante("export", "ana.json", "--json"))
+    assert (told["user"], told["memories"], told["threads"]) == ("console:ana", 1, 1)
+    file = ExportFile.model_validate_json((tmp_path / "ana.json").read_text("utf-8"))
+    assert "zebra77" in file.memories[0].content
+    assert (tmp_path / "ana.json").stat().st_mode & 0o777 == 0o600
+    assert elefante("export", "ana.json").returncode == 1
+    elsewhere = {"DATA_DIR": str(tmp_path / "elsewhere")}
+    shown = elefante("chat", said="/import ana.json\n/a\n/a\n", LANG="en_US.UTF-8", **elsewhere).stdout
+    assert "The file holds 1 memory." in shown
+    assert "Saved 1 new memory." in shown
+    assert document(elefante("memories", "list", "--json", **elsewhere))["total"] == 1
+    handed = elefante("chat", said="/export\n", **elsewhere).stdout
+    [name] = re.findall(r"📄 ~/elsewhere/exports/(\S+)", handed)
+    assert ExportFile.model_validate_json((tmp_path / "elsewhere" / "exports" / name).read_text("utf-8")).memories
+
+
+@pytest.mark.spec("T12", "T15")
+def test_no_byte_of_a_person_who_was_forgotten_from_the_shell_is_left_but_in_copies_that_are_named(
+    elefante: Elefante, tmp_path: Path
+) -> None:
+    elefante("chat", said=SAID)
+    elefante("memories", "add", "zebra78", "-b", "another", "--user", "telegram:7770123")
+    assert holds(tmp_path / "data", "zebra77")
+    copy = document(elefante("backup", "--json"))["file"]
+    unasked = elefante("forget")
+    assert unasked.returncode == 2
+    assert "Delete 1 memories and 1 conversations of console:ana" in unasked.stderr
+    assert holds(tmp_path / "data", "zebra77") != [Path(copy).name]
+    done = elefante("forget", "--yes")
+    assert copy in done.stdout
+    assert holds(tmp_path / "data", "zebra77") == [Path(copy).name]
+    assert elefante("forget", "--user", "telegram:7770123", "--yes").returncode == 0
+    assert holds(tmp_path / "data", "zebra78") == holds(tmp_path / "data", "7770123") == [Path(copy).name]
+
+
+def test_who_may_use_the_bot_is_decided_from_the_shell_and_on_record(elefante: Elefante) -> None:
+    ana = "telegram:123"
+    assert document(elefante("users", "allow", ana, "--json"))["after"] == "member"
+    assert document(elefante("users", "role", ana, "owner", "--json"))["before"] == "member"
+    assert document(elefante("users", "allow", ana, "--json"))["after"] == "owner", "nobody is made less by that"
+    last = elefante("users", "deny", ana)
+    assert last.returncode == 1
+    assert "without an owner" in last.stderr
+    assert (
+        "member → blocked"
+        in elefante("users", "role", "telegram:5", "member").stdout + elefante("users", "block", "telegram:5").stdout
+    )
+    listed = document(elefante("users", "list", "--json"))["users"]
+    assert [(each["user"], each["role"]) for each in listed] == [(ana, "owner"), ("telegram:5", "blocked")]
+    assert "owner    telegram:123" in elefante("users", "list").stdout
+    assert elefante("users", "role", ana, "king").returncode == 2
+    assert elefante("users", "allow", "ana").returncode == 2
+    record = elefante("chat", said="/admin changes\n", LANG="en_US.UTF-8").stdout
+    assert "`console:ana`" in record
+    assert "stranger → member" in record
+
+
+@pytest.mark.spec("T6")
+def test_an_action_is_turned_off_and_on_from_the_shell(elefante: Elefante) -> None:
+    told = elefante("actions", "disable", "memorysave").stdout
+    assert "off  MemorySave" in told
+    assert "until it is started again" in told
+    states = {each["name"]: each["on"] for each in document(elefante("actions", "list", "--json"))["actions"]}
+    assert not states["MemorySave"]
+    assert states["MemorySearch"]
+    assert "⛔ off: MemorySave" in elefante("chat", said="/admin actions\n", LANG="en_US.UTF-8").stdout
+    on = document(elefante("actions", "enable", "MemorySave", "--json"))["actions"]
+    assert all(each["on"] for each in on)
+    assert elefante("actions", "disable", "Finish").returncode == 2
+    assert elefante("actions", "disable", "Dance").returncode == 2

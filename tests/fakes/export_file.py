@@ -1,0 +1,153 @@
+"""The form of an exported file, strictly: nothing is missing and nothing is there besides."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+Account = Annotated[str, Field(pattern=r"^[^:]+:.+$")]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Exact(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class AccountEntry(Exact):
+    """One account of the person: what it is here, and what was chosen there."""
+
+    user: Account
+    """PLATFORM:ID"""
+    role: Literal["owner", "admin", "member", "guest", "blocked"] | None
+    """What the account is to the bot; null: nobody gave it a role."""
+    name: str
+    since: datetime | None
+    language: Literal["pt-BR", "en", "es"] | None
+    """Chosen by /language; null: that of what is written."""
+    remembers: bool
+    """Chosen by /memory."""
+    drafts: bool | None
+    """Chosen by /drafts; null: as the owner set it."""
+    news: bool
+    """Chosen by /news."""
+
+
+class MemoryEntry(Exact):
+    """What is remembered, as it is now or was at some time."""
+
+    id: str
+    type: Literal["text", "json"]
+    content: str
+    """Text, or JSON in text form."""
+    bindings: Annotated[list[str], Field(min_length=1)]
+    """The phrases that it is found by."""
+    created_at: datetime
+    updated_at: datetime
+    pinned: bool
+    shared: bool
+    """Known in every room."""
+    rooms: list[str]
+    """Where else than in private it was said, as PLATFORM:ID."""
+    sources: list[int]
+    """The ids of the messages that it rests on."""
+
+
+class ChangeEntry(Exact):
+    """What one act did to one memory."""
+
+    act: str
+    """One for all that was changed together."""
+    kind: Literal["saved", "updated", "deleted"]
+    at: datetime
+    before: MemoryEntry | None
+    after: MemoryEntry | None
+    undone: bool
+
+
+class KeptMemory(MemoryEntry):
+    """A memory with its versions, the newest first."""
+
+    versions: list[ChangeEntry]
+
+
+class UsageEntry(Exact):
+    """What models were asked for the person on one day."""
+
+    user: Account
+    day: Day
+    model: str
+    calls: Count
+    failed: Count
+    input_tokens: Count
+    output_tokens: Count
+    cost_usd: float | None
+    """An estimate; null: the price is not known."""
+
+
+class SummaryEntry(Exact):
+    """What was said from after one place of the conversation through another, in few words."""
+
+    text: str
+    after: Count
+    through: Count
+    at: datetime | None
+    model: str
+
+
+class MessageEntry(Exact):
+    """A message, in its place."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    id: int
+    at: datetime | None
+    chat_history: Annotated[bool, Field(alias="chat-history")]
+    modal: Literal["text", "textForReplace", "memory"]
+    role: Literal["user", "system", "assistant"]
+    content: JsonValue
+    """Text; of a memory that was shown, the memory."""
+    turn: str
+    """One for all that answers one message."""
+    source_id: str
+    """The platform's id of it."""
+    memory_id: str
+    tokens: Count
+    duration_s: float | None
+    error: str
+
+
+class ThreadEntry(Exact):
+    """One conversation from its first message to its reset."""
+
+    id: str
+    user: Account
+    chat: str
+    topic: str
+    status: Literal["active", "reset", "archived"]
+    title: str
+    policy: str
+    metadata: dict[str, JsonValue]
+    created_at: datetime
+    updated_at: datetime
+    summaries: list[SummaryEntry]
+    messages: list[MessageEntry]
+
+
+class ExportFile(Exact):
+    """All that Elefante keeps of a person."""
+
+    format: Literal["elefante-export"]
+    version: Literal[1]
+    exported_at: datetime
+    user: Account
+    """The account that it was made for."""
+    accounts: Annotated[list[AccountEntry], Field(min_length=1)]
+    """Every account that was linked, the one whose memory it is first."""
+    memories: list[KeptMemory]
+    deleted: list[ChangeEntry]
+    """Changes of memories that are gone, kept for as long as they can be undone."""
+    usage: list[UsageEntry]
+    threads: list[ThreadEntry]
