@@ -18,6 +18,7 @@ from bot.history_settings import HistorySettings
 from bot.model_settings import ModelSettings
 from bot.quota_settings import QuotaSettings
 from bot.telegram_settings import TelegramSettings
+from core.chatbot import TurnLimits
 from core.errors import ConfigError
 from core.types import Locale, UserKey
 
@@ -84,6 +85,15 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
             return UserKey("console", getpass.getuser())
         except (OSError, KeyError):  # a container without a user table
             return UserKey("console", "me")
+
+    def turn_limits(self) -> TurnLimits:
+        """Return what one turn may take."""
+        return TurnLimits(
+            max_steps=self.max_steps,
+            timeout_s=self.turn_timeout_s,
+            min_message_chars=self.min_message_chars,
+            max_message_chars=self.max_message_chars,
+        )
 
     def secrets(self) -> list[str]:
         """Return every secret that is set, so that the log can strike it out."""

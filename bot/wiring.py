@@ -24,7 +24,7 @@ from bot.settings import Settings
 from core.access import Access, Mode
 from core.actions import ACTIONS
 from core.actions.registry import Registry
-from core.chatbot import ChatBot, ChatBotParts, TurnLimits
+from core.chatbot import ChatBot, ChatBotParts
 from core.clock import SystemClock
 from core.commands import Desk, Kept
 from core.commands.decided import ways_by
@@ -76,76 +76,83 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         ConfigError: a setting is wrong, or the data folder cannot be used.
         StorageError: the database cannot be used.
     """
-    clock = SystemClock()
-    registry = Registry(ACTIONS, settings.actions_off)
     async with AsyncExitStack() as stack:
         prepare_folder(settings.data_dir)
         database = await (open_copy if dry else open_database)(settings.database_path)
         stack.push_async_callback(database.close)
-        decisions, ledger = SqliteDecisions(database), SqliteLedger(database, settings.zone())
-        quotas = Quotas(ledger, decisions, clock, settings.quotas(), settings.zone())
-        calibration = new_calibration()
-        hot_models = HotModels(settings, await build_chains(settings, clock, stack, quotas.record, calibration), clock)
-        models = hot_models.models
-        store = SqliteMemories(database)
-        indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
-        memories = Memories(store, models.embedder, indexes, clock)
-        stack.push_async_callback(memories.close)
-        await memories.start()
-        history, inbox = SqliteHistory(database), SqliteInbox(database)
-        preferences = SqlitePreferences(database)
-        heard = Heard(models, calibration, ways_by(decisions))
-        conversations = await build_conversations(settings, history, heard, clock, stack, dry=dry)
-        access = Access(
-            SqlitePeople(database), decisions, clock, trusted={"console", "api"}, mode=Mode(settings.access)
-        )
-        broadcasts = SqliteBroadcasts(database)
-        stores = (preferences, decisions, broadcasts, quotas, ConsoleHistory(settings), history, inbox)
-        kept = Kept(
-            decisions,
-            preferences,
+        yield await _build_over(database, settings, stack, dry=dry)
+
+
+async def _build_over(database: Database, settings: Settings, stack: AsyncExitStack, *, dry: bool) -> App:
+    clock, stores = SystemClock(), _Stores(database, settings)
+    registry = Registry(ACTIONS, settings.actions_off)
+    quotas = Quotas(stores.ledger, stores.decisions, clock, settings.quotas(), settings.zone())
+    calibration = new_calibration()
+    hot_models = HotModels(settings, await build_chains(settings, clock, stack, quotas.record, calibration), clock)
+    models = hot_models.models
+    indexes = Indexes(stores.memories, new_index, max_owners=MAX_LOADED_OWNERS)
+    memories = Memories(stores.memories, models.embedder, indexes, clock)
+    stack.push_async_callback(memories.close)
+    await memories.start()
+    heard = Heard(models, calibration, ways_by(stores.decisions))
+    conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
+    desk = Desk(
+        stores.access(settings, clock),
+        stores.kept(settings, memories, quotas, clock),
+        models,
+        registry,
+        clock,
+        quotas,
+        machine=open_machine(settings, hot_models, stack),
+        draw=draw,
+        broadcast_interval_s=settings.broadcast_interval_s,
+        language=settings.locale,
+    )
+    await desk.open()
+    limits, log_content = settings.turn_limits(), settings.log_content
+    parts = ChatBotParts(
+        desk, stores.inbox, conversations, memories, models, registry, clock, limits, log_content=log_content
+    )
+    return App(
+        settings, database, stores.memories, memories, conversations, models, registry, desk.access, clock, parts
+    )
+
+
+class _Stores:
+    """Everything that is kept in the one database."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self.people = SqlitePeople(database)
+        self.decisions = SqliteDecisions(database)
+        self.ledger = SqliteLedger(database, settings.zone())
+        self.memories = SqliteMemories(database)
+        self.history = SqliteHistory(database)
+        self.inbox = SqliteInbox(database)
+        self.preferences = SqlitePreferences(database)
+        self.broadcasts = SqliteBroadcasts(database)
+        self.links = SqliteLinkCodes(database)
+        self.awaited = SqliteAwaited(database)
+
+    def access(self, settings: Settings, clock: Clock) -> Access:
+        """Return who is answered; whoever has a shell here, or the library, owns the bot."""
+        return Access(self.people, self.decisions, clock, trusted={"console", "api"}, mode=Mode(settings.access))
+
+    def kept(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Kept:
+        """Return what commands read, and all that forgets: those that scrub the disk last."""
+        terminal = ConsoleHistory(settings)
+        return Kept(
+            self.decisions,
+            self.preferences,
             memories,
-            history,
-            stores,
-            SqliteLinkCodes(database),
-            SqliteAwaited(database),
-            broadcasts,
+            self.history,
+            (self.preferences, self.decisions, self.broadcasts, quotas, terminal, self.history, self.inbox),
+            self.links,
+            self.awaited,
+            self.broadcasts,
             logs_words=settings.log_content,
             spool=Spool(settings.data_dir),
             copies=DataFolder(settings, clock),
         )
-        machine = open_machine(settings, hot_models, stack)
-        interval_s = settings.broadcast_interval_s
-        desk = Desk(
-            access,
-            kept,
-            models,
-            registry,
-            clock,
-            quotas,
-            machine=machine,
-            draw=draw,
-            broadcast_interval_s=interval_s,
-            language=settings.locale,
-        )
-        await desk.open()
-        parts = ChatBotParts(
-            desk=desk,
-            inbox=inbox,
-            conversations=conversations,
-            memories=memories,
-            models=models,
-            registry=registry,
-            clock=clock,
-            limits=TurnLimits(
-                max_steps=settings.max_steps,
-                timeout_s=settings.turn_timeout_s,
-                min_message_chars=settings.min_message_chars,
-                max_message_chars=settings.max_message_chars,
-            ),
-            log_content=settings.log_content,
-        )
-        yield App(settings, database, store, memories, conversations, models, registry, access, clock, parts)
 
 
 @asynccontextmanager
