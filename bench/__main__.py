@@ -6,9 +6,11 @@ import sys
 from importlib import import_module
 
 BENCHES = {
+    "changes": "memory in rooms, undone, purged and linked, at 10,000 memories",
     "commands": "/memories and /recall at 10,000 memories, beside bare SQLite asked for the same",
     "discord": "CPU of an event beside the bare library, time to the first sign, edits at the reported limits",
     "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
+    "export": "an export of a little and of ten years: seconds and memory",
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
     "mind": "how well the mind without a model understands people, by language",

@@ -1,0 +1,229 @@
+"""/import: what a file holds is shown, then saved as one act; what cannot be read changes nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any, Self
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.actions.drafts import MAX_CONTENT_CHARS, to_bindings
+from core.commands import intake, takeout
+from core.errors import SurfaceGone
+from core.screen import SurfaceLimits
+from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
+from core.unicode import clean
+from tests.fakes.file_surface import FileSurface
+from tests.fakes.house import ANA, BIA, House
+
+
+def file_of(*memories: Any, **head: Any) -> bytes:
+    return json.dumps(
+        {"format": "elefante-export", "version": 1, "user": str(ANA), "memories": memories} | head
+    ).encode()
+
+
+class Shelf:
+    """A person at a house, who sends files and presses what is below."""
+
+    def __init__(self, house: House | None = None, user: UserKey = ANA) -> None:
+        self.house = house or House()
+        self.user = user
+        self.screen = FileSurface(self.house.clock, SurfaceLimits(4096, 0.0))
+        self.desk = self.house.desk(self.house.access())
+        self._sent = 0
+
+    async def say(self, text: str, raw: bytes | None = None, *, private: bool = True) -> str:
+        """Send it and return what was told."""
+        self._sent += 1
+        if raw is not None:
+            self.screen.sent["f"] = raw
+        said = self.house.incoming(text, user=self.user, message_id=f"{id(self)}{self._sent}")
+        said = replace(said, file="f" if raw is not None else "", private=private)
+        before = len(self.screen.texts)
+        await (await self.bot.receive(said, self.screen))
+        return "\n".join(self.screen.texts[before:])
+
+    async def press(self, label: str) -> str:
+        [choice] = [each for each in self.screen.screen[-1].choices if label in each.label]
+        return await self.say(choice.command)
+
+    async def memories(self) -> list[MemoryItem]:
+        return list(await self.house.memories.of(self.user).page(limit=1000))
+
+    async def __aenter__(self) -> Self:
+        self.bot = await self.house.chatbot().__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.bot.__aexit__(None, None, None)
+
+
+def same(item: MemoryItem) -> tuple[object, ...]:
+    """All of a memory that an export takes along."""
+    return (item.kind, item.content, item.bindings, item.pinned, item.shared, item.rooms)
+
+
+texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30).filter(lambda text: text.strip())
+drafts = st.builds(
+    MemoryDraft,
+    st.sampled_from([MemoryKind.TEXT]),
+    texts,
+    st.lists(texts, min_size=1, max_size=4).map(tuple),
+) | st.builds(
+    lambda value, bindings: MemoryDraft(MemoryKind.JSON, json.dumps({"v": value}), tuple(bindings)),
+    texts | st.integers() | st.none(),
+    st.lists(texts, min_size=1, max_size=4),
+)
+
+
+@given(st.lists(st.tuples(drafts, st.booleans(), st.booleans(), st.sampled_from(["", "test:room"])), max_size=6))
+async def test_an_export_taken_in_again_gives_equal_memories(
+    kept: list[tuple[MemoryDraft, bool, bool, str]],
+) -> None:
+    house = House()
+    memory = house.memories.of(ANA)
+    for draft, pinned, shared, room in kept:
+        bindings = to_bindings(draft.bindings)  # as whatever saves makes them
+        if not clean(draft.content) or not bindings:
+            continue
+        [item] = await memory.save([replace(draft, bindings=bindings)], {})
+        await memory.flag(item.id, pinned=pinned, shared=shared)
+        await house.store.put_room(ANA, [item.id], room)
+    before = {same(item) for item in await memory.page(limit=99)}
+    raw = "".join([piece async for piece in takeout.pieces(house.desk(house.access()), ANA, takeout.Tally())])
+    async with Shelf() as other:
+        told = await other.say("/import", raw.encode())
+        if before:
+            await other.press("Save")
+        else:
+            assert "no memory in that file" in told
+        assert {same(item) for item in await other.memories()} == before
+
+
+async def test_what_is_in_the_file_is_shown_first_then_saved_and_one_undo_takes_it_back() -> None:
+    async with Shelf() as ana:
+        await ana.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "known", ("k",))], {})
+        told = await ana.say("/import", file_of("new one", {"content": "known", "bindings": ["k"]}, {"content": ""}, 7))
+        assert told.startswith("The file holds 2 memories.\n1 I know already.\n2 are left out")
+        assert len(await ana.memories()) == 1
+        assert (await ana.press("Save these 2")).startswith("Saved 1 new memory.\n1 I know already.")
+        assert {item.content for item in await ana.memories()} == {"new one", "known"}
+        act = await ana.house.memories.of(ANA).last_change()
+        assert act is not None
+        assert (await ana.house.memories.of(ANA).undo(act.act)).changes
+        assert {item.content for item in await ana.memories()} == {"known"}
+
+
+async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
+    async with Shelf() as ana:
+        entry = {"content": "c", "bindings": ["b"], "pinned": True, "shared": True, "rooms": ["test:room"]}
+        await ana.say("/import", file_of(entry, {"content": "d"}))
+        await ana.press("Save")
+        await ana.house.memories.of(ANA).undo()
+        assert await ana.memories() == []
+
+
+async def test_where_it_was_said_and_that_it_is_shared_is_believed_of_ones_own_export_only() -> None:
+    entry = {"content": "c", "bindings": ["b"], "pinned": True, "shared": True, "rooms": ["test:room"]}
+    for raw in (file_of(entry, user=str(BIA)), json.dumps([entry]).encode()):
+        async with Shelf() as ana:
+            await ana.say("/import", raw)
+            await ana.press("Save")
+            [item] = await ana.memories()
+            assert (item.pinned, item.shared, item.rooms) == (True, False, ())
+
+
+async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> None:
+    async with Shelf() as ana:
+        [code] = re.findall(r"/import ([A-Z]{4})", await ana.say("/import", file_of("a")))
+        assert "does not hold" in await ana.say("/import ZZZZ")
+        assert "does not hold" in await ana.say(f"/import {code}"), "a wrong code uses it up"
+        [code] = re.findall(r"/import ([A-Z]{4})", await ana.say("/import", file_of("a")))
+        assert (await ana.say(f"/import {code.lower()}")).startswith("Saved 1 new memory.")
+        assert "does not hold" in await ana.say(f"/import {code}")
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        (b"\xff\xfe not utf-8", "I do not understand that file"),
+        (b"hello", "no JSON"),
+        (b"", "no JSON"),
+        (b'{"memories": 3}', "I do not understand that file"),
+        (b'"just a text"', "I do not understand that file"),
+        (b"[" * 100_000, "I do not understand that file"),
+        (b'[{"content": "a"},\n{"content": }]', "Line 2 of that file is no JSON"),
+        (b'{"content": "a"}\nnonsense\n', "Line 2 of that file is no JSON"),
+        (b"[]", "There is no memory in that file"),
+        (b'[{"bindings": ["x"]}, null, 5]', "There is no memory in that file"),
+        (file_of("a", version=2), "newer version of Elefante"),
+        (file_of("a", version="x"), "newer version of Elefante"),
+        (json.dumps(["a"] * (intake.MAX_MEMORIES + 1)).encode(), "more than 20000 memories"),
+        (b" " * (intake.MAX_BYTES + 1), "too large: I read at most 5 MB"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_what_cannot_be_read_is_told_and_changes_nothing(raw: bytes, told: str) -> None:
+    async with Shelf() as ana:
+        assert told in await ana.say("/import", raw)
+        assert not ana.screen.screen[-1].choices
+        assert await ana.memories() == []
+
+
+async def test_a_file_that_is_gone_is_told_and_a_chat_that_is_gone_ends_the_turn() -> None:
+    async with Shelf() as ana:
+        said = replace(ana.house.incoming("/import", message_id="x"), file="nowhere")
+        await (await ana.bot.receive(said, ana.screen))
+        assert "could not read that file" in ana.screen.texts[-1]
+
+        async def gone(file: str, max_bytes: int) -> bytes:
+            raise SurfaceGone("blocked")
+
+        count = len(ana.screen.texts)
+        ana.screen.sent["f"] = b"[]"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(FileSurface, "fetch", lambda _, file, max_bytes: gone(file, max_bytes))
+            await ana.say("/import", b"[]")
+        assert len(ana.screen.texts) <= count + 1
+
+
+async def test_without_a_file_it_is_said_how_and_with_memory_off_nothing_is_taken_in() -> None:
+    async with Shelf() as ana:
+        assert "with the caption /import" in await ana.say("/import")
+        assert "only show in private" in await ana.say("/import", file_of("a"), private=False)
+        await ana.say("/memory off")
+        assert (await ana.say("/import", file_of("a"))).startswith("Memory is off")
+        assert await ana.memories() == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b'["a fact"]', [("a fact", ("a fact",))]),
+        (b'[{"memory": "a", "bindings": ["x", 3, " "]}]', [("a", ("x",))]),
+        (b'{"memories": [{"text": "t"}]}', [("t", ("t",))]),
+        ('\ufeff{"content": "a"}\r\n\r\n{"content": "b"}'.encode(), [("a", ("a",)), ("b", ("b",))]),
+        (b'"one"\n"two"', [("one", ("one",)), ("two", ("two",))]),
+        (b'[{"content": {"a": 1}, "bindings": ["x"]}]', [('{"a": 1}', ("x",))]),
+        (b'[{"content": "A", "bindings": ["x"]}, {"content": "a", "bindings": ["y"]}]', [("A", ("x", "y"))]),
+        (json.dumps(["x" * (MAX_CONTENT_CHARS + 1), "y"]).encode(), [("y", ("y",))]),
+    ],
+    ids=range(8),
+)
+def test_simple_files_of_others_are_read(raw: bytes, expected: list[tuple[str, tuple[str, ...]]]) -> None:
+    held = intake.read(raw, [ANA])
+    assert [(each.draft.content, each.draft.bindings) for each in held.taken] == expected
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
+def test_no_bytes_whatsoever_break_the_reader(raw: bytes) -> None:
+    try:
+        held = intake.read(raw, [ANA])
+    except intake.NotReadable:
+        return
+    assert all(each.draft.content and each.draft.bindings for each in held.taken)
