@@ -143,8 +143,9 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
             ("undone = ?", 0, standing),
         ]
         also = "".join(f" AND {condition}" for condition, _, wanted in chosen if wanted)
+        mine = "+owner" if memory_id else "owner"  # a key leads to its own rows, the owner to all of theirs
         rows = await self._database.rows(
-            f"SELECT {memory_changes.CHANGE} FROM changes WHERE owner = {OWNER} {also} ORDER BY id DESC LIMIT ?",
+            f"SELECT {memory_changes.CHANGE} FROM changes WHERE {mine} = {OWNER} {also} ORDER BY id DESC LIMIT ?",
             (
                 owner.platform,
                 owner.user,
