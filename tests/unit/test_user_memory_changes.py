@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import StorageError
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.undo import UndoResult
@@ -233,6 +234,28 @@ async def test_a_start_forgets_what_was_deleted_long_ago_and_later_what_was_dele
     memories = Memories(store, embedder, Indexes(store, FaissIndex), clock)
     await memories.start()
     assert await _kept(store) == ["just before"]
+    await clock.advance(661)
+    assert await _kept(store) == []
+    await memories.close()
+
+
+async def test_a_purge_that_the_disk_refuses_is_logged_without_words_and_the_next_one_makes_up_for_it(
+    embedder: HashEmbedder, clock: FakeClock, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = InMemoryMemories()
+    memories = Memories(store, embedder, Indexes(store, FaissIndex), clock)
+    one, two = await _save(memories.of(ANA), PASSWORD, BIRTHDAY)
+
+    async def refuse(before: object) -> int:
+        raise StorageError("the database refused (SQLITE_FULL)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "purge", refuse)
+        await memories.of(ANA, Mark("first")).delete([one.id])
+        await clock.advance(661)
+    assert "SQLITE_FULL" in caplog.text
+    assert await _kept(store) == ["first"]
+    await memories.of(ANA, Mark("second")).delete([two.id])
     await clock.advance(661)
     assert await _kept(store) == []
     await memories.close()
