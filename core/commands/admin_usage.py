@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
-from core.commands.chart import Chart, Panel
+from core.commands.chart import Chart, Draw, Panel
 from core.commands.command import Request
 from core.commands.usage import cost_text, unpriced_note
 from core.commands.verb import Verb
@@ -57,8 +57,8 @@ async def usage(request: Request, argument: str) -> None:
         await request.turn.tell(counted(NOTHING, request.locale, int(days)))
         return
     await request.turn.tell("\n".join(await _lines(request, spent, spent.total)))
-    if request.desk.draw is not None and request.turn.view.shows_pictures:
-        await _draw(request, spent)
+    if (draw := request.desk.draw) is not None and request.turn.view.shows_pictures:
+        await _draw(request, spent, draw)
 
 
 async def _spent(request: Request, days: int) -> Spent:
@@ -98,13 +98,11 @@ async def _lines(request: Request, spent: Spent, total: Sum) -> list[str]:
     ]
 
 
-async def _draw(request: Request, spent: Spent) -> None:
+async def _draw(request: Request, spent: Spent, draw: Draw) -> None:
     """Hand the chart over. Where the platform does not take it, the text has said it all."""
-    if request.desk.draw is None:
-        return
     name = f"usage-{spent.days[0]}-{spent.days[-1]}.png"
     async with request.desk.kept.spool.place(name) as path:
-        await request.desk.draw(chart(spent, request.locale), path)
+        await draw(chart(spent, request.locale), path)
         try:
             await request.turn.hand_over(File(path, name, "image/png"), CAPTION[request.locale])
         except SurfaceGone:

@@ -138,12 +138,9 @@ FULL: Localized = {
     "/memories y /usage siguen funcionando.",
 }
 BUSY: Localized = {
-    PT: "Só um momento: as respostas em andamento devem usar o que resta. Trata-se de {limit} e pode sobrar um "
-    "pouco; tente de novo daqui a pouco.",
-    EN: "One moment: the answers that I am working on may use what is left. It is about {limit} and a little may "
-    "remain; try again in a while.",
-    ES: "Un momento: las respuestas en curso pueden usar lo que queda. Se trata de {limit} y puede sobrar un poco; "
-    "inténtalo de nuevo en un rato.",
+    PT: "Um momento: {limit} pode acabar com as respostas em andamento. Pergunte de novo daqui a pouco.",
+    EN: "One moment: {limit} may be used up by the answers that I am working on. Please ask again in a little while.",
+    ES: "Un momento: {limit} puede agotarse con las respuestas en curso. Pregunta de nuevo en un rato.",
 }
 ZERO: Localized = {
     PT: "Não posso responder: {limit} não deixa nada. Só um dono do bot pode mudar isso.",

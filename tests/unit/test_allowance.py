@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
 
-from core.dialogue import Task
+from core.dialogue import Prompt, StreamEvent, Task
 from core.history.policy import HistoryLimits
 from core.money import BOT, Scope
 from core.people import Person, Standing
@@ -16,6 +19,7 @@ from core.types import UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.metered import NO_PRICES, TURN_TOKENS, MeteredHouse
+from tests.fakes.model import ScriptedModel
 
 CARO, DORA = UserKey("test", "caro"), UserKey("test", "dora")
 SCRIPT = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
@@ -160,6 +164,40 @@ async def test_a_button_that_has_a_model_asked_again_is_held_against_what_was_sp
         pressed = replace(bot.incoming("/retry", BIA), pressed=True)
         assert (await bot.screen(door, pressed))[0].text.startswith("That is all for now")
         assert len(bot.house.model.prompts) == 2
+
+
+class Waiting(ScriptedModel):
+    """Answers when it is let to."""
+
+    def __init__(self) -> None:
+        super().__init__(SCRIPT)
+        self.go = asyncio.Event()
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        async with super().stream(prompt) as events:
+            await self.go.wait()
+            yield events
+
+
+async def test_of_people_who_ask_side_by_side_at_the_limit_one_gets_the_last_answer() -> None:
+    house = House(SCRIPT, trusted=())
+    house.model = Waiting()
+    bot = await metered(house=house, bot=f"tokens_day={2 * TURN_TOKENS}")
+    async with bot.open() as door:
+        house.model.go.set()
+        await bot.say(door, "hi", BIA)
+        house.model.go.clear()
+        asking = [asyncio.create_task(bot.say(door, "hi", user)) for user in (BIA, CARO)]
+        await asyncio.sleep(0.05)
+        house.model.go.set()
+        answers = await asyncio.gather(*asking)
+    assert "\n".join(sorted(answers)) == (
+        "Hello\nOne moment: my limit for everybody, 60 tokens a day, may be used up by the answers that I am working on. "
+        "Please ask again in a little while."
+    )
+    assert len(house.model.prompts) == 4
+    assert (await house.quotas.spent(BOT))[0].spend.tokens == 2 * TURN_TOKENS
 
 
 async def test_zero_lets_nobody_in_and_says_who_can_change_that() -> None:

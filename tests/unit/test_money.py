@@ -63,6 +63,22 @@ def test_a_day_is_23_or_25_hours_long_where_the_clock_is_changed() -> None:
     assert (october.name, october.end - october.start) == ("2026-10", timedelta(days=31, hours=1))
 
 
+def test_a_day_that_the_clock_there_shows_twice_has_not_ended_the_first_time() -> None:
+    first_midnight = datetime(2006, 10, 29, 2, 30, tzinfo=UTC)
+    shown_again = datetime(2006, 10, 29, 2, 45, tzinfo=UTC)  # at 00:01 the clock was put back to 23:01
+    assert shown_again.astimezone(ZoneInfo("America/St_Johns")).day == 28
+    day = day_of(shown_again, ZoneInfo("America/St_Johns"))
+    assert day == Period("2006-10-29", first_midnight, datetime(2006, 10, 30, 3, 30, tzinfo=UTC))
+
+
+def test_a_day_whose_midnight_was_skipped_begins_when_it_would_have_been() -> None:
+    skipped = datetime(1919, 3, 31, 4, 40, tzinfo=UTC)  # from 23:30 the clock was put on to 00:30
+    toronto = ZoneInfo("America/Toronto")
+    assert skipped.astimezone(toronto).day == 31
+    assert day_of(skipped, toronto).name == "1919-03-30"
+    assert day_of(skipped, toronto).end == day_of(skipped + timedelta(minutes=20), toronto).start
+
+
 def test_one_second_parts_two_months() -> None:
     last = datetime(2026, 3, 1, 2, 59, 59, tzinfo=UTC)
     assert (day_of(last, SAO_PAULO).name, month_of(last, SAO_PAULO).name) == ("2026-02-28", "2026-02")

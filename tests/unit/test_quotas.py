@@ -74,8 +74,8 @@ class Bank:
                 await self.spend(tokens, user, room, cost)
         return full
 
-    async def command(self, standing: Standing = MEMBER, *, counts: bool = True) -> Use | None:
-        async with self.quotas.admitted(Asker(ANA), standing, thinks=False, counts=counts) as full:
+    async def command(self, standing: Standing = MEMBER, *, user: UserKey = ANA, counts: bool = True) -> Use | None:
+        async with self.quotas.admitted(Asker(user), standing, thinks=False, counts=counts) as full:
             return full
 
     async def decide(self, name: str, value: str) -> None:
@@ -394,8 +394,17 @@ async def test_what_nobody_asks_about_any_more_is_not_kept_beyond_its_day() -> N
     await bank.clock.advance(20 * 24 * 3600)
     await bank.ask(1)
     tallies = bank.quotas._tallies
-    assert set(tallies._days) == {Scope(ANA)}
-    assert set(tallies._months) == {Scope(ANA)}
+    assert set(tallies._days) == set(tallies._months) == {Scope(ANA)}
+    for number in range(50):
+        await bank.command(user=UserKey("telegram", str(number)))
+    assert len(tallies._minutes) == 51
+    await bank.quotas.uses((await bank.quotas.holding([Scope(ANA)], MEMBER))[0])
+    await bank.clock.advance(24 * 3600)
+    for number in range(50):
+        await bank.quotas.uses((await bank.quotas.holding([Scope(UserKey("telegram", str(number)))], MEMBER))[0])
+    await bank.clock.advance(24 * 3600)
+    await bank.ask(1)
+    assert set(tallies._minutes) == {Scope(ANA)}
 
 
 @given(
