@@ -193,8 +193,8 @@ async def test_of_people_who_ask_side_by_side_at_the_limit_one_gets_the_last_ans
         house.model.go.set()
         answers = await asyncio.gather(*asking)
     assert "\n".join(sorted(answers)) == (
-        "Hello\nOne moment: my limit for everybody, 60 tokens a day, may be used up by the answers that I am working on. "
-        "Please ask again in a little while."
+        "Hello\nOne moment: my limit for everybody, 60 tokens a day, may be used up by the answers that I am working "
+        "on. Please ask again in a little while."
     )
     assert len(house.model.prompts) == 4
     assert (await house.quotas.spent(BOT))[0].spend.tokens == 2 * TURN_TOKENS
