@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from core.actions.undo import undo_button
 from core.commands.command import STAFF, Command, Request
+from core.commands.leftover import leftover
 from core.commands.memories import found, show_list
 from core.commands.memory_names import is_number, named
+from core.people import Standing
 from core.plural import Counted, counted
 from core.screen import Choice
 from core.turn import memory_line
@@ -96,7 +98,8 @@ async def _forget_all(request: Request, code: str) -> None:
             running.stop()
     await desk.forget(user)
     log_stays = LOG_STAYS[request.locale] if desk.kept.logs_words else ""
-    await request.turn.tell(f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip())
+    copies_stay = await leftover(desk, request.locale, for_owner=request.standing is Standing.OWNER)
+    await request.turn.tell("\n".join([f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip(), copies_stay]).rstrip())
 
 
 HOW_TO_FORGET: Localized = {

@@ -1,0 +1,124 @@
+"""/admin backup, export and forget, on a whole bot with its files."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.settings import Settings
+from bot.wiring import App, build, open_chatbot
+from core.chatbot import ChatBot
+from core.commands.admin_data import note
+from core.people import Matter, Person, Standing
+from core.screen import SurfaceLimits
+from core.storage.backup import verify
+from core.types import ChatKey, Incoming, UserKey
+from tests.fakes.export_file import ExportFile
+from tests.fakes.file_surface import FileSurface
+
+OWNER, ADMIN, ANA = (UserKey("telegram", f"{n}110123456789") for n in (1, 2, 3))
+
+
+class Office:
+    def __init__(self, app: App, bot: ChatBot) -> None:
+        self.app, self.bot = app, bot
+
+    async def say(self, text: str, user: UserKey = OWNER) -> FileSurface:
+        surface = FileSurface(self.app.clock, SurfaceLimits(4096, 0.0))
+        chat = ChatKey("telegram", f"chat-{user.user}")
+        incoming = Incoming(chat, user, user.user[:1], uuid.uuid4().hex, text, datetime.now(UTC), language="en")
+        await (await self.bot.receive(incoming, surface))
+        return surface
+
+    async def told(self, text: str, user: UserKey = OWNER) -> str:
+        return "\n".join((await self.say(text, user)).texts)
+
+
+@asynccontextmanager
+async def office_in(folder: Path) -> AsyncIterator[Office]:
+    async with build(Settings(data_dir=folder)) as app, open_chatbot(app) as bot:
+        for user, standing in ((OWNER, Standing.OWNER), (ADMIN, Standing.ADMIN), (ANA, Standing.MEMBER)):
+            await app.access._people.put(Person(user, standing, "", app.clock.now()))
+        office = Office(app, bot)
+        await office.told("/remember the zqwifi password is zqabc123", ANA)
+        yield office
+
+
+def holding(folder: Path, needle: str) -> list[str]:
+    return sorted(p.name for p in folder.rglob("*") if p.is_file() and needle.encode() in p.read_bytes())
+
+
+async def test_an_owner_makes_a_backup_in_the_chat(tmp_path: Path) -> None:
+    async with office_in(tmp_path) as office:
+        told = await office.told("/admin backup")
+        [name] = re.findall(r"`(backups/elefante-\S+\.db)`", told)
+        await verify(tmp_path / name)
+        (tmp_path / "backups").rename(tmp_path / "elsewhere")
+        (tmp_path / "backups").write_text("in the way")
+        assert (await office.told("/admin backup")).startswith("No backup was made.")
+
+
+async def test_an_owner_takes_out_what_is_kept_of_somebody_and_that_is_on_record(tmp_path: Path) -> None:
+    async with office_in(tmp_path) as office:
+        [(name, raw, _)] = (await office.say(f"/admin export {ANA}")).handed
+        assert name.startswith("elefante-telegram-3110123456789-")
+        assert "zqabc123" in ExportFile.model_validate(json.loads(raw)).memories[0].content
+        assert f"export of `{ANA}`: never → 20" in await office.told("/admin changes")
+        assert await office.told("/admin undo") == "There is nothing to undo."
+
+
+async def test_an_owner_has_somebody_forgotten_once_they_confirm_it_and_is_told_of_the_copies(tmp_path: Path) -> None:
+    async with office_in(tmp_path) as office:
+        await office.told("/admin backup")
+        [copy] = [path.name for path in (tmp_path / "backups").iterdir()]
+        assert "does not hold" in await office.told("/admin forget confirm ABCD")
+        asked = await office.say(f"/admin forget {ANA}")
+        assert "memories (1)" in asked.texts[-1]
+        assert holding(tmp_path, "zqabc123") != [copy]
+        told = await office.told(asked.screen[-1].choices[0].command)
+        assert told.startswith("Done: everything is forgotten.")
+        assert f"backups/{copy}" in told
+        for needle in ("zqabc123", "zqwifi", ANA.user):
+            assert holding(tmp_path, needle) == [copy]
+        changes = await office.told("/admin changes")
+        assert "somebody was forgotten: never → 20" in changes
+        assert ANA.user not in changes
+
+
+async def test_what_owners_may_do_with_data_admins_may_not(tmp_path: Path) -> None:
+    async with office_in(tmp_path) as office:
+        for verb in ("backup", f"export {ANA}", f"forget {ANA}", "forget confirm ABCD"):
+            surface = await office.say(f"/admin {verb}", ADMIN)
+            assert surface.texts[-1].startswith("/admin status")
+            assert not surface.handed
+        assert holding(tmp_path, "zqabc123")
+        assert not (tmp_path / "backups").exists()
+
+
+@pytest.mark.parametrize("verb", ["export", "forget"])
+async def test_it_has_to_be_said_who(tmp_path: Path, verb: str) -> None:
+    async with office_in(tmp_path) as office:
+        assert "PLATFORM:ID" in await office.told(f"/admin {verb}")
+
+
+async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_path: Path) -> None:
+    async with office_in(tmp_path) as office:
+        await office.told("/admin backup")
+        [code] = re.findall(r"all ([A-Z]{4})", await office.told("/forget all", ANA))
+        told = await office.told(f"/forget all {code}", ANA)
+        assert told.endswith("One backup of before still holds it; only the bot's owner can delete it.")
+
+
+async def test_what_two_do_at_the_same_moment_is_on_record_twice(tmp_path: Path) -> None:
+    async with office_in(tmp_path) as office:
+        desk = office.app.parts.desk
+        await note(desk, OWNER, Matter.FORGET)
+        await note(desk, ADMIN, Matter.FORGET)
+        assert [each.by for each in await desk.kept.decisions.newest(2)] == [ADMIN, OWNER]
