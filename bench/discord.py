@@ -131,7 +131,8 @@ async def ours(told: list[Json], *, silent: bool, rounds: int = 1) -> float:
     config = DiscordConfig(TOKEN, max_age_s=1e9)
     pacer = Pacer(clock)
     api = DiscordApi(pacer, clock)
-    intake = Intake(Echo(clock, silent=silent), api, Bookmarks(None, clock), config, clock, forms=Forms(clock), me=BOT_ID)
+    door, bookmarks = Echo(clock, silent=silent), Bookmarks(None, clock)
+    intake = Intake(door, api, bookmarks, config, clock, forms=Forms(clock), me=BOT_ID)
     async with GatewayClient(intake, no_press, pacer.trace(), clock, reads_all=True) as client:
         api.use(client)
         began = time.process_time()

@@ -35,10 +35,15 @@ _UNKNOWN_MESSAGE = 10008
 _NO_HISTORY_TO_REPLY_IN = 160002
 _HAS_A_THREAD = 160004
 _ACKNOWLEDGED = 40060
+_FOLLOW_UPS_USED_UP = 40094
 
 
 class MessageLost(SurfaceError):
     """The message to edit is not there any more: somebody deleted it."""
+
+
+class FollowUpsUsedUp(SurfaceError):
+    """No more answers to that interaction, as where the bot was brought along and is no member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +263,7 @@ def _ours(error: discord.HTTPException) -> SurfaceError:
         _NO_HISTORY_TO_REPLY_IN: _CannotReply,
         _HAS_A_THREAD: _HasAThread,
         _ACKNOWLEDGED: _Acknowledged,
+        _FOLLOW_UPS_USED_UP: FollowUpsUsedUp,
     }.get(error.code)
     if special is not None:
         return special(f"code {error.code}")

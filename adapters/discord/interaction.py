@@ -11,7 +11,7 @@ from typing import Any
 
 import discord
 
-from adapters.discord.api import DiscordApi, MessageLost, edit_options, sent, time_for
+from adapters.discord.api import DiscordApi, FollowUpsUsedUp, MessageLost, edit_options, sent, time_for
 from adapters.discord.attachment import attachment
 from adapters.discord.markup import MAX_CHARS, Drawn, measure, stays
 from adapters.discord.pen import Pen
@@ -26,7 +26,9 @@ _ORIGINAL = "@original"
 
 
 class InteractionSurface(Surface):
-    """Writes the deferred response first, then follow-ups; after 15 minutes all goes to `later`, an ordinary place.
+    """Writes the deferred response first, then follow-ups; what Discord takes no more goes to `later`, another place.
+
+    That is after 15 minutes, or after 5 follow-ups where somebody took the bot along.
 
     The response to a press that is answered `in_place` is the message whose button was pressed.
     """
@@ -68,7 +70,11 @@ class InteractionSurface(Surface):
             return handle
         drawn = self._pen.draw(shown)
         if self._drawn or (self._in_place and drawn.file):  # no file takes the place of a text
-            handle = await self._follow_up(drawn)
+            try:
+                handle = await self._follow_up(drawn)
+            except FollowUpsUsedUp:
+                self._ends = self._clock.now()
+                return await self.post(shown)
         else:
             await self._edit_response(_ORIGINAL, drawn)
             handle = _ORIGINAL

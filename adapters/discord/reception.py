@@ -94,11 +94,11 @@ class Reception:
         room = await self._welcome(interaction)
         if room is None:
             return
-        message = interaction.message
+        message, user_id = interaction.message, interaction.user.id
         only_theirs = message is not None and message.flags.ephemeral
-        # A command about the room's conversation was answered unseen, and its buttons are about that one, too.
-        command = pressed.command.startswith("/")
-        to = audience(room, interaction.user.id, pressed.command, unseen=pressed.aside or (only_theirs and not command))
+        for_another = message is not None and not only_theirs and _asker(message) not in {None, user_id}
+        unseen = pressed.aside or for_another or not pressed.command
+        to = audience(room, user_id, pressed.command, unseen=unseen)
         # What everybody reads is never replaced by what one person pressed.
         in_place = pressed.in_place and message is not None and (room.private or only_theirs)
         incoming = replace(_incoming(interaction, pressed.command, to), pressed=True)
@@ -129,8 +129,9 @@ class Reception:
         acknowledge = self._api.acknowledge
         if not await self._insist(lambda: acknowledge(interaction, hidden=to.hidden, in_place=in_place)):
             return None
+        later = self._intake.private(incoming.user) if _is_along(interaction) else self._intake.surface(incoming)
         surface = InteractionSurface(
-            self._api, interaction, self._intake.surface(incoming), self._clock,
+            self._api, interaction, later, self._clock,
             private=to.hidden, pen=self._intake.pen(incoming), in_place=in_place,
         )  # fmt: skip
         await (await self._intake.receive(incoming, surface))
@@ -180,6 +181,12 @@ def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) ->
         private=to.private,
         language=str(interaction.locale),
     )
+
+
+def _is_along(interaction: discord.Interaction[Any]) -> bool:
+    """Whether somebody who installed the bot took it along to where it is no member, and cannot write by itself."""
+    visits = interaction.guild_id is not None and not interaction.is_guild_integration()
+    return interaction.context.private_channel or visits
 
 
 def _asker(message: discord.Message) -> int | None:

@@ -79,7 +79,9 @@ async def _end(task: asyncio.Task[None], door: Door) -> None:
     if isinstance(door, ScriptedDoor):
         await door.close()
     elif isinstance(door, ChatBot):  # as a stop does, once the platforms had their time
+        under_way = set(door._under_way)
         door.abandon()
+        await asyncio.gather(*under_way, return_exceptions=True)
 
 
 async def flow(

@@ -63,7 +63,7 @@ class Interactions:
         self.all: dict[str, Interaction] = {}
 
     async def command(
-        self, person: Person, name: str, *, room: int = 0, context: int | None = None, **options: Any
+        self, person: Person, name: str, /, *, room: int = 0, context: int | None = None, **options: Any
     ) -> Interaction:
         """A person uses a slash command; `context` 2 is where the bot was brought along, and is no member."""
         resolved: Json = {}
@@ -127,12 +127,13 @@ class Interactions:
         who: Json = {"user": person.json()}
         if channel.guild:
             who = {"guild_id": str(channel.guild), "member": member() | {**who, "permissions": "0"}}
+        owners = {"1": str(person.id)} if made.along else {"0": str(channel.guild)}
         await server.gateway.tell("INTERACTION_CREATE", {
             "id": str(made.id), "application_id": str(APP_ID), "token": made.token, "version": 1,
             "channel_id": str(channel.id), "channel": channel.json(), "locale": person.locale,
             "context": 0 if channel.guild else 1,
             "attachment_size_limit": MAX_FILE_BYTES, "entitlements": [], "app_permissions": "0",
-            "authorizing_integration_owners": {"1": str(person.id)} if made.along else {"0": "0"}, **who, **payload,
+            "authorizing_integration_owners": owners, **who, **payload,
         })  # fmt: skip
         return made
 

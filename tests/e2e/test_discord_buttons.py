@@ -1,0 +1,373 @@
+"""Buttons, menus, forms and files in Discord: who sees the answer, what survives a restart, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.attachment import MAX_FILE_BYTES
+from adapters.discord.config import DiscordConfig
+from adapters.discord.texts import BEGIN_ANEW, NOT_HERE, YOUR_TEXT
+from core.delivery.view import View
+from core.errors import FileTooLarge, SurfaceError
+from core.ports import Surface
+from core.screen import Choice, File, Shown
+from core.types import ChatKey, Incoming, Locale, UserKey
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idle, running, serving
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_components import labels
+from tests.fakes.discord_server import TOKEN, DiscordServer
+from tests.fakes.discord_world import EPHEMERAL, Note
+from tests.fakes.door import Script, ScriptedDoor
+
+EDIT = Choice("Editar", "/edit 7", asks="Novo conteúdo", text="senha: abc123", in_place=True)
+NEXT = Choice("Próxima", "/page 2", in_place=True)
+UNDO = Choice("Desfazer", "/undo 5")
+CARD = Shown("Um cartão.", choices=(EDIT, NEXT, UNDO))
+
+
+def showing(*cards: Shown) -> Script:
+    """Answer what is said with the cards, and a press with what it says."""
+
+    async def script(incoming: Incoming, view: View) -> None:
+        if incoming.pressed and incoming.text.startswith(("/edit", "/page", "/undo")):
+            await view.show(Shown(f"{incoming.user_name}: {incoming.text}"))
+            return
+        for card in cards:
+            await view.show(card)
+
+    return script
+
+
+async def card_for(server: DiscordServer, clock: FakeClock, bot: Bot, room: int = 0) -> Note:
+    """Ana asks, and gets the card."""
+    before = bot.door.answered
+    await server.says(ANA, f"{ME} cartão" if room else "cartão", room=room)
+    await flow(server, clock, lambda: bot.door.answered > before)
+    channel = server.room(room) if room else server.direct(ANA)
+    return channel.notes[server.writes[-1].message]
+
+
+async def test_buttons_stand_in_rows_of_five_and_what_is_listed_in_a_menu_above_them() -> None:
+    clock = FakeClock()
+    choices = tuple(Choice(f"b{n}", "/same") for n in range(12))
+    menu = tuple(Choice(f"{n}. {'coisa ' * 30}", f"/memories {n}", in_place=True) for n in range(1, 31))
+    shown = [
+        Shown("muitos", choices=tuple(Choice(f"b{n}", f"/x {n}") for n in range(30))),
+        Shown("os dois", choices=choices, menu=menu),
+        Shown("um que não cabe", choices=(Choice("longo", "/" + "é" * 90), NEXT)),
+    ]
+    async with DiscordServer(clock) as server, running(server, clock, showing(*shown)) as bot:
+        await server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered)
+        many, both, dropped = [note.components for note in server.direct(ANA).notes.values() if note.components]
+        assert [len(row["components"]) for row in many] == [5] * 5
+        assert [row["components"][0]["type"] for row in both] == [3, 3, 2, 2, 2]
+        assert [len(row["components"][0].get("options", [])) for row in both[:2]] == [25, 5]
+        assert labels(dropped) == ["Próxima"]
+
+
+async def test_a_press_in_direct_messages_is_its_pressers_and_edits_the_message_where_that_is_wanted() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, showing(CARD)) as bot:
+        note = await card_for(server, clock, bot)
+        undone = await server.interactions.press(ANA, note, "Desfazer")
+        await flow(server, clock, lambda: undone.screen == ["Ana: /undo 5"])
+        assert note.text == "Um cartão."
+        assert not undone.notes[0].flags & EPHEMERAL
+        turned = await server.interactions.press(ANA, note, "Próxima")
+        await flow(server, clock, lambda: note.text == "Ana: /page 2")
+        assert turned.notes == [note]
+        assert not note.components
+        pressed = bot.door.received[-1]
+        assert (pressed.pressed, pressed.private, pressed.user) == (True, True, UserKey("discord", str(ANA.id)))
+        assert pressed.conversation == bot.door.received[0].conversation
+
+
+async def test_in_a_server_each_press_is_answered_to_who_pressed_alone_and_what_all_read_stays_as_it_is() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, showing(CARD)) as bot:
+            note = await card_for(server, clock, bot, ROOM)
+            for person in (ANA, BIA):
+                pressed = await server.interactions.press(person, note, "Próxima")
+                await flow(server, clock, partial(getattr, pressed, "screen"))
+                assert pressed.screen == [f"{person.name}: /page 2"]
+                assert pressed.notes[0].flags & EPHEMERAL
+                incoming = bot.door.received[-1]
+                assert incoming.user == UserKey("discord", str(person.id))
+                assert incoming.chat == ChatKey("discord", str(ROOM), f"@{person.id}")
+                assert incoming.private
+            assert server.room(ROOM).screen() == ["Um cartão."]
+            assert labels(note.components) == ["Editar", "Próxima", "Desfazer"]
+
+
+async def test_what_only_one_person_sees_is_edited_in_place_also_in_a_server_and_long_after() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, showing(CARD)) as bot:
+            used = await server.interactions.command(ANA, "memories", room=ROOM)
+            await flow(server, clock, lambda: used.screen == ["Um cartão."])
+            await clock.advance(20 * 60)  # the command's own 15 minutes are over; each press has its own
+            turned = await server.interactions.press(ANA, used.notes[0], "Próxima")
+            await flow(server, clock, lambda: used.screen == ["Ana: /page 2"])
+            assert turned.notes == used.notes
+            assert server.room(ROOM).screen() == []
+            assert not server.invalid
+            assert {one.chat for one in bot.door.received} == {ChatKey("discord", str(ROOM), f"@{ANA.id}")}
+
+
+async def test_an_entry_of_a_menu_is_chosen_like_a_button() -> None:
+    clock = FakeClock()
+    listed = Shown("1. a\n2. b", menu=(Choice("1. a", "/page 1", in_place=True), Choice("2. b", "/edit 2", asks="b?")))
+    async with DiscordServer(clock) as server, running(server, clock, showing(listed)) as bot:
+        note = await card_for(server, clock, bot)
+        opened = await server.interactions.press(ANA, note, "2. b")
+        await flow(server, clock, lambda: opened.form)
+        assert opened.form["title"] == "b?"
+        await server.interactions.press(ANA, note, "1. a")
+        await flow(server, clock, lambda: note.text == "Ana: /page 1")
+
+
+async def test_a_button_that_asks_opens_a_form_begun_with_the_text_and_sends_what_was_written() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, showing(CARD)) as bot:
+        note = await card_for(server, clock, bot)
+        opened = await server.interactions.press(ANA, note, "Editar")
+        await flow(server, clock, lambda: opened.form)
+        [label] = opened.form["components"]
+        assert opened.form["title"] == "Novo conteúdo"
+        assert label["label"] == YOUR_TEXT[Locale.PT]
+        assert label["component"]["value"] == "senha: abc123"
+        assert [one.text for one in bot.door.received] == ["cartão"]
+        await server.interactions.submit(ANA, opened, "senha:\n  xyz 789")
+        await flow(server, clock, lambda: note.text == "Ana: /edit 7 senha:\n  xyz 789")
+        assert bot.door.received[-1].pressed
+
+
+async def test_nobody_else_finds_a_persons_text_in_a_form_and_after_a_restart_or_an_hour_it_is_gone() -> None:
+    clock = FakeClock()
+
+    async def begun(note: Note, person: object) -> tuple[object, object]:
+        opened = await server.interactions.press(person, note, "Editar")  # type: ignore[arg-type]
+        await flow(server, clock, lambda: opened.form)
+        field = opened.form["components"][0]["component"]
+        return field.get("value"), field.get("placeholder")
+
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, showing(CARD)) as bot:
+            note = await card_for(server, clock, bot, ROOM)
+            assert await begun(note, ANA) == ("senha: abc123", None)
+            assert await begun(note, BIA) == (None, BEGIN_ANEW[Locale.EN])
+        async with running(server, clock, showing(CARD)) as bot:
+            assert await begun(note, ANA) == (None, BEGIN_ANEW[Locale.PT])
+            await card_for(server, clock, bot, ROOM)
+            assert (await begun(note, ANA))[0] == "senha: abc123"
+            await clock.advance(3601)
+            assert (await begun(note, ANA))[0] is None
+
+
+async def test_everything_that_can_be_pressed_goes_on_working_after_a_restart() -> None:
+    clock = FakeClock()
+    listed = Shown("Lista.", choices=(UNDO,), menu=(Choice("1. a", "/page 1"),))
+    async with DiscordServer(clock) as server:
+        async with running(server, clock, showing(listed, CARD)) as bot:
+            card = await card_for(server, clock, bot)
+            menu = next(note for note in server.direct(ANA).notes.values() if note.text == "Lista.")
+            opened = await server.interactions.press(ANA, card, "Editar")
+            await flow(server, clock, lambda: opened.form)
+        async with running(server, clock, showing()) as bot:
+            await server.interactions.submit(ANA, opened, "novo")  # a form that was open meanwhile
+            await server.interactions.press(ANA, menu, "1. a")
+            await server.interactions.press(ANA, menu, "Desfazer")
+            await flow(server, clock, lambda: bot.door.answered == 3)
+            assert sorted(one.text for one in bot.door.received) == ["/edit 7 novo", "/page 1", "/undo 5"]
+            assert card.text == "Ana: /edit 7 novo"
+            reopened = await server.interactions.press(ANA, menu, "Desfazer")
+            await flow(server, clock, lambda: reopened.screen)
+
+
+async def test_a_button_pressed_twice_in_a_hurry_is_answered_once() -> None:
+    async def script(incoming: Incoming, view: View) -> None:
+        if incoming.pressed:
+            await clock.sleep(1)
+        await view.show(Shown("Feito." if incoming.pressed else "Um cartão.", choices=(UNDO,)))
+
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
+        note = await card_for(server, clock, bot)
+        first = await server.interactions.press(ANA, note, "Desfazer")
+        await flow(server, clock, lambda: first.kind)
+        second = await server.interactions.press(ANA, note, "Desfazer")
+        await flow(server, clock, lambda: first.screen == ["Feito."])
+        assert second.kind == 6  # acknowledged, and that was all
+        assert note.text == "Um cartão."
+        assert len(bot.door.received) == 2
+        await server.interactions.press(ANA, note, "Desfazer")
+        await flow(server, clock, lambda: bot.door.answered == 3)
+
+
+@pytest.mark.parametrize("forged", ["elefante:do:pfa0:/edit 7", "elefante:do:x:/undo", "elefante:stop:1:2:x", "zzz"])
+async def test_a_forged_id_gives_nobody_more_than_what_they_could_type(forged: str) -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, showing(CARD)) as bot:
+            note = await card_for(server, clock, bot, ROOM)
+            made = await server.interactions.press(BIA, note, forged, forged=True)
+            await flow(server, clock, lambda: made.kind)
+            if made.form:  # a form opens, empty; what it sends is Bia's own
+                assert "value" not in made.form["components"][0]["component"]
+                made = await server.interactions.submit(BIA, made, "meu agora")
+                await flow(server, clock, lambda: made.screen == ["Bia: /edit 7 meu agora"])
+                assert made.notes[0].flags & EPHEMERAL
+            await idle(server)
+            assert all(one.user.user == str(BIA.id) for one in bot.door.received[1:])
+            assert [one.text for one in bot.door.received[1:]] == ([""] if not made.form and "pfa" not in forged else
+                                                                  ["/edit 7 meu agora"])  # fmt: skip
+            assert server.room(ROOM).screen() == ["Um cartão."]
+
+
+async def test_a_press_where_the_bot_does_not_answer_any_more_says_so() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(OTHER_ROOM)
+        async with running(server, clock, showing(CARD)) as bot:
+            note = await card_for(server, clock, bot, OTHER_ROOM)
+        async with running(server, clock, showing(CARD), DiscordConfig(TOKEN, rooms=frozenset({ROOM}))) as bot:
+            pressed = await server.interactions.press(ANA, note, "Desfazer")
+            await flow(server, clock, lambda: pressed.screen == [NOT_HERE[Locale.PT]])
+            assert not bot.door.received
+
+
+async def test_a_button_below_an_answer_to_somebody_else_asks_the_model_again_for_nobody_but_its_presser() -> None:
+    clock = FakeClock()
+    again = Shown("Resposta.", choices=(Choice("De novo", "/retry"),))
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, showing(again)) as bot:
+            note = await card_for(server, clock, bot, ROOM)
+            theirs = await server.interactions.press(BIA, note, "De novo")
+            await flow(server, clock, lambda: theirs.screen)
+            assert theirs.notes[0].flags & EPHEMERAL
+            assert bot.door.received[-1].chat.thread == f"@{BIA.id}"
+            await server.interactions.press(ANA, note, "De novo")
+            await flow(server, clock, lambda: len(server.room(ROOM).screen()) == 2)
+            assert bot.door.received[-1].chat == ChatKey("discord", str(ROOM))
+            assert not bot.door.received[-1].private
+
+
+async def test_where_the_bot_was_brought_along_what_five_follow_ups_do_not_hold_goes_on_in_private() -> None:
+    clock = FakeClock()
+    parts = [Shown(f"parte {n}") for n in range(8)]
+    async with DiscordServer(clock) as server, running(server, clock, showing(*parts)) as bot:
+        used = await server.interactions.command(ANA, "ask", context=2, message="conte")
+        await flow(server, clock, lambda: bot.door.answered)
+        assert not bot.door.failures
+        assert used.screen == [f"parte {n}" for n in range(6)]
+        assert server.direct(ANA).screen()[-2:] == ["parte 6", "parte 7"]
+        by_name = {command["name"]: command for command in server.commands[0]}
+        assert (by_name["ask"]["contexts"], by_name["ask"]["integration_types"]) == ([0, 1, 2], [0, 1])
+        assert (by_name["admin"]["contexts"], by_name["admin"]["integration_types"]) == ([0, 1], [0])
+
+
+async def test_an_application_that_people_cannot_install_offers_nothing_to_take_along() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.installs = {"0": {}}
+        async with running(server, clock):
+            assert all(command["integration_types"] == [0] for command in server.commands[0])
+
+
+# --- files
+
+
+def handing_over(path: Path) -> Script:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown("Aqui está.", file=File(path, "memorias.json", "application/json")))
+        await view.flush()
+
+    return script
+
+
+@pytest.mark.parametrize("by", ["message", "command", "button"])
+async def test_a_file_is_handed_over_with_its_sentence(tmp_path: Path, by: str) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"{}" * 1000)
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, handing_over(path)) as bot:
+            if by == "message":
+                await server.says(ANA, "exporte")
+                await flow(server, clock, lambda: bot.door.answered)
+                notes: Sequence[Note] = [note for note in server.direct(ANA).notes.values() if note.by is not ANA]
+            else:
+                used = await server.interactions.command(ANA, "export", room=ROOM)
+                await flow(server, clock, lambda: bot.door.answered)
+                notes = used.notes
+            if by == "button":
+                notes[0].components = [{"type": 1, "components": [
+                    {"type": 2, "label": "Exportar", "style": 2, "custom_id": "elefante:do:p0:/export"}]}]  # fmt: skip
+                pressed = await server.interactions.press(ANA, notes[0], "Exportar")
+                await flow(server, clock, lambda: bot.door.answered == 2)
+                notes = pressed.notes[1:]
+            assert [note.text for note in notes] == ["Aqui está.\n📎 memorias.json"]
+            assert list(server.uploaded.values())[-1] == path.read_bytes()
+            assert (by == "message") != bool(notes[0].flags & EPHEMERAL)
+
+
+async def test_a_file_beyond_ten_megabytes_or_not_there_is_an_error_that_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"\0" * (MAX_FILE_BYTES + 1))
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, handing_over(path)) as bot:
+        await server.says(ANA, "exporte")
+        await flow(server, clock, lambda: bot.door.answered)
+        path.unlink()
+        await server.interactions.command(ANA, "export")
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        assert [str(error) for error in bot.door.failures] == [
+            "a file of 10.0 MiB; Discord takes 10 MiB", "the file to send cannot be read: FileNotFoundError",
+        ]  # fmt: skip
+        assert not server.uploaded
+
+
+class Keeping(ScriptedDoor):
+    """Keeps where each message would be answered, too."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.surfaces: list[Surface] = []
+
+    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+        self.surfaces.append(surface)
+        return await super().receive(incoming, surface)
+
+
+async def test_a_file_that_comes_with_words_or_a_command_can_be_read_as_long_as_its_address_is_good() -> None:
+    clock = FakeClock()
+    door = Keeping(clock)
+    async with DiscordServer(clock) as server, serving(server, clock, door) as bot:
+        attached = server.upload("m.json", b"[1, 2]")
+        await server.says(ANA, "/import", attachments=[attached])
+        await server.interactions.command(ANA, "import", file=("n.json", b"[3]"))
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        by_text = {one.file.rpartition("/")[2]: one for one in bot.door.received}
+        assert all(one.text == "/import" and one.attached for one in by_text.values())
+        for incoming, surface in zip(bot.door.received, door.surfaces, strict=True):
+            assert await surface.fetch(incoming.file, 6) in {b"[1, 2]", b"[3]"}
+        with pytest.raises(FileTooLarge):
+            await door.surfaces[0].fetch(attached["url"], 5)
+        for bad in ("http://127.0.0.1:1/a", "https://evil.example/attachments/1/a", "file:///etc/passwd", "nonsense"):
+            with pytest.raises(SurfaceError):
+                await door.surfaces[0].fetch(bad, 100)
+        server.uploaded.clear()
+        with pytest.raises(SurfaceError, match="expired"):
+            await door.surfaces[0].fetch(attached["url"], 100)

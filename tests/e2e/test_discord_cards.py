@@ -1,0 +1,232 @@
+"""Discord with the whole core behind it: memories by menu, form and button, people let in by card, talks aside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from functools import partial
+
+from adapters.discord.intake import Intake
+from core.commands import UNKNOWN
+from core.commands.card import VERDICTS
+from core.commands.memory_card import DELETE, EDIT, EDITED
+from core.commands.talk import AFRESH
+from core.dialogue import Prompt, Task
+from core.screen import Shown
+from core.texts import DEAD_BUTTON
+from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, UserKey
+from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_components import labels
+from tests.fakes.discord_interactions import Interaction
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_world import EPHEMERAL
+from tests.fakes.house import House
+
+PT, EN = Locale.PT, Locale.EN
+OWNER = UserKey("discord", str(ANA.id))
+SECRET = "abc123"
+
+
+def finding(clock: FakeClock) -> House:
+    """A bot whose model looks into the memory before it answers."""
+    decided = iter(["MemorySearch", "Finish"] * 9)
+    return House(
+        {
+            Task.DECIDE: lambda _: next(decided),
+            Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
+            Task.REPORT: ["Procurei."],
+            Task.FINISH: ["Pronto."],
+        },
+        clock=clock,
+    )
+
+
+async def knows(built: House) -> str:
+    """Ana told the bot something in private; the id of that."""
+    memory = built.memories.of(OWNER)
+    draft = MemoryDraft(MemoryKind.TEXT, SECRET, ("senha do wi-fi",))
+    [item] = await memory.save([draft], await memory.embed(draft.bindings))
+    return item.id
+
+
+async def test_nothing_recalled_aside_reaches_an_answer_that_all_read() -> None:
+    clock = FakeClock()
+    built = finding(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        room = server.room(ROOM)
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(OWNER, "Ana")
+            await knows(built)
+            aside = await server.interactions.command(ANA, "ask", room=ROOM, message="em segredo: a senha?", private=True)
+            await flow(server, clock, lambda: aside.screen[-1:] == ["Pronto."])
+            assert any(SECRET in text for text in aside.screen)
+            assert all(note.flags & EPHEMERAL for note in aside.notes)
+            known = len(built.model.prompts)
+            assert any(SECRET in _said(prompt) for prompt in built.model.prompts)
+            aloud = await server.interactions.command(ANA, "ask", room=ROOM, message="e qual era a senha?")
+            await flow(server, clock, lambda: aloud.screen[-1:] == ["Pronto."])
+            await server.says(ANA, f"{ME} e a senha?", room=ROOM)
+            await flow(server, clock, lambda: room.screen()[-1:] == ["Pronto."] and not aloud.thinking)
+            await idle(server)
+            spoken = built.model.prompts[known:]
+            assert len(spoken) >= 4
+            assert not any(SECRET in _said(prompt) or prompt.brief.message == "a senha?" for prompt in spoken[:3])
+            assert not any(SECRET in _said(prompt) for prompt in spoken)
+            assert not any(SECRET in text for text in room.screen())
+
+
+def _said(prompt: Prompt) -> str:
+    return "\n".join([prompt.brief.message, *(turn.text for turn in prompt.turns), prompt.system])
+
+
+async def test_a_memory_is_chosen_from_a_menu_edited_by_a_form_and_the_change_undone_all_in_one_message() -> None:
+    clock = FakeClock()
+    built = finding(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(OWNER, "Ana")
+            memory_id = await knows(built)
+            used = await server.interactions.command(ANA, "memories", room=ROOM)
+            await flow(server, clock, lambda: used.screen)
+            [note] = used.notes
+            await server.interactions.press(ANA, note, "1. senha do wi-fi")
+            await flow(server, clock, lambda: EDIT[PT] in labels(note.components))
+            opened = await server.interactions.press(ANA, note, EDIT[PT])
+            await flow(server, clock, lambda: opened.form)
+            assert opened.form["title"] == EDITED[PT]
+            assert opened.form["components"][0]["component"]["value"] == SECRET
+            await server.interactions.submit(ANA, opened, "xyz789")
+            await flow(server, clock, lambda: "xyz789" in note.text)
+            [undo] = [label for label in labels(note.components) if "Desfazer" in label]
+            await server.interactions.press(ANA, note, undo)
+            await flow(server, clock, lambda: SECRET in note.text)
+            [kept] = await built.memories.of(OWNER).get([memory_id])
+            assert kept.content == SECRET
+            assert used.notes == [note]
+            assert server.room(ROOM).screen() == []
+
+
+async def test_another_member_who_presses_a_forged_button_of_somebodys_memory_finds_none_of_that_name() -> None:
+    clock = FakeClock()
+    built = finding(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(OWNER, "Ana")
+            await access.own(UserKey("discord", str(BIA.id)), "Bia")
+            memory_id = await knows(built)
+            used = await server.interactions.command(ANA, "memories", room=ROOM)
+            await flow(server, clock, lambda: used.screen)
+            forged = f"elefante:do:p0:/memories show {memory_id}"
+            tried = await server.interactions.press(BIA, used.notes[0], forged, forged=True)
+            await flow(server, clock, lambda: tried.kind and not tried.thinking)
+            await idle(server)
+            assert not any(SECRET in text for text in tried.screen)
+            dead = await server.interactions.press(BIA, used.notes[0], "qualquer coisa", forged=True)
+            await flow(server, clock, lambda: dead.screen == [DEAD_BUTTON[EN]])
+            assert DELETE[PT] not in labels(used.notes[0].components)
+            assert (await built.memories.of(OWNER).get([memory_id]))[0].content == SECRET
+
+
+async def test_the_owner_lets_a_stranger_in_by_the_card_in_direct_messages_also_after_a_restart() -> None:
+    clock = FakeClock()
+    built = finding(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(OWNER, "Ana")
+            await server.says(BIA, "hi, may I?")
+            await flow(server, clock, lambda: server.direct(ANA).screen())
+            [card] = [note for note in server.direct(ANA).notes.values() if note.components]
+            assert "may I?" not in card.text
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            tried = await server.interactions.press(BIA, card, VERDICTS["allow"][PT])
+            await flow(server, clock, lambda: tried.kind and not tried.thinking)
+            assert card.components  # a stranger's press decides nothing
+            await server.interactions.press(ANA, card, VERDICTS["allow"][PT])
+            await flow(server, clock, lambda: VERDICTS["allow"][PT] not in labels(card.components))
+            await server.says(BIA, "hello again")
+            await flow(server, clock, lambda: server.direct(BIA).screen()[-1:] == ["Pronto."])
+
+
+async def test_whose_direct_messages_are_closed_is_not_reached_and_two_notices_are_two_messages() -> None:
+    clock = FakeClock()
+    built = finding(clock)
+    door = built.chatbot(built.access())
+    async with DiscordServer(clock) as server, door, serving(server, clock, door):
+        notices = door._parts.desk.notices
+        for text in ("Um aviso.", "Outro aviso."):
+            told = await _during(server, clock, notices.tell(OWNER, Shown(text)))
+            assert told
+        assert server.direct(ANA).screen() == ["Um aviso.", "Outro aviso."]
+        server.direct(BIA).refusal = (403, 50007)
+        closed = UserKey("discord", str(BIA.id))
+        assert not await _during(server, clock, notices.tell(closed, Shown("Um aviso.")))
+        assert isinstance(notices.platforms["discord"], Intake)
+
+
+async def _during(server: DiscordServer, clock: FakeClock, work: Coroutine[None, None, bool]) -> bool:
+    task = asyncio.create_task(work)
+    await flow(server, clock, task.done)
+    return task.result()
+
+
+async def test_a_slash_command_does_not_wait_for_the_answer_that_somebody_gets_in_that_channel() -> None:
+    clock = FakeClock()
+    built = finding(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(OWNER, "Ana")
+            async with door._mailbox.lane(ChatKey("discord", str(ROOM))):  # an answer is under way
+                listed = await server.interactions.command(ANA, "memories", room=ROOM)
+                await flow(server, clock, partial(getattr, listed, "screen"))
+                afresh = await server.interactions.command(ANA, "reset", room=ROOM)
+                helped = await server.interactions.command(ANA, "help", room=ROOM)
+                await flow(server, clock, partial(getattr, helped, "screen"))
+                assert afresh.thinking  # it changes the conversation, so it waits for its turn
+            await flow(server, clock, lambda: afresh.screen == [AFRESH[PT]])
+
+
+async def test_the_talk_aside_is_begun_anew_by_itself_and_the_rooms_by_itself() -> None:
+    clock = FakeClock()
+    built = finding(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(OWNER, "Ana")
+            for private in (False, True):
+                asked = await server.interactions.command(ANA, "ask", room=ROOM, message="oi?", private=private)
+                await flow(server, clock, partial(_ends, asked))
+            before = {thread.id for thread in await built.history.threads(OWNER)}
+            used = await server.interactions.command(ANA, "reset", room=ROOM, private=True)
+            await flow(server, clock, lambda: used.screen == [AFRESH[PT]])
+            closed = [one for one in await built.history.threads(OWNER) if one.status.value == "reset"]
+            assert len(before) == 2
+            assert [thread.conversation.chat.thread for thread in closed] == [f"@{ANA.id}"]
+
+
+def _ends(asked: Interaction) -> bool:
+    return asked.screen[-1:] == ["Pronto."]
+
+
+async def test_who_lacks_the_right_has_no_such_command_whatever_the_menu_shows() -> None:
+    clock = FakeClock()
+    built = finding(clock)
+    access = built.access()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with built.chatbot(access) as door, serving(server, clock, door):
+            await access.own(OWNER, "Ana")
+            used = await server.interactions.command(ANA, "admin allow", room=ROOM, person=BIA)
+            await flow(server, clock, lambda: used.screen)
+            tried = await server.interactions.command(BIA, "admin allow", room=ROOM, person=BIA)
+            await flow(server, clock, lambda: tried.screen == [UNKNOWN[EN].format(name="admin")])
+            assert tried.notes[0].flags & EPHEMERAL
