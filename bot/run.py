@@ -8,10 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable
 
 from bot.metering import AttributedDoor
-from bot.platforms import PLATFORMS, Start
+from bot.platforms import PLATFORMS, Platform, Start
 from bot.settings import Settings
 from bot.wiring import build, embedder_trouble, open_chatbot, say
 from core.errors import ConfigError
@@ -25,7 +24,7 @@ async def run(settings: Settings) -> None:
     Raises:
         ConfigError: no platform has a token, or every platform's was refused.
     """
-    chosen = [platform for platform in PLATFORMS.values() if platform.enabled(settings)]
+    chosen = {name: platform for name, platform in PLATFORMS.items() if platform.enabled(settings)}
     if not chosen:
         advice = "no platform has a token; write TELEGRAM_TOKEN=... or DISCORD_TOKEN=... into .env, or try `make chat`"
         raise ConfigError("TELEGRAM_TOKEN", advice)
@@ -37,18 +36,20 @@ async def run(settings: Settings) -> None:
         if (trouble := await embedder_trouble(app)) is not None:
             say(trouble)
         start = Start(app, AttributedDoor(chatbot), stop, say)
-        ended = await asyncio.gather(*(_watched(platform.run(start)) for platform in chosen), return_exceptions=True)
+        running = [_watched(start, name, platform) for name, platform in chosen.items()]
+        ended = await asyncio.gather(*running, return_exceptions=True)
         chatbot.abandon()
     failures = [failure for failure in ended if isinstance(failure, BaseException)]
     if failures and not stop.is_set():
         raise failures[0]
 
 
-def _watched(work: Awaitable[None]) -> asyncio.Future[None]:
-    """Start a platform, and tell at once when it ends by a failure."""
-    task = asyncio.ensure_future(work)
+def _watched(start: Start, name: str, platform: Platform) -> asyncio.Future[None]:
+    """Start a platform; once it has ended nothing is written there, and that it failed is told at once."""
+    task = asyncio.ensure_future(platform.run(start))
 
     def tell(done: asyncio.Future[None]) -> None:
+        start.app.parts.desk.notices.disconnect(name)
         if not done.cancelled() and (failure := done.exception()) is not None:
             _log.error("platform ended", exc_info=failure)
             say(f"A platform ended: {failure}")

@@ -39,6 +39,10 @@ class Notices:
         for listener in self._listeners:
             listener()
 
+    def disconnect(self, platform: str) -> None:
+        """Write nothing more there. One that is not connected is fine."""
+        self._surfaces.pop(platform, None)
+
     def on_connect(self, listener: Callable[[], None]) -> None:
         """Have `listener` called each time that a platform is connected."""
         self._listeners.append(listener)

@@ -17,7 +17,7 @@ from core.broadcast.broadcasts import Broadcasts, BroadcastState, Tally
 from core.errors import StorageError, SurfaceBusy, SurfaceError, SurfaceGone
 from core.notices import Notices
 from core.ports import Surface
-from core.screen import SurfaceLimits
+from core.screen import Shown, SurfaceLimits
 from core.storage.broadcasts import SqliteBroadcasts
 from core.storage.sqlite import Database, open_database
 from core.types import Locale, UserKey
@@ -220,6 +220,20 @@ async def test_once_the_bot_is_stopping_nobody_is_begun_with_and_a_refusal_says_
     assert town.told() == {"1": [TEXT]}
     assert await town.store.tally(number) == Tally(told=1, waiting=4)
     assert await town.store.take(number, ("telegram",)) == (MANY[1], True)
+
+
+async def test_a_platform_that_has_ended_is_waited_for_and_refuses_nobody(town: Town) -> None:
+    number = await town.begin(*MANY)
+    async with town.working() as notices:
+        await town.pass_(0.5)
+        notices.disconnect("telegram")
+        notices.disconnect("discord")
+        await town.pass_(8)
+        assert await town.store.tally(number) == Tally(told=1, waiting=4)
+        assert not await notices.tell(MANY[0], Shown("hello"))
+        town.connect(notices)
+        await town.pass_(8)
+    assert await town.store.tally(number) == Tally(told=5)
 
 
 async def test_whose_broadcast_it_was_may_be_forgotten_meanwhile(town: Town) -> None:

@@ -409,6 +409,11 @@ async def test_who_turned_news_off_is_not_told(office: Office) -> None:
     assert "It goes to 1 person." in await office.say("/admin broadcast Hello")
 
 
+async def test_linked_accounts_are_one_person(office: Office) -> None:
+    await office.house.store.link(ANA, BIA)
+    assert "It goes to 2 people." in await office.say("/admin broadcast Hello")
+
+
 async def test_a_long_text_is_refused_and_a_long_way_is_told(office: Office) -> None:
     assert "That has 3501 characters" in await office.say(f"/admin broadcast {'x' * (MAX_TEXT_CHARS + 1)}")
     for number in range(150):
