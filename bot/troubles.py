@@ -39,7 +39,10 @@ class RecentTroubles(logging.Handler, TroubleLog):
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a record. Called under the handler's lock, by any thread."""
         phrase = str(record.msg)
-        said = record.getMessage() if _is_ours(record.name) else phrase
+        try:
+            said = record.getMessage() if _is_ours(record.name) else phrase
+        except (TypeError, ValueError):  # a mistake in what is logged is no mistake of whoever logs
+            said = phrase
         error = getattr(record, "error", "")
         place = record.name
         if record.exc_info and record.exc_info[0] is not None:

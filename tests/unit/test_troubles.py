@@ -118,6 +118,13 @@ def test_a_secret_is_struck_out_before_a_long_phrase_is_cut() -> None:
     assert kept.newest(1)[0].kind == f"{'x' * 115}•••"
 
 
+def test_a_phrase_that_cannot_be_filled_in_breaks_nobody() -> None:
+    kept = RecentTroubles()
+    for arguments in (("a", "b"), ("a",)):
+        kept.handle(logging.makeLogRecord({"msg": "%d", "args": arguments, "levelname": "ERROR", "name": "core.x"}))
+    assert told(kept) == [("ERROR", "core.x", "%d", 2)]
+
+
 def test_without_a_log_there_is_nothing_to_tell(tmp_path: Path) -> None:
     kept = RecentTroubles()
     kept.read(tmp_path)
