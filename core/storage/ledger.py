@@ -15,14 +15,17 @@ from core.storage.sqlite import Database, Row
 from core.types import UserKey
 
 _COLUMNS = {
-    "day": "days.value ->> 0",
+    "day": "day",
     "user": "CASE user WHEN '' THEN '' ELSE platform || ':' || user END",
     "mode": "mode",
     "model": "model",
     "outcome": "outcome",
     "room": "room",
 }
-_DAYS = "JOIN json_each(?) AS days ON at >= days.value ->> 1 AND at < days.value ->> 2"
+_DAYS = """
+    WITH days (day, first, after) AS MATERIALIZED (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))
+"""
+_BY_DAY = "days CROSS JOIN calls ON at >= first AND at < after"  # in this order: each day's calls by the index
 _FAILED = "outcome GLOB '[A-Z]*'"  # the other outcomes are written small
 _UNPRICED = f"cost_usd IS NULL AND (outcome = 'StreamCut' OR NOT {_FAILED})"
 _INSERT = """
@@ -69,11 +72,12 @@ class SqliteLedger(Ledger):
         days = (await self._days(since),) if "day" in by else ()
         rows = await self._database.rows(
             f"""
+            {_DAYS if days else ""}
             SELECT {"".join(f"{key}, " for key in keys)}
                 count(*), sum({_FAILED}), sum({_UNPRICED}),
                 total(input_tokens), total(cached_tokens), total(reasoning_tokens), total(output_tokens),
                 total(cost_usd), avg(duration_s), avg(first_s)
-            FROM calls {_DAYS if days else ""} WHERE calls.at >= ? GROUP BY {group} ORDER BY {group}
+            FROM {_BY_DAY if days else "calls"} WHERE at >= ? GROUP BY {group} ORDER BY {group}
             """,
             (*days, microseconds(since)),
         )
