@@ -30,9 +30,10 @@ class Pressed:
 
 
 def keyboard(shown: Shown) -> InlineKeyboardMarkup | None:
-    """Return the buttons below that message: its menu as numbers in even rows, then its choices by length."""
+    """Return the buttons below that message: its menu as numbers, then its choices, in even rows."""
     numbers = [_button(choice, choice.label.partition(".")[0]) for choice in shown.menu]
-    rows = [*_even(numbers), *_packed(shown.choices)]
+    others = [_button(choice, choice.label) for choice in shown.choices]
+    rows = [*_grid(numbers, _MENU_COLUMNS), *_grid(others, _columns(shown.choices))]
     return InlineKeyboardMarkup(rows) if rows else None
 
 
@@ -59,21 +60,14 @@ def _button(choice: Choice, label: str) -> InlineKeyboardButton:
     return InlineKeyboardButton(label, callback_data=f"{mark}{choice.command}")
 
 
-def _even(buttons: Sequence[InlineKeyboardButton]) -> list[list[InlineKeyboardButton]]:
-    """Return rows of nearly one length: six are three and three, not five and one."""
-    rows = -(-len(buttons) // _MENU_COLUMNS)
+def _grid(buttons: Sequence[InlineKeyboardButton], columns: int) -> list[list[InlineKeyboardButton]]:
+    """Return rows of nearly one length: of five columns at most, six are three and three, not five and one."""
+    rows = -(-len(buttons) // columns)
     width = -(-len(buttons) // rows) if rows else 1
     return [list(buttons[start : start + width]) for start in range(0, len(buttons), width)]
 
 
-def _packed(choices: Sequence[Choice]) -> list[list[InlineKeyboardButton]]:
-    """Return rows in the choices' order, as many side by side as can be read."""
-    rows: list[list[InlineKeyboardButton]] = []
-    widest = 0
-    for choice in choices:
-        widest = max(widest, len(choice.label))
-        if not rows or len(rows[-1]) == _COLUMNS or widest * (len(rows[-1]) + 1) > _ROW_CHARS:
-            rows.append([])
-            widest = len(choice.label)
-        rows[-1].append(_button(choice, choice.label))
-    return rows
+def _columns(choices: Sequence[Choice]) -> int:
+    """Return how many can be read side by side: by the widest, so that a word that changes moves no button."""
+    widest = max((len(choice.label) for choice in choices), default=1)
+    return max(1, min(_COLUMNS, _ROW_CHARS // widest))

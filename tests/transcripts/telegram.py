@@ -7,14 +7,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from adapters.telegram.config import TelegramConfig
+from core.delivery.view import View
 from core.dialogue import Task
+from core.screen import Shown
+from core.types import Incoming
 from tests.e2e.telegram_kit import Bot, flow, idle, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import Script, echo, slowly
 from tests.fakes.house import House
 from tests.fakes.telegram_limits import Limits
-from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_people import Json, Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_wire import Call
+from tests.fakes.telegram_writing import Upload
+from tests.transcripts import telegram_house
 from tests.transcripts.transcript import Line, Scenario
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
@@ -35,18 +41,35 @@ def seen(server: TelegramServer) -> list[Line]:
         for at_s, chat_id, who, number, text in server.said
     ]
     for call in server.calls:
+        if call.method == "answercallbackquery" and call.params.get("text"):
+            lines.append(Line(call.at_s, "grupo", "Elefante", "notice", call.params["text"]))
         if call.code not in {200, 400, 429} or "chat_id" not in call.params:
             continue
         reply = call.params.get("reply_parameters")
         mark = {
             "sendmessage": f"#{call.message_id}" + (f" ↩{reply['message_id']}" if reply else ""),
             "editmessagetext": f"#{call.params.get('message_id')} ✎",
+            "senddocument": f"#{call.message_id} 📎",
+            "sendphoto": f"#{call.message_id} 🖼",
             "sendmessagedraft": "draft",
             "sendchataction": "typing",
         }[call.method]
-        text = call.text if call.code == 200 else f"[refused: {call.refusal}]"
+        text = _shown(call) if call.code == 200 else f"[refused: {call.refusal}]"
         lines.append(Line(call.at_s, _chat(call.chat_id), "Elefante", mark, text))
+        rows = call.params.get("reply_markup", {}).get("inline_keyboard", []) if call.code == 200 else []
+        lines += [Line(call.at_s, _chat(call.chat_id), "", "", _row(row)) for row in rows]
     return lines
+
+
+def _shown(call: Call) -> str:
+    """The file's name, and the text."""
+    file = call.params.get("document") or call.params.get("photo")
+    name = f"({file.name}) " if isinstance(file, Upload) else ""
+    return f"{name}{call.params.get('caption', '') or call.text}"
+
+
+def _row(row: Sequence[Json]) -> str:
+    return " ".join(f"[{button['text']}]" for button in row)
 
 
 def _chat(chat_id: int) -> str:
@@ -92,8 +115,6 @@ async def _memory() -> Sequence[Line]:
         await clock.advance(5.0)
         server.says(ANA, "qual é a senha do wi-fi?")
         await flow(server, clock, lambda: screen()[-1] == "A senha do wi-fi é abc123.")
-        server.says(BIA, "qual é a senha da Ana?")
-        await flow(server, clock, server.chats[BIA.id].screen)
         return seen(server)
 
 
@@ -117,6 +138,44 @@ async def _group(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
     server.says(BIA, "/help@other_bot", chat_id=GROUP)
     server.says(BIA, "@elefante_bot e do bolo?", chat_id=GROUP)
     await flow(server, clock, lambda: bot.door.answered == 2)
+
+
+async def _stop(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
+    server.says(ANA, "@elefante_bot conte até quatro", chat_id=GROUP)
+    await flow(server, clock, lambda: GROUP in server.chats and server.chats[GROUP].screen() == ["um"])
+    server.presses(BIA, "⏹ Parar", chat_id=GROUP)
+    await flow(server, clock, lambda: server.notices)
+    server.presses(ANA, "⏹ Parar", chat_id=GROUP)
+    await flow(server, clock, lambda: bot.door.answered == 1)
+
+
+async def _lost(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
+    left = iter([True])
+    server.swallow = lambda method, _: method == "sendmessage" and next(left, False)
+    server.says(ANA, "qual é a senha?")
+    await flow(server, clock, lambda: bot.door.answered == 1)
+
+
+async def _grown(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
+    server.says(ANA, "@elefante_bot lembra da reunião?", chat_id=GROUP)
+    await flow(server, clock, lambda: bot.door.answered == 1)
+    await clock.advance(5.0)
+    server.grows_up(server.chats[GROUP], GROUP - 1)
+    server.says(ANA, "@elefante_bot e do bolo?", chat_id=GROUP - 1)
+    await flow(server, clock, lambda: bot.door.answered == 2)
+
+
+async def _plain(_: Incoming, view: View) -> None:
+    await view.show(Shown("A senha é **abc123**."))
+
+
+def housed(play: Callable[[], Awaitable[TelegramServer]]) -> Callable[[], Awaitable[Sequence[Line]]]:
+    """Play with the real core."""
+
+    async def lines() -> Sequence[Line]:
+        return seen(await play())
+
+    return lines
 
 
 async def _odd() -> Sequence[Line]:
@@ -143,6 +202,43 @@ async def _odd() -> Sequence[Line]:
 
 
 SCENARIOS = (
+    Scenario(
+        "buttons",
+        "Memories by buttons",
+        "What was saved is taken back by the button below it; a list is looked through in one message.",
+        housed(telegram_house.memories),
+    ),
+    Scenario(
+        "buttons-group",
+        "Buttons in a group",
+        "Whoever presses sends the command as themselves: Bia's press finds nothing of hers, and leaves Ana's message.",
+        housed(telegram_house.group),
+    ),
+    Scenario(
+        "card",
+        "A stranger asks, the owner decides",
+        "The card in the owner's chat becomes what was decided; the stranger is told.",
+        housed(telegram_house.card),
+    ),
+    Scenario("export", "Everything as a file", "Of all that is kept of Ana.", housed(telegram_house.export)),
+    Scenario(
+        "stop",
+        "The Stop button",
+        "It stands below an answer that grows, and works for whoever asked; Bia is told so for a moment.",
+        scripted(_stop, lambda clock: slowly(clock, "um dois três quatro", 5.0)),
+    ),
+    Scenario(
+        "twice",
+        "A confirmation that got lost",
+        "The first message arrived, but nobody said so. What is sent again says that it may be there twice.",
+        scripted(_lost, lambda _: _plain),
+    ),
+    Scenario(
+        "supergroup",
+        "A group that became a supergroup",
+        "Its messages have other numbers now; the conversation is the same.",
+        scripted(_grown, lambda _: echo),
+    ),
     Scenario(
         "memory",
         "Saving and finding a memory",

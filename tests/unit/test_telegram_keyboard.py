@@ -41,11 +41,18 @@ def test_a_menu_is_numbers_in_even_rows(count: int, lengths: list[int]) -> None:
         (("Sim", "Não"), [["Sim", "Não"]]),
         (("↩ Desfazer", "📌 Fixar", "🗑 Apagar"), [["↩ Desfazer", "📌 Fixar", "🗑 Apagar"]]),
         (("Deixar entrar como convidado", "Negar"), [["Deixar entrar como convidado"], ["Negar"]]),
-        (("a", "b", "c", "d", "e"), [["a", "b", "c", "d"], ["e"]]),
+        (("Deixar entrar", "Recusar", "Bloquear"), [["Deixar entrar", "Recusar"], ["Bloquear"]]),
+        (("a", "b", "c", "d", "e"), [["a", "b", "c"], ["d", "e"]]),
     ],
 )
 def test_choices_stand_side_by_side_as_long_as_they_can_be_read(labels: tuple[str, ...], laid: list[list[str]]) -> None:
     assert rows(Shown("qual?", choices=choices(*labels))) == laid
+
+
+def test_a_word_that_changes_moves_no_button() -> None:
+    before = rows(Shown("?", choices=choices("Origem", "Editar", "Apagar", "Fixar", "Compartilhar", "Voltar")))
+    after = rows(Shown("?", choices=choices("Origem", "Editar", "Apagar", "Desafixar", "Compartilhar", "Voltar")))
+    assert [len(row) for row in before] == [len(row) for row in after] == [3, 3]
 
 
 def test_the_menu_stands_above_the_choices() -> None:

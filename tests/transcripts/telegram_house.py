@@ -1,0 +1,135 @@
+"""Telegram with the real core behind it: buttons, cards and files as people use them. The model answers by script."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from core.dialogue import Task
+from core.people import ALLOWED, Decision, Matter, Standing
+from core.people import Person as Known
+from core.types import UserKey
+from tests.e2e.telegram_kit import flow, idle, serving
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import House
+from tests.fakes.telegram_limits import Limits
+from tests.fakes.telegram_people import Person, Post
+from tests.fakes.telegram_server import TelegramServer
+
+ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
+GROUP = -1001
+OWNER = UserKey("telegram", "7")
+
+
+@dataclass
+class Scene:
+    """A bot that Ana owns, and a group in which everybody is answered."""
+
+    server: TelegramServer
+    clock: FakeClock
+
+    async def say(self, person: Person, text: str, chat_id: int | None = None) -> Post:
+        """Say something; return the bot's last message there once nothing more comes."""
+        before = self._written()
+        self.server.says(person, text, chat_id=chat_id)
+        return await self._answered(person, chat_id, before)
+
+    async def press(self, person: Person, label: str, chat_id: int | None = None, post: Post | None = None) -> Post:
+        """Press a button, the first whose label holds that; return the bot's last message there."""
+        chat = self.server.chats[person.id if chat_id is None else chat_id]
+        post = post or chat.ours()[-1]
+        [full, *_] = [one["text"] for row in post.buttons for one in row if label in one["text"]]
+        before = self._written()
+        self.server.presses(person, full, chat_id=chat_id, post=post)
+        return await self._answered(person, chat_id, before)
+
+    async def _answered(self, person: Person, chat_id: int | None, before: int) -> Post:
+        await flow(self.server, self.clock, lambda: self._written() > before)
+        for _ in range(10):
+            await self.clock.advance(0.5)
+            await idle(self.server)
+        return self.server.chats[person.id if chat_id is None else chat_id].ours()[-1]
+
+    def _written(self) -> int:
+        return len(self.server.done("sendmessage", "editmessagetext", "senddocument", "sendphoto"))
+
+
+@asynccontextmanager
+async def scene() -> AsyncIterator[Scene]:
+    """Open the bot; Ana's memories are saved by what she writes."""
+    clock = FakeClock()
+    saved = iter(("abc123", "terça às 9h"))
+    house = House(
+        {
+            Task.DECIDE: _alternating("MemorySave", "Finish"),
+            Task.SAVE_DRAFTS: lambda prompt: _draft(prompt.brief.message, next(saved)),
+            Task.REPORT: lambda _: "Guardei.",
+            Task.FINISH: lambda _: "Pronto.",
+        },
+        clock=clock,
+        trusted=(),
+    )
+    await house.people.put(Known(OWNER, Standing.OWNER, "Ana", clock.now()))
+    await house.decisions.apply(Decision(clock.now(), OWNER, Matter.ROOM, f"telegram:{GROUP}", "", ALLOWED))
+    async with TelegramServer(clock, Limits()) as server, house.chatbot() as door, serving(server, clock, door):
+        server.chat(ANA.id)
+        yield Scene(server, clock)
+
+
+def _draft(message: str, content: str) -> str:
+    """What a model answers when it is asked for the memories in "lembre: X é Y"."""
+    name = message.removeprefix("lembre: ").partition(" é ")[0]
+    return json.dumps({"items": [{"type": "text", "content": content, "bindings": [name]}]})
+
+
+def _alternating(first: str, second: str) -> Callable[[object], str]:
+    told = [second]
+
+    def answer(_: object) -> str:
+        told.append(first if told[-1] == second else second)
+        return told[-1]
+
+    return answer
+
+
+async def memories() -> TelegramServer:
+    """Two things are saved, one of them is taken back; the other is looked at, and pinned."""
+    async with scene() as there:
+        await there.say(ANA, "lembre: a senha do wi-fi é abc123")
+        await there.say(ANA, "lembre: o dentista é terça às 9h")
+        undo = next(post for post in reversed(there.server.chats[ANA.id].ours()) if post.buttons)
+        await there.press(ANA, "esfazer", post=undo)
+        await there.say(ANA, "/memories")
+        await there.press(ANA, "1")
+        await there.press(ANA, "ixar")
+        await there.press(ANA, "oltar")
+        return there.server
+
+
+async def card() -> TelegramServer:
+    """A stranger writes, the owner is asked, and lets them in by a button."""
+    async with scene() as there:
+        await there.say(BIA, "oi, sou a Bia")
+        await there.press(ANA, "Deixar entrar")
+        await there.say(BIA, "/language pt")
+        return there.server
+
+
+async def group() -> TelegramServer:
+    """Both press the button below Ana's answer in a group."""
+    async with scene() as there:
+        await there.say(ANA, "@elefante_bot lembre: a senha do wi-fi é abc123", GROUP)
+        post = next(post for post in reversed(there.server.chats[GROUP].ours()) if post.buttons)
+        await there.press(BIA, "esfazer", GROUP, post)
+        await there.press(ANA, "esfazer", GROUP, post)
+        return there.server
+
+
+async def export() -> TelegramServer:
+    """All that is kept, as a file."""
+    async with scene() as there:
+        await there.say(ANA, "lembre: a senha do wi-fi é abc123")
+        await there.say(ANA, "/export")
+        return there.server
