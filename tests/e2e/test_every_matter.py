@@ -22,7 +22,7 @@ from core.chatbot import ChatBot
 from core.commands.decided import streams_drafts
 from core.money import Asker
 from core.people import DEEDS, Matter, Person, Standing
-from core.prompts import system_text
+from core.prompts import SYSTEM, system_text
 from core.screen import SurfaceLimits
 from core.types import ChatKey, ConversationKey, Incoming, Message, Role, UserKey
 from tests.fakes.http_server import LoopbackServer
@@ -187,3 +187,18 @@ async def test_a_bot_that_was_started_without_a_model_summarises_from_when_it_is
                 await app.conversations.summaries.settle()
                 made = await app.conversations.store.summary(conversation.thread.id)
                 assert (made and made.text) == summary
+
+
+async def test_the_model_that_was_put_in_place_reads_the_rules_of_the_house_and_then_the_persona(
+    tmp_path: Path,
+) -> None:
+    server = LoopbackServer([well])
+    async with server.running():
+        async with started(load(None, data_dir=tmp_path, ollama_base_url=server.url)) as run:
+            await settle(run)
+            for text in ("/admin model chat ollama:tiny", "/admin prompt You are Pirate."):
+                await run.say(text)
+            assert await run.say("hi") == "Olá!"
+        first, *_ = server.asked[-1].body["messages"]
+    assert first == {"role": "system", "content": system_text("You are Pirate.")}
+    assert first["content"].startswith(f"{SYSTEM}\n\n")
