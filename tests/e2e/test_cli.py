@@ -21,7 +21,9 @@ def elefante(tmp_path: Path) -> Elefante:
     """Run the command with its data in a folder of its own."""
 
     def run(*arguments: str, said: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
-        environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DATA_DIR": str(tmp_path / "data")} | settings
+        measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+        own = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DATA_DIR": str(tmp_path / "data")}
+        environ = own | measured | settings
         return subprocess.run(
             [sys.executable, "-m", "bot", *arguments],
             input=said,

@@ -21,8 +21,9 @@ Elefante = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def environment(folder: Path, **settings: str) -> dict[str, str]:
+    measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
     own = {"PATH": os.environ["PATH"], "HOME": str(folder), "DATA_DIR": str(folder / "data"), "CONSOLE_USER": "ana"}
-    return {"PYTHONPATH": str(ROOT)} | own | settings
+    return {"PYTHONPATH": str(ROOT)} | own | measured | settings
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def same(item: MemoryItem) -> tuple[object, ...]:
     return (item.kind, item.content, item.bindings, item.pinned, item.shared, item.rooms)
 
 
-texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30).filter(lambda text: text.strip())
+texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(lambda text: text.strip())
 drafts = st.builds(
     MemoryDraft,
     st.sampled_from([MemoryKind.TEXT]),
