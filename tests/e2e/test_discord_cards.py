@@ -59,7 +59,7 @@ async def test_nothing_recalled_aside_reaches_an_answer_that_all_read() -> None:
         async with built.chatbot(access) as door, serving(server, clock, door):
             await access.own(OWNER, "Ana")
             await knows(built)
-            aside = await server.interactions.command(ANA, "ask", room=ROOM, message="em segredo: a senha?", private=True)
+            aside = await server.interactions.command(ANA, "ask", room=ROOM, message="em segredo: e ela?", private=True)
             await flow(server, clock, lambda: aside.screen[-1:] == ["Pronto."])
             assert any(SECRET in text for text in aside.screen)
             assert all(note.flags & EPHEMERAL for note in aside.notes)

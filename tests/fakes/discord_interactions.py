@@ -68,13 +68,14 @@ class Interactions:
         """A person uses a slash command; `context` 2 is where the bot was brought along, and is no member."""
         resolved: Json = {}
         given = [self._option(key, value, resolved) for key, value in options.items()]
+        filled_in = " ".join(f"{one['name']}:{one['value']}" for one in given)
+        told = f"/{name} {filled_in}".rstrip()
         name, *sub = name.split()  # "admin status" is a command of a group
         if sub:
             given = [{"name": sub[0], "type": 1, "options": given}]
         data: Json = {"id": "1", "name": name, "type": 1, "options": given, "resolved": resolved}
         payload: Json = {"type": COMMAND, "data": data} | ({} if context is None else {"context": context})
-        told = " ".join(f"{one['name']}:{one.get('value', '')}" for one in given)
-        return await self._happen(person, room, payload, None, f"/{name} {told}".rstrip())
+        return await self._happen(person, room, payload, None, told)
 
     async def press(self, person: Person, note: Note, button: str, *, forged: bool = False) -> Interaction:
         """A person presses a button, or chooses an entry of a menu, by its label or id; `forged`: that is not there."""
@@ -183,6 +184,8 @@ class Interactions:
         elif found.kind == MODAL:
             check_form(data)
             found.form = data
+            begun = data["components"][0]["component"].get("value") or ""
+            self._server.opened(found.channel.id, f"({data['title']}) {begun}".rstrip())
         return self._callback(found), 200
 
     def _callback(self, found: Interaction) -> Json:

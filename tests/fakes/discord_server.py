@@ -151,6 +151,10 @@ class DiscordServer(World):
         """Note what a person did without writing a message."""
         self.story.append(Write(self.clock.monotonic(), "do", channel, 0, text, by=person.name))
 
+    def opened(self, channel: int, text: str) -> None:
+        """Note a form that somebody sees."""
+        self.story.append(Write(self.clock.monotonic(), "form", channel, 0, text, hidden=True))
+
     # --- HTTP ---
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:

@@ -10,10 +10,11 @@ from core.types import UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, Bot, flow, idle, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
-from tests.fakes.discord_server import TOKEN, DiscordServer, Write, too_many
-from tests.fakes.discord_world import DM, THREAD
+from tests.fakes.discord_server import TOKEN, DiscordServer, too_many
 from tests.fakes.door import Script, echo, slowly
 from tests.fakes.house import House
+from tests.transcripts.discord_cards import approval, cards
+from tests.transcripts.discord_seen import seen
 from tests.transcripts.transcript import Line, Scenario
 
 LONG = "\n\n".join(
@@ -24,40 +25,6 @@ LONG = "\n\n".join(
 )
 
 Plot = Callable[[DiscordServer, FakeClock, Bot], Awaitable[None]]
-
-
-def seen(server: DiscordServer) -> list[Line]:
-    """What people saw; what only one of them saw is marked, and what the bot alone saw stands in brackets."""
-    numbers: dict[int, int] = {}
-    for write in server.story:
-        if write.message:
-            numbers.setdefault(write.message, len(numbers) + 1)
-    return [
-        Line(
-            write.at_s,
-            _chat(server, write.channel),
-            write.by,
-            _mark(write, numbers),
-            write.text.replace(ME, "@Elefante"),
-        )
-        for write in server.story
-    ]
-
-
-def _mark(write: Write, numbers: dict[int, int]) -> str:
-    number = f"#{numbers[write.message]}" if write.message else ""
-    edited = " ✎" if write.verb == "edit" and not write.hidden else ""
-    reply = f" ↩{numbers[write.reply_to]}" if write.reply_to and write.verb != "edit" else ""
-    return number + edited + reply + (" 🔒" if write.hidden else "")
-
-
-def _chat(server: DiscordServer, channel_id: int) -> str:
-    channel = server.channels.get(channel_id)
-    if channel is None:
-        return ""
-    if channel.type == DM and channel.recipient is not None:
-        return channel.recipient.name
-    return "tópico" if channel.type == THREAD else "sala"
 
 
 def scripted(
@@ -169,6 +136,20 @@ SCENARIOS = (
         "The whole core behind it, with a model that answers by script. Memories are an embed with spoilers; what a "
         "command shows in a room only the person sees (🔒).",
         _memory,
+    ),
+    Scenario(
+        "cards",
+        "A memory chosen from a menu, changed by a form, and the change undone",
+        "In a server, where only the person sees it (🔒): one message, which each press changes in place. Then the bot "
+        "is started anew, and the buttons of before go on working. Bia, in the same channel, sees memories of her own.",
+        cards,
+    ),
+    Scenario(
+        "approval",
+        "A stranger writes, and the owner lets her in",
+        "The owner is asked in direct messages, presses after a restart of the bot, and may undo it. Then Bia tries a "
+        "command of the owner's, whatever her menu shows: for her there is none of that name.",
+        approval,
     ),
     Scenario(
         "room",

@@ -1,0 +1,41 @@
+"""What people saw of a Discord scenario, line by line. Knows the server's story. Does not know any plot."""
+
+from __future__ import annotations
+
+from tests.e2e.discord_kit import ME
+from tests.fakes.discord_server import DiscordServer, Write
+from tests.fakes.discord_world import DM, THREAD
+from tests.transcripts.transcript import Line
+
+STOP = "⏹️"
+
+
+def seen(server: DiscordServer) -> list[Line]:
+    """What people saw; what only one of them saw is marked, and what the bot alone saw stands in brackets."""
+    numbers: dict[int, int] = {}
+    for write in server.story:
+        if write.message:
+            numbers.setdefault(write.message, len(numbers) + 1)
+    lines = []
+    for write in server.story:
+        chat = _chat(server, write.channel)
+        lines.append(Line(write.at_s, chat, write.by, _mark(write, numbers), write.text.replace(ME, "@Elefante")))
+        if below := [label for label in write.below if label != STOP]:
+            lines.append(Line(write.at_s, chat, "", "", " ".join(f"[{label}]" for label in below)))
+    return lines
+
+
+def _mark(write: Write, numbers: dict[int, int]) -> str:
+    number = f"#{numbers[write.message]}" if write.message else ""
+    edited = " ✎" if write.verb == "edit" and not write.hidden else ""
+    reply = f" ↩{numbers[write.reply_to]}" if write.reply_to and write.verb != "edit" else ""
+    return number + edited + reply + (" 🔒" if write.hidden else "")
+
+
+def _chat(server: DiscordServer, channel_id: int) -> str:
+    channel = server.channels.get(channel_id)
+    if channel is None:
+        return ""
+    if channel.type == DM and channel.recipient is not None:
+        return channel.recipient.name
+    return "tópico" if channel.type == THREAD else "sala"
