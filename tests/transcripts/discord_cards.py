@@ -76,6 +76,9 @@ async def approval() -> Sequence[Line]:
             await clock.advance(PAUSE_S)
             await server.says(BIA, "hi again!")
             await flow(server, clock, lambda: server.direct(BIA).screen()[-1:] == [GREETING])
+            await clock.advance(PAUSE_S)
+            tried = await server.interactions.command(BIA, "admin pause", room=ROOM)
+            await flow(server, clock, partial(getattr, tried, "screen"))
             return seen(server)
 
 
