@@ -163,13 +163,10 @@ class Access:
         A room's permission is for its own chat, and so never for a private one; what only its asker sees of a room's
         chat is said in the room.
         """
-        match await self.mode():
-            case Mode.OPEN:
-                return True
-            case Mode.PRIVATE:
-                return await self._decisions.value(Matter.ROOM, room_name(incoming.chat)) == ALLOWED
-            case Mode.MEMBERS:
-                return False
+        mode = await self.mode()
+        if mode is Mode.PRIVATE:
+            return await self._decisions.value(Matter.ROOM, room_name(incoming.chat)) == ALLOWED
+        return mode is Mode.OPEN
 
     async def _known(self, incoming: Incoming) -> Standing | None:
         """Return the sender's standing, and keep the name that they go by now."""

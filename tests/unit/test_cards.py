@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from core.cards import MAX_AN_HOUR
+from core.cards import MAX_AN_HOUR, Cards
 from core.errors import StorageError, SurfaceGone
-from core.people import Standing
+from core.people import Standing, Stranger
 from core.screen import MAX_COMMAND_BYTES, Choice
 from core.types import Locale, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA
 from tests.fakes.lobby import Lobby
+from tests.fakes.surfaces import OneSurface
 
 CARO, DAN = UserKey("test", "caro"), UserKey("test", "dan")
 ABROAD = UserKey("other", "ana-there")
@@ -197,6 +200,21 @@ async def test_a_button_gives_its_presser_no_right_that_they_lack() -> None:
         assert await lobby.press(allow, DAN) == "I do not know the command /admin. See /help."
         assert await lobby.press(allow, CARO) == ""
         assert await lobby.house.people.find(CARO) is None
+
+
+@pytest.mark.parametrize("decided", ["allow", "deny", "block"])
+async def test_about_whom_somebody_decided_before_the_card_was_written_nobody_is_asked(decided: str) -> None:
+    async with Lobby() as lobby:
+        await owned(lobby)
+        now = lobby.house.clock.now()
+        await lobby.house.people.note_stranger(Stranger(CARO, "Caro", now), timedelta(days=1))
+        await lobby.say(f"/admin {decided} caro", ANA)
+        desk = lobby.house.desk(lobby.house.access())
+        desk.notices.connect("test", OneSurface(lobby.house.surface(), lobby.private.__getitem__))
+        await Cards(desk.access, desk.notices, desk.locales, desk.clock).ask(CARO)
+        assert lobby.seen(ANA) == []
+        await Cards(desk.access, desk.notices, desk.locales, desk.clock).ask(DAN)
+        assert lobby.seen(ANA) == []
 
 
 async def test_what_a_stranger_writes_waits_for_nobody() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.commands.admission import MODES
+from core.errors import SurfaceGone
 from core.people import ALLOWED, DENIED, ON, Decision, Matter, Standing
 from core.storage.decisions import SqliteDecisions
 from core.storage.history import SqliteHistory
@@ -56,6 +57,15 @@ async def test_whoever_is_not_answered_is_not_told_that_the_bot_was_away() -> No
         assert await lobby.say("hello there", CARO, stale=True) == []
         assert await lobby.say("hello there", CARO, stale=True, room="r") == []
         assert await lobby.say("hello there", ANA, stale=True, room="r", addressed=False) == []
+
+
+async def test_a_line_that_cannot_be_said_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async with Lobby() as lobby:
+        surface = lobby.house.surface()
+        surface.faults = [SurfaceGone("blocked")]
+        await (await lobby.bot.receive(lobby.house.incoming("hi", user=CARO), surface))
+        assert surface.texts == []
+    assert "not delivered" in caplog.messages
 
 
 async def test_who_is_not_answered_is_told_nothing_of_pictures_either() -> None:

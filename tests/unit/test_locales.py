@@ -67,6 +67,6 @@ async def test_what_was_chosen_and_cannot_be_read_is_as_if_nothing_was() -> None
     async def unreadable(_: object) -> Preferences:
         raise StorageError("disk gone")
 
-    house.preferences.of = unreadable  # type: ignore[method-assign]
+    house.preferences.of = unreadable  # type: ignore[method-assign,assignment]
     assert await Locales(house.preferences, house.history).of(house.incoming("what is it?")) is Locale.EN
     assert await Locales(house.preferences, house.history, Locale.ES).of(house.incoming("what is it?")) is Locale.ES
