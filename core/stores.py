@@ -208,13 +208,16 @@ class MemoryStore(Protocol):
         ...
 
     async def page(
-        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None
+        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None, room: str = ""
     ) -> Sequence[MemoryItem]:
-        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
+        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one.
+
+        With a `room`, only what is audible there.
+        """
         ...
 
-    async def count(self, owner: UserKey, kind: MemoryKind | None = None) -> int:
-        """Return how many memories the owner has, of one kind or all."""
+    async def count(self, owner: UserKey, kind: MemoryKind | None = None, *, room: str = "") -> int:
+        """Return how many memories the owner has, of one kind or all; with a `room`, how many are audible there."""
         ...
 
     async def audible(self, owner: UserKey, room: str) -> frozenset[str]:
@@ -223,6 +226,10 @@ class MemoryStore(Protocol):
 
     async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
         """Return ids, shape (n,), and vectors, shape (n, dims), of every phrase embedded in that space, by id."""
+        ...
+
+    async def newest_phrase(self, owner: UserKey) -> int:
+        """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
         ...
 
     async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 The store is the truth, an index is a copy of one person's vectors. Whoever uses an index holds its owner's lock; any
 exception inside, cancellation included, may have left the two apart, so the index is dropped and built again by its
-next use.
+next use. So it is when another process, such as the command line, added something meanwhile.
 """
 
 from __future__ import annotations
@@ -29,17 +29,21 @@ _INLINE_ROWS = 8192
 
 @dataclass(slots=True)
 class Shelf:
-    """One person's place: the index, if it is built, of which space, and whether it lacks phrases of the store."""
+    """One person's place: the index, if it is built, of which space, and whether it lacks phrases of the store.
+
+    `newest` is the store's newest phrase that it knows of, with a vector or without.
+    """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
     space: str = ""
     index: VectorIndex | None = None
     partial: bool = False
+    newest: int = 0
 
     def clear(self) -> None:
         """Let go of the index; the next reader builds it."""
-        self.space, self.index, self.partial = "", None, False
+        self.space, self.index, self.partial, self.newest = "", None, False, 0
 
     async def search(
         self, rows: Vectors, k: int, among: Sequence[int] | None = None
@@ -87,7 +91,7 @@ class Indexes:
 
     @asynccontextmanager
     async def changing(self, owner: UserKey) -> AsyncIterator[Shelf]:
-        """Hold the owner's lock and give the shelf as it is: what is not built need not be changed."""
+        """Hold the owner's lock and give the shelf: what is not built, or lacks another's additions, is not changed."""
         shelf = self._shelves.get(owner)
         if shelf is None:
             shelf = self._shelves[owner] = Shelf()
@@ -96,6 +100,8 @@ class Indexes:
         try:
             async with shelf.lock:
                 try:
+                    if shelf.index is not None and await self._store.newest_phrase(owner) > shelf.newest:
+                        shelf.clear()
                     yield shelf
                 except BaseException:
                     shelf.clear()
@@ -111,7 +117,8 @@ class Indexes:
         async with self.changing(owner) as shelf:
             if shelf.index is None or shelf.space != lens.space:
                 shelf.clear()
-                shelf.index = await self._build(owner, lens)
+                newest = await self._store.newest_phrase(owner)
+                shelf.index, shelf.newest = await self._build(owner, lens), newest
                 shelf.space = lens.space
                 shelf.partial = bool(await self._store.unembedded(owner, lens.space, 1))
                 self._evict()

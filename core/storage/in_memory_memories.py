@@ -192,18 +192,18 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         return next((item for item in items if (item.kind, fold(item.content)) == wanted), None)
 
     async def page(
-        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None
+        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None, room: str = ""
     ) -> Sequence[MemoryItem]:
         """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
         held = self._of(owner)
-        newest = sorted((e for e in held.values() if kind in {None, e.item.kind}), key=_place, reverse=True)
+        newest = sorted(await self._narrowed(owner, kind, room), key=_place, reverse=True)
         if before:
             newest = [entry for entry in newest if before in held and _place(entry) < _place(held[before])]
         return [entry.item for entry in newest[: max(limit, 0)]]
 
-    async def count(self, owner: UserKey, kind: MemoryKind | None = None) -> int:
-        """Return how many memories the owner has, of one kind or all."""
-        return sum(kind in {None, entry.item.kind} for entry in self._of(owner).values())
+    async def count(self, owner: UserKey, kind: MemoryKind | None = None, *, room: str = "") -> int:
+        """Return how many memories the owner has, of one kind or all; with a `room`, how many are audible there."""
+        return len(await self._narrowed(owner, kind, room))
 
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""
@@ -219,6 +219,10 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         for account in accounts[1:]:
             del self._linked[account]
         return len(held)
+
+    async def _narrowed(self, owner: UserKey, kind: MemoryKind | None, room: str) -> list[Entry]:
+        heard = await self.audible(owner, room) if room else self._of(owner).keys()
+        return [entry for key, entry in self._of(owner).items() if key in heard and kind in {None, entry.item.kind}]
 
     def _account(self, owner: UserKey, account: UserKey) -> UserKey:
         """Return which of the owner's accounts that is; the owner, where it is none of theirs."""

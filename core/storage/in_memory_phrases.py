@@ -24,6 +24,10 @@ class InMemoryPhrases:
         self._phrase_ids = itertools.count(1)
         self._lexicon = Lexicon()
 
+    async def newest_phrase(self, owner: UserKey) -> int:
+        """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
+        return max((phrase_id for _, _, phrase_id in self._phrases(owner)), default=0)
+
     async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
         """Map those of the phrase ids that the owner has to (memory id, text)."""
         asked = set(phrase_ids)

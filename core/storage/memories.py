@@ -9,13 +9,13 @@ from datetime import datetime
 from core.storage import memory_changes, memory_links, memory_rows
 from core.storage.memory_changes import Step
 from core.storage.memory_items import EVERYWHERE, ITEMS, OWNER, THOSE, in_order, items, stored
-from core.storage.memory_phrases import SqlitePhrases
+from core.storage.memory_phrases import SqlitePhrases, narrowed
 from core.storage.memory_rows import Named
 from core.storage.record import checked, digest, microseconds, random_id, storable, to_json
 from core.stores import NO_MARK, Mark, MemoryStore
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 
-_COUNT = f"SELECT count(*) FROM memories WHERE owner = {OWNER}"
+_COUNT = f"SELECT count(*) FROM memories AS m WHERE m.owner = {OWNER}"
 _ORDER = "m.pinned DESC, m.created_at DESC, m.id DESC"
 _PLACE = f"SELECT pinned, created_at, id FROM memories WHERE owner = {OWNER} AND key = ?"
 
@@ -212,24 +212,23 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         return stored(rows[0]).item if rows else None
 
     async def page(
-        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None
+        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None, room: str = ""
     ) -> Sequence[MemoryItem]:
         """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
         person = (owner.platform, owner.user)
-        chosen, parameters = "", list(person)
+        chosen, values = narrowed(owner, kind, room)
         if before:
             chosen += f" AND (m.pinned, m.created_at, m.id) < ({_PLACE})"
-            parameters += [*person, storable(before)]
-        if kind is not None:
-            chosen += " AND m.kind = ?"
-            parameters.append(kind)
-        rows = await self._database.rows(f"{ITEMS} {chosen} ORDER BY {_ORDER} LIMIT ?", (*parameters, max(limit, 0)))
+            values += [*person, storable(before)]
+        rows = await self._database.rows(
+            f"{ITEMS} {chosen} ORDER BY {_ORDER} LIMIT ?", (*person, *values, max(limit, 0))
+        )
         return items(rows)
 
-    async def count(self, owner: UserKey, kind: MemoryKind | None = None) -> int:
-        """Return how many memories the owner has, of one kind or all."""
-        chosen, parameters = ("", ()) if kind is None else (" AND kind = ?", (kind,))
-        [(count,)] = await self._database.rows(_COUNT + chosen, (owner.platform, owner.user, *parameters))
+    async def count(self, owner: UserKey, kind: MemoryKind | None = None, *, room: str = "") -> int:
+        """Return how many memories the owner has, of one kind or all; with a `room`, how many are audible there."""
+        chosen, values = narrowed(owner, kind, room)
+        [(count,)] = await self._database.rows(_COUNT + chosen, (owner.platform, owner.user, *values))
         return int(count)
 
     async def owners(self) -> Sequence[UserKey]:

@@ -18,7 +18,7 @@ from core.storage.lexicon import Lexicon
 from core.storage.memory_items import EVERYWHERE, OWNER
 from core.storage.record import storable, to_json
 from core.storage.sqlite import Database
-from core.types import UserKey, Vector, Vectors
+from core.types import MemoryKind, UserKey, Vector, Vectors
 
 _CHUNK_ROWS = 2000
 _NEWEST_ROWS = 64
@@ -29,12 +29,29 @@ _AUDIBLE = f"owner = {OWNER} AND room IN ('{EVERYWHERE}', ?)"
 """Which rows of `rooms` let a memory be spoken of in a room."""
 
 
+def narrowed(owner: UserKey, kind: MemoryKind | None, room: str) -> tuple[str, list[str]]:
+    """Return the conditions on a memory `m` of one kind, and audible in a room, and their values."""
+    chosen, values = "", []
+    if kind is not None:
+        chosen, values = " AND m.kind = ?", [str(kind)]
+    if room:
+        chosen += f" AND m.id IN (SELECT memory FROM rooms WHERE {_AUDIBLE})"
+        values += [owner.platform, owner.user, storable(room)]
+    return chosen, values
+
+
 class SqlitePhrases:
     """The reading half of `SqliteMemories`; every query names the owner."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lexicon = Lexicon()
+
+    async def newest_phrase(self, owner: UserKey) -> int:
+        """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
+        query = f"SELECT coalesce(max(id), 0) FROM phrases WHERE owner = {OWNER}"
+        [(newest,)] = await self._database.rows(query, (owner.platform, owner.user))
+        return int(newest)
 
     async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
         """Map those of the phrase ids that the owner has to (memory id, text)."""

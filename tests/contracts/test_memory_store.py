@@ -213,6 +213,17 @@ async def test_a_phrase_id_is_never_given_again(store: MemoryStore) -> None:
     assert not ids & set(await store.memory_phrases(BIA, [third.id]))
 
 
+async def test_an_addition_of_anybodys_shows_in_their_newest_phrase_and_in_no_others(store: MemoryStore) -> None:
+    assert await store.newest_phrase(ANA) == 0
+    [item] = await store.add(ANA, [PASSWORD], at=START)
+    newest = await store.newest_phrase(ANA)
+    assert newest == max(await store.memory_phrases(ANA, [item.id]))
+    await store.add(BIA, [PASSWORD], at=START)
+    assert await store.newest_phrase(ANA) == newest
+    await store.update(ANA, item.id, WIFI, at=START)
+    assert await store.newest_phrase(ANA) > newest
+
+
 @pytest.mark.parametrize("written", ["a senha do  aliexpress e 123456", "A SENHA DO ALIEXPRESS É 123456\n"])
 async def test_the_same_content_is_found_however_it_is_written(store: MemoryStore, written: str) -> None:
     [item] = await store.add(ANA, [PASSWORD], at=START)
@@ -380,6 +391,21 @@ async def test_what_was_said_in_a_room_is_audible_there_and_what_is_shared_every
     assert list(await store.audible_phrases(CAIO, KITCHEN)) == []
     await store.put_flags(ANA, shared.id, pinned=False, shared=False)
     assert await store.audible(ANA, GARDEN) == frozenset()
+
+
+async def test_a_rooms_pages_hold_what_is_audible_there_in_the_same_order(store: MemoryStore) -> None:
+    drafts = [MemoryDraft(MemoryKind.TEXT, f"fato {n}", (f"chave {n}",)) for n in range(5)]
+    said = list(await store.add(ANA, [*drafts, WIFI], at=START, mark=Mark(room=KITCHEN)))
+    await store.add(ANA, [PASSWORD, BIRTHDAY, WIFI], at=LATER)
+    await store.add(BIA, [PASSWORD], at=LATER, mark=Mark(room=KITCHEN))
+    pinned = await store.put_flags(ANA, said[2].id, pinned=True, shared=False)
+    seen: list[MemoryItem] = []
+    while page := list(await store.page(ANA, limit=2, before=seen[-1].id if seen else "", room=KITCHEN)):
+        seen += page
+    assert seen == [pinned, *(said[n] for n in (5, 4, 3, 1, 0))]
+    assert list(await store.page(ANA, limit=9, kind=MemoryKind.JSON, room=KITCHEN)) == [said[5]]
+    assert [await store.count(ANA, kind, room=KITCHEN) for kind in (None, *MemoryKind)] == [6, 5, 1]
+    assert (await store.count(ANA, room=GARDEN), list(await store.page(ANA, limit=9, room=GARDEN))) == (0, [])
 
 
 async def test_a_memory_gathers_the_rooms_that_it_was_said_in(store: MemoryStore) -> None:

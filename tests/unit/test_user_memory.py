@@ -368,3 +368,17 @@ async def test_a_foreign_phrase_in_an_index_is_nobodys_answer(ana: UserMemory, m
 async def test_a_word_in_common_is_no_answer(ana: UserMemory) -> None:
     await _save(ana, _draft("a rua nova tem uma padaria muito boa perto do rio verde e da praia azul", "padaria"))
     assert await _search(ana, "quanto mede a rua augusta em quilômetros") == []
+
+
+async def test_what_another_process_added_is_found_by_its_vectors_at_the_next_search(
+    ana: UserMemory, memories: Memories, store: MemoryStore, embedder: HashEmbedder, clock: FakeClock
+) -> None:
+    await _save(ana, PASSWORD)
+    assert await _search(ana, "aniversário da mãe") == []
+    elsewhere = Memories(store, embedder, Indexes(store, FaissIndex), clock)
+    await _save(elsewhere.of(ANA), BIRTHDAY)
+    await _save(ana, _draft("Rex", "nome do cachorro"))
+    [hit] = await _search(ana, "aniversário da mãe")
+    assert hit.item.content == "14 de março"
+    assert hit.dense == pytest.approx(1.0)
+    await elsewhere.close()
