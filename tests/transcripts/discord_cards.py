@@ -36,6 +36,7 @@ async def cards() -> Sequence[Line]:
         await access.own(UserKey("discord", str(BIA.id)), "Bia")
         memory = house.memories.of(OWNER)
         for phrase, content in (("aniversário do João", "12 de maio"), ("senha do wi-fi", "abc123")):
+            await clock.advance(PAUSE_S)
             await memory.save([MemoryDraft(MemoryKind.TEXT, content, (phrase,))], await memory.embed([phrase]))
         async with house.chatbot(access) as door, serving(server, clock, door):
             used = await server.interactions.command(ANA, "memories", room=ROOM)
