@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -191,6 +192,24 @@ async def test_what_is_answered_does_store_rows_so_that_the_counting_counts(data
         assert await lobby.say("hello there", ANA) == ["Hello"]
         after = await rows(database)
         assert {name for name in after if after[name] > before[name]} >= {"inbox", "messages", "threads"}
+
+
+@pytest.mark.parametrize("second", ["allow", "deny", "block"])
+async def test_of_two_who_press_at_the_same_moment_one_decides_and_the_other_is_told(
+    database: Database, second: str
+) -> None:
+    house = on_disk(database)
+    async with Lobby(house) as lobby:
+        for user in (ANA, BIA):
+            await lobby.give(user, Standing.OWNER)
+        await lobby.say("hi", CARO)
+        both = await asyncio.gather(
+            lobby.say("/admin allow test:caro", ANA, pressed=True),
+            lobby.say(f"/admin {second} test:caro", BIA, pressed=True),
+        )
+        beginnings = sorted(told[0].split()[0] for told in both)
+        assert beginnings == ["Done.", "That"]
+        assert len(await house.decisions.newest(9)) == 1
 
 
 def test_every_mode_is_explained() -> None:
