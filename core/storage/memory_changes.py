@@ -101,10 +101,13 @@ async def undo(transaction: Transaction, lexicon: Lexicon, owner: UserKey, act: 
     overtaken = await transaction.run(_OVERTAKEN, (numbers, act))
     if overtaken or not all(_said(now.get(key)) == _said(step.after) for key, step in steps.items()):
         return []
+    new = [key for key, step in steps.items() if step.before is None]
+    if new:  # all at once: FTS5 is optimized once, and bears no more than 2,000 times in a transaction
+        await memory_rows.remove(transaction, owner, to_json([*new]))
     for key, step in steps.items():
         await _take_back(transaction, lexicon, owner, step, now.get(key))
     await transaction.run("UPDATE changes SET undone = 1 WHERE id IN (SELECT value FROM json_each(?))", (numbers,))
-    await drop(transaction, [key for key, step in steps.items() if step.before is None])
+    await drop(transaction, new)
     return [replace(change(row), undone=True) for row in reversed(rows)]
 
 
@@ -125,10 +128,10 @@ def _steps(rows: Sequence[Row]) -> Mapping[str, Step]:
 async def _take_back(
     transaction: Transaction, lexicon: Lexicon, owner: UserKey, step: Step, now: Stored | None
 ) -> None:
+    """Let a memory that was changed or deleted be as it was before; what was not there before is nothing to restore."""
     if step.before is None:
-        if now is not None:
-            await memory_rows.remove(transaction, owner, to_json([now.item.id]))
-    elif now is None or step.after is None:
+        return
+    if now is None or step.after is None:
         await memory_rows.restore(transaction, lexicon, owner, step.before)
     else:
         old = step.before.item

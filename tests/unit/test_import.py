@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import pytest
@@ -15,6 +16,8 @@ from core.actions.drafts import MAX_CONTENT_CHARS, to_bindings
 from core.commands import intake, takeout
 from core.errors import SurfaceGone
 from core.screen import SurfaceLimits
+from core.storage.memories import SqliteMemories
+from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 from core.unicode import clean
 from tests.fakes.file_surface import FileSurface
@@ -126,6 +129,17 @@ async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
         await ana.press("Save")
         await ana.house.memories.of(ANA).undo()
         assert await ana.memories() == []
+
+
+async def test_a_large_file_is_one_act_too(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db")
+    async with Shelf(House(store=SqliteMemories(database))) as ana:
+        await ana.say("/import", file_of(*(f"fact {number}" for number in range(2500))))
+        assert (await ana.press("Save these 2500")).startswith("Saved 2500 new memories.")
+        await ana.say("/undo")
+        assert await ana.memories() == []
+    assert await database.integrity() == []
+    await database.close()
 
 
 async def test_where_it_was_said_and_that_it_is_shared_is_believed_of_ones_own_export_only() -> None:
