@@ -93,12 +93,10 @@ class Tallies:
     ) -> Tally:
         async with self._turn:
             self._sweep()
-            now = self._clock.now()
-            tally = kept.get(scope)
-            if tally is None or now not in tally.period:
-                period = period_of(now, self.zone)
-                tally = kept[scope] = Tally(period, await self._ledger.spent(scope, period.start))
-            return tally
+            if scope not in kept:
+                period = period_of(self._clock.now(), self.zone)
+                kept[scope] = Tally(period, await self._ledger.spent(scope, period.start))
+            return kept[scope]
 
     def _add(self, scopes: Iterable[Scope], at: datetime, spend: Spend) -> None:
         for scope in scopes:

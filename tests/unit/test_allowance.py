@@ -54,6 +54,7 @@ async def test_who_has_used_up_their_tokens_is_told_when_there_are_more_and_no_m
     (thread,) = await bot.house.history.threads(BIA)
     said = [message.text for message in await bot.house.history.tail(thread.id, 99)]
     assert said == ["hi", "Hello"], "what was kept out is not kept"
+    assert len({entered.turn for entered in await bot.house.history.transitions(thread.id)}) == 1
     assert list(await bot.house.inbox.owed("test")) == []
 
 

@@ -212,6 +212,8 @@ async def test_messages_a_minute_count_back_sixty_seconds() -> None:
     assert full.ends - bank.clock.now() == timedelta(seconds=40)
     assert await bank.command() is not None
     assert await bank.command(counts=False) is None, "a button, or /stop"
+    async with bank.quotas.admitted(Asker(ANA), MEMBER, thinks=True, counts=False) as kept_out:
+        assert kept_out is None, "a button by which a model is asked again"
     assert await bank.command(OWNER) is None, "it may be what takes the limit back"
     await bank.clock.advance(40)
     assert await bank.ask() is None
