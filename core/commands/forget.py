@@ -10,6 +10,7 @@ from core.commands.command import STAFF, Command, Request
 from core.commands.leftover import leftover
 from core.commands.memories import found, show_list
 from core.commands.memory_names import is_number, named
+from core.markdown import verbatim
 from core.people import Standing
 from core.plural import Counted, counted
 from core.screen import Choice
@@ -87,14 +88,18 @@ async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
 async def _forget_all(request: Request, code: str) -> None:
     """Ask for the code, or forget the person: first what is being answered elsewhere is stopped, then all goes."""
     desk, user, here = request.desk, request.incoming.user, request.incoming.conversation
-    stays = STAFF_STAYS if request.standing in STAFF else MEMBER_GOES if request.standing else NOTHING_STAYS
+    given = await desk.access.standing(user)
+    stays = STAFF_STAYS if given in STAFF else MEMBER_GOES if given else NOTHING_STAYS
+    accounts = await desk.kept.memories.accounts(user)
     if desk.confirmations.take(user, code, Everything) is None:
         code = desk.confirmations.ask(user, Everything())
         asked = CONFIRM_ALL[request.locale].format(total=await request.turn.memory.count(), code=code)
-        await request.turn.tell(f"{asked}\n{stays[request.locale]}".rstrip())
+        others = ", ".join(verbatim(str(account)) for account in accounts if account != user)
+        linked = LINKED_GO[request.locale].format(accounts=others) if others else ""
+        await request.turn.tell("\n".join(line for line in (asked, linked, stays[request.locale]) if line))
         return
     for conversation, running in list(request.running.items()):
-        if conversation.user == user and conversation != here:
+        if conversation.user in accounts and (conversation != here or request.incoming.pressed):
             running.stop()
     await desk.forget(user)
     log_stays = LOG_STAYS[request.locale] if desk.kept.logs_words else ""
@@ -146,6 +151,11 @@ CONFIRM_ALL: Localized = {
     "it stands. It cannot be taken back. To confirm: /forget all {code}",
     ES: "Esto borra para siempre todo lo tuyo: memorias ({total}), conversaciones, preferencias, y tu nombre donde "
     "esté. No se puede deshacer. Para confirmar: /forget all {code}",
+}
+LINKED_GO: Localized = {
+    PT: "Vale também para as contas unidas a esta: {accounts}.",
+    EN: "That goes for the accounts linked to this one, too: {accounts}.",
+    ES: "Vale también para las cuentas unidas a esta: {accounts}.",
 }
 STAFF_STAYS: Localized = {
     PT: "Fica só o número da sua conta com o papel que você tem aqui.",

@@ -27,6 +27,9 @@ class SqliteInbox(Inbox):
             "addressed": incoming.addressed,
             "private": incoming.private,
             "language": incoming.language,
+            "pressed": incoming.pressed,
+            "attached": incoming.attached,
+            "file": incoming.file,
         }
         async with self._database.transaction() as transaction:
             stored = await transaction.run(
@@ -81,4 +84,7 @@ def _incoming(platform: str, row: Row) -> Incoming:
         addressed=fields["addressed"],
         private=fields["private"],
         language=fields["language"],
+        pressed=fields.get("pressed", False),  # not in what an older version of this program accepted
+        attached=fields.get("attached", False),
+        file=fields.get("file", ""),
     )

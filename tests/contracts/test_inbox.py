@@ -17,7 +17,7 @@ from tests.fakes.clock import START
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 FIRST = Incoming(ChatKey("telegram", "c", "topic"), ANA, "Ana", "1", "oi\ud800\x00", START, False, False, "pt-br")
-SECOND = replace(FIRST, message_id="2", text="tudo bem?")
+SECOND = replace(FIRST, message_id="2", text="/import", pressed=True, attached=True, file="document-1")
 
 
 @pytest.fixture(params=["in_memory", "sqlite"])
