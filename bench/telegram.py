@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -31,12 +31,18 @@ from bench.process import rss_mib
 from bench.table import show
 from core.clock import SystemClock
 from core.delivery.view import View
+from core.dialogue import Task
 from core.ports import Clock, Door, Surface, Surfaces
 from core.screen import Shown
+from core.storage.history import SqliteHistory
+from core.storage.inbox import SqliteInbox
+from core.storage.memories import SqliteMemories
+from core.storage.sqlite import Database, open_database
 from core.types import Incoming
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import slowly
+from tests.fakes.house import House, Script
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import BOT, People, Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -137,9 +143,9 @@ async def ours(raw: list[dict[str, Any]], *, silent: bool) -> float:
 
 
 def _intake(bot: Bot, clock: Clock, door: Door) -> Intake:
-    config = TelegramConfig(TOKEN)
+    config = TelegramConfig(TOKEN, max_age_s=1e9)
     api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock))
-    return Intake(door, api, bot.bot, clock, max_age_s=1e9, drafts=False)
+    return Intake(door, api, bot.bot, clock, config)
 
 
 def cpu() -> None:
@@ -212,30 +218,64 @@ def limits() -> None:
     show("100 chats at once, 2,000 characters each", ("whole answers", "edits an answer", "429s (aim 0)", "time"), rows)
 
 
-async def _turns(marks: tuple[int, ...]) -> list[float]:
-    clock = FakeClock(auto=True)
-    found = []
-    async with Bot(TOKEN, request=Memory(), get_updates_request=Memory()) as bot:
-        intake = _intake(bot, clock, Echo(clock, silent=False))
-        done = 0
-        for mark in marks:
-            while done < mark:
-                for one in updates(100, clock):
-                    if (update := parse(one, bot)) is not None:
-                        await intake.take(update)
+def _house(database: Database, clock: Clock) -> House:
+    """Put the whole core together over a database on disk, with a model and an embedder that answer from memory."""
+    script: Script = {
+        Task.DECIDE: lambda prompt: "Finish" if prompt.brief.steps else "MemorySearch",
+        Task.SEARCH_QUERIES: lambda prompt: json.dumps({"items": [prompt.brief.message]}),
+        Task.REPORT: lambda _: "Encontrei.",
+        Task.FINISH: lambda _: "A senha é **abc123**.",
+    }
+    return House(
+        script,
+        clock=clock,
+        history=SqliteHistory(database),
+        inbox=SqliteInbox(database),
+        store=SqliteMemories(database),
+        trusted=("telegram",),
+    )
+
+
+async def _turns(folder: str, marks: Sequence[int]) -> list[tuple[float, float]]:
+    """MiB of this process, and of its database, after so many turns: each looks for what its person saved before."""
+    clock, path = FakeClock(auto=True), Path(folder) / "bot.db"
+    found: list[tuple[float, float]] = []
+    database = await open_database(path)
+    house, people, done = _house(database, clock), People(clock), 0
+    async with Bot(TOKEN, request=Memory(), get_updates_request=Memory()) as bot, house.chatbot() as door:
+        intake = _intake(bot, clock, door)
+        for number in range(CHATS):
+            people.says(Person(1000 + number), f"/remember a senha do cofre {number} é {number * 7}")
+        for mark in (0, *marks):
+            while people.updates or done < mark:
+                for number in range(0 if people.updates else CHATS):
+                    people.says(Person(1000 + number), f"qual é a senha do cofre {number}?")
+                    done += 1
+                for update in filter(None, (parse(raw, bot) for raw in people.updates)):
+                    await intake.take(update)
                 await intake.drain(1e9)
-                done += 100
+                for kept in (people.updates, people.said, house.model.prompts, house.embedder.calls):
+                    kept.clear()  # what the fakes remember is not the bot's
+                people.chats.clear()
             gc.collect()
-            found.append(rss_mib(os.getpid()))
-    return found
+            found.append((rss_mib(os.getpid()), _mib_on_disk(Path(folder))))
+    await database.close()
+    return found[1:]
+
+
+def _mib_on_disk(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.iterdir()) / 2**20
 
 
 def memory() -> None:
-    """Resident memory of this process after so many turns of the adapter."""
-    marks = (1000, 10_000)
-    found = asyncio.run(_turns(marks))
-    rows = [(f"{mark:,} turns", f"{mib:.1f} MiB") for mark, mib in zip(marks, found, strict=True)]
-    show("Memory over turns (aim: flat)", ("after", "resident"), rows)
+    """Resident memory of this process after so many turns of the whole bot: adapter, core, SQLite, index."""
+    marks = (1000, 2000, 5000, 10_000)
+    with tempfile.TemporaryDirectory() as folder:
+        found = asyncio.run(_turns(folder, marks))
+    rows = [
+        (f"{mark:,} turns", f"{mib:.1f} MiB", f"{disk:.1f} MiB") for mark, (mib, disk) in zip(marks, found, strict=True)
+    ]
+    show("Memory over turns of the whole bot (aim: flat)", ("after", "resident", "database"), rows)
 
 
 def main() -> None:

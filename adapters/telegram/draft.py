@@ -39,7 +39,7 @@ class DraftSurface(TelegramSurface):
         draft_id: int,
         wanted: Callable[[], Awaitable[bool]] | None = None,
         whole: Priority = Priority.FINAL,
-        stop: InlineKeyboardMarkup | None = None,
+        stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         again: bool = False,
     ) -> None:
         super().__init__(api, place, style, whole=whole, stop=stop, again=again)

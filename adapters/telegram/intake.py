@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from telegram import CallbackQuery, InlineKeyboardMarkup, Message, Update, User
@@ -70,6 +71,7 @@ class Intake(Surfaces):
         self._me = me
         self._clock = clock
         self._config = config
+        self._max_age = timedelta(seconds=config.max_age_s)
         self._state = state or State()
         self._streams = streams
         self._claimed = claimed
@@ -123,7 +125,7 @@ class Intake(Surfaces):
         """Return where to answer that message: in a group, as a reply to it."""
         rank = Priority.ANSWER if command_of(incoming.text) else Priority.FINAL
         place = Place(int(incoming.chat.chat), int(incoming.chat.thread) if incoming.chat.thread else None)
-        stop = self._stop_button(incoming)
+        stop = partial(self._stop_button, incoming)
         if incoming.private and replaced_by(incoming) is None:
             return DraftSurface(
                 self._api,
@@ -202,7 +204,8 @@ class Intake(Surfaces):
         if (home := self._state.home(chat_id)) != chat_id:
             incoming = rehoused(incoming, home)
         age = self._clock.now() - incoming.at
-        incoming = replace(incoming, stale=age > timedelta(seconds=self._config.max_age_s))
+        if age > self._max_age:
+            incoming = replace(incoming, stale=True)
         surface = self._surface(incoming)
         answered = asyncio.ensure_future(await self._door.receive(incoming, surface))
         if incoming.text.startswith("/start "):

@@ -43,8 +43,8 @@ class TelegramSurface(Surface):
 
     `reply_to` is the message that the first post hangs on, if any; `whole` is the rank of text that will not change:
     that of an answer, or of a command's. The first post takes the place of the message `replaces`, if there is one.
-    `stop` is the button below what is not whole yet; `again` says that the answer was begun by an earlier process, and
-    may be there already.
+    `stop` gives the button below what is not whole yet; `again` says that the answer was begun by an earlier process,
+    and may be there already.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class TelegramSurface(Surface):
         reply_to: int | None = None,
         whole: Priority = Priority.FINAL,
         replaces: int | None = None,
-        stop: InlineKeyboardMarkup | None = None,
+        stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         again: bool = False,
     ) -> None:
         self._api = api
@@ -179,8 +179,10 @@ class TelegramSurface(Surface):
         return self._measured[1]
 
     def _draw(self, shown: Shown) -> Rendered:
-        buttons = keyboard(shown) if stays(shown) else self._stop
-        return replace(draw(shown, self._render(shown.text)), keyboard=buttons)
+        drawn = draw(shown, self._render(shown.text))
+        if not stays(shown):
+            return drawn if self._stop is None else replace(drawn, keyboard=self._stop())
+        return replace(drawn, keyboard=keyboard(shown)) if shown.choices or shown.menu else drawn
 
 
 def stays(shown: Shown) -> bool:
