@@ -175,6 +175,10 @@ async def fetched(content: bytes, max_bytes: int, fault: str = "") -> bytes:
                 server.files.clear()
             elif fault == "cut":
                 server.swallow = lambda method, _: method == "getfile"
+            elif fault == "no path":
+                server.hides.add("file_path")
+            elif fault == "no size":
+                server.hides.add("file_size")
             read.append(await door.surface.fetch("file-1", max_bytes))
     return read[0]
 
@@ -188,6 +192,17 @@ async def test_a_file_is_read_whole_through_our_own_server() -> None:
 async def test_a_file_that_is_too_large_is_told_as_that(size: int, max_bytes: int) -> None:
     with pytest.raises(FileTooLarge):
         await fetched(bytes(size), max_bytes)
+
+
+async def test_a_file_whose_size_is_not_told_is_measured_when_it_came() -> None:
+    assert await fetched(b"12345", 5, "no size") == b"12345"
+    with pytest.raises(FileTooLarge):
+        await fetched(b"123456", 5, "no size")
+
+
+async def test_a_file_that_the_server_keeps_no_more_is_told_as_that() -> None:
+    with pytest.raises(SurfaceError, match="not there any more"):
+        await fetched(b"{}", 100, "no path")
 
 
 @pytest.mark.parametrize("fault", ["gone", "cut"])

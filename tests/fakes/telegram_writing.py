@@ -34,6 +34,7 @@ class Writing(People):
         self.limits = limits
         self.drafts: dict[int, tuple[float, str]] = {}
         self.files: dict[str, bytes] = {}  # what people sent, by file_id
+        self.hides: set[str] = set()  # what getFile does not tell
         self.notices: list[tuple[str, str]] = []  # what clients showed after a press: who pressed, what
 
     def draft(self, chat_id: int) -> str | None:
@@ -126,10 +127,11 @@ class Writing(People):
             raise Refused(400, "Bad Request: invalid file_id")
         if len(content) > MAX_DOWNLOAD_BYTES:
             raise Refused(400, "Bad Request: file is too big")
-        return {
+        told = {
             "file_id": params["file_id"], "file_unique_id": "u", "file_size": len(content),
             "file_path": f"documents/{params['file_id']}",
         }  # fmt: skip
+        return {key: value for key, value in told.items() if key not in self.hides}  # both are optional
 
     def _writable(self, params: Mapping[str, Any]) -> Chat:
         chat_id, now_s = int(params["chat_id"]), self.clock.monotonic()
