@@ -37,10 +37,7 @@ class Step:
     @property
     def memory(self) -> Stored:
         """The memory, as it is or was."""
-        memory = self.after or self.before
-        if memory is None:
-            raise ValueError("a change is of something")
-        return memory
+        return next(each for each in (self.after, self.before) if each is not None)
 
     @property
     def kind(self) -> ChangeKind:
