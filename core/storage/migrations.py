@@ -37,7 +37,7 @@ _CHANGES: Migration = (
         undone INTEGER NOT NULL DEFAULT 0
     )
     """,
-    "CREATE INDEX changes_owner ON changes (owner, id)",
+    "CREATE INDEX changes_owner ON changes (owner, id, at, undone)",
     "CREATE INDEX changes_act ON changes (owner, act)",
     "CREATE INDEX changes_key ON changes (key)",
     "CREATE INDEX changes_account ON changes (account) WHERE account IS NOT NULL",
