@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, StrEnum, auto
 
@@ -130,8 +131,9 @@ class Access:
 
     async def forget(self, user: UserKey) -> None:
         """Keep nothing of a person but the role of an owner or admin, without a name."""
-        if await self.standing(user) in {Standing.OWNER, Standing.ADMIN}:
-            await self._people.rename(user, "")
+        person = await self._people.find(user)
+        if person is not None and person.standing in {Standing.OWNER, Standing.ADMIN}:
+            await self._people.put(replace(person, name=""))
         else:
             await self._people.remove(user)
 

@@ -17,7 +17,7 @@ from core.unicode import one_line
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _ABOVE_ADMINS = {Standing.OWNER.value, Standing.ADMIN.value}
 _OWNERS_ONLY = {Matter.PAUSE, Matter.ACCESS, Matter.QUOTA, Matter.MODEL, Matter.PROMPT, *DEEDS}
-_MAX_VALUE_CHARS = 80
+_MAX_VALUE_CHARS = 120
 
 
 def may(standing: Standing, decision: Decision) -> bool:

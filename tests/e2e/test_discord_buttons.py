@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from adapters.discord.attachment import MAX_FILE_BYTES
 from adapters.discord.config import DiscordConfig
+from adapters.discord.form import Forms
+from adapters.discord.markup import Drawn
 from adapters.discord.texts import BEGIN_ANEW, NOT_HERE, YOUR_TEXT
 from core.delivery.view import View
 from core.errors import FileTooLarge, SurfaceError
@@ -21,7 +24,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.discord_components import labels
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, Note
-from tests.fakes.door import Script, ScriptedDoor
+from tests.fakes.door import Script, ScriptedDoor, slowly
 
 EDIT = Choice("Editar", "/edit 7", asks="Novo conteúdo", text="senha: abc123", in_place=True)
 NEXT = Choice("Próxima", "/page 2", in_place=True)
@@ -371,3 +374,24 @@ async def test_a_file_that_comes_with_words_or_a_command_can_be_read_as_long_as_
         server.uploaded.clear()
         with pytest.raises(SurfaceError, match="expired"):
             await door.surfaces[0].fetch(attached["url"], 100)
+
+
+async def test_the_stop_button_of_an_answer_that_only_one_person_sees_stops_that_one() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, slowly(clock, "palavra " * 60, 0.5)) as bot:
+            used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True)
+            await flow(server, clock, lambda: len(server.writes) >= 3)
+            await server.interactions.press(ANA, used.notes[0], "⏹️")
+            await flow(server, clock, lambda: bot.door.answered)
+            assert 0 < len(used.notes[0].content) < len("palavra " * 60)
+            assert not used.notes[0].components
+            assert server.room(ROOM).screen() == []
+
+
+async def test_of_many_forms_only_the_newest_are_kept_in_mind() -> None:
+    forms = Forms(FakeClock())
+    for number in range(600):
+        forms.note("7", Drawn(choices=(replace(EDIT, command=f"/edit {number}"),)))
+    assert len(forms) == 500

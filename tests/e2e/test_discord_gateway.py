@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
+from discord.gateway import KeepAliveHandler
 
 from adapters.discord import about, run
 from adapters.discord.config import DiscordConfig
@@ -143,6 +145,9 @@ async def test_a_gateway_that_wants_new_sessions_all_the_time_is_left_alone_long
         assert not bot.task.done()
         await server.says(ANA, "ainda aí?")
         await flow(server, clock, lambda: bot.door.answered)
+    for thread in threading.enumerate():  # of sockets left while they identified; they would end at their next beat
+        if isinstance(thread, KeepAliveHandler):
+            thread.stop()
 
 
 async def test_a_server_that_is_down_at_the_start_is_waited_for() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
 from collections.abc import AsyncIterator
@@ -18,7 +17,6 @@ from core.errors import ProviderDown
 from core.llm import Models
 from core.memory.user_memory import UserMemory
 from core.people import Decision, Matter, Person, Preferences, Standing, Stranger
-from core.thread import Summary
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
@@ -234,32 +232,7 @@ async def test_the_log_that_holds_questions_is_named_when_everything_is_forgotte
         assert "/forget does not reach it" in await chat.say("/privacy")
 
 
-# --- /export and /privacy --------------------------------------------------------------------------------------------
-
-
-async def test_everything_that_is_kept_of_a_person_is_taken_out_and_nobody_elses() -> None:
-    house = House()
-    await lived(house)
-    async with chatting(house) as chat:
-        await chat.say("say `x` and ```y```")
-        told = (await chat.say("/export")).splitlines()
-    assert (told[0], told[-1]) == ("```json", "```")
-    records = [json.loads(line) for line in told[1:-1]]
-    person = {"kind": "person", "user": "test:ana", "standing": "owner", "language": "en", "remembers": True}
-    assert records[0] == person
-    by_kind = {kind: [each for each in records if each["kind"] == kind] for kind in ("memory", "thread", "message")}
-    assert [each["content"] for each in by_kind["memory"]] == await contents(house)
-    assert [each["chat"] for each in by_kind["thread"]] == ["c"]
-    said = [each["content"] for each in by_kind["message"] if each["role"] == "user"]
-    assert said == ["hello", "say `x` and ```y```"]
-
-
-async def test_what_is_too_much_for_a_chat_is_not_begun() -> None:
-    house = House()
-    drafts = [MemoryDraft(MemoryKind.TEXT, f"{n} " + "x" * 9000, (f"thing {n}",)) for n in range(12)]
-    await house.memories.of(ANA).save(drafts, {})
-    async with chatting(house) as chat:
-        assert (await chat.say("/export")).endswith("elefante memories export --user test:ana")
+# --- /privacy -------------------------------------------------------------------------------------------
 
 
 async def test_privacy_names_the_models_and_how_to_delete() -> None:
@@ -294,13 +267,3 @@ async def test_what_is_being_answered_elsewhere_is_stopped_before_everything_is_
         assert not await house.history.threads(ANA)
         await chat.bot.receive(house.incoming("/stop", user=BIA, message_id="c", chat="hers"), others)
         await of_bia
-
-
-async def test_summaries_of_what_was_said_are_taken_out_too() -> None:
-    house = House()
-    await lived(house)
-    [thread] = await house.history.threads(ANA)
-    await house.history.fold(thread.id, Summary("Ana said hello", through=1))
-    async with chatting(house) as chat:
-        told = await chat.say("/export")
-    assert f'{{"kind":"summary","thread":"{thread.id}","text":"Ana said hello"}}' in told
