@@ -50,7 +50,7 @@ def find(rows: Sequence[Json], said: str) -> tuple[Json, Json | None]:
     """Return the button or menu, and the entry chosen in it, that goes by that id or label."""
     for row in rows:
         for item in row["components"]:
-            if said in {item["custom_id"], item.get("label")}:
+            if said in {item["custom_id"], item.get("label"), (item.get("emoji") or {}).get("name")}:
                 return item, None
             for option in item.get("options", []):
                 if said in {option["value"], option["label"]}:
