@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from adapters.discord.config import DiscordConfig
-from adapters.discord.form import Forms
-from adapters.discord.markup import Drawn
 from adapters.discord.texts import BEGIN_ANEW, NOT_HERE, YOUR_TEXT
 from core.delivery.view import View
 from core.screen import Choice, Shown
@@ -295,10 +292,3 @@ async def test_the_stop_button_of_an_answer_that_only_one_person_sees_stops_that
             assert 0 < len(used.notes[0].content) < len("palavra " * 60)
             assert not used.notes[0].components
             assert server.room(ROOM).screen() == []
-
-
-async def test_of_many_forms_only_the_newest_are_kept_in_mind() -> None:
-    forms = Forms(FakeClock())
-    for number in range(600):
-        forms.note("7", Drawn(choices=(replace(EDIT, command=f"/edit {number}"),)))
-    assert len(forms) == 500

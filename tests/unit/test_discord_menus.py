@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.discord.audience import IN_ORDER, SPEAKS, STEERS, audience, overtakes
+from adapters.discord.form import Forms
+from adapters.discord.markup import Drawn
 from adapters.discord.option import filled, options_of
 from adapters.discord.press import MAX_ID_CHARS, press_id, press_of, stop_id, stopped_by
 from adapters.discord.room import Room, aside, channel_id, is_aside
@@ -17,6 +19,7 @@ from core.commands import COMMANDS, STAFF_COMMANDS
 from core.commands.admin import VERBS
 from core.screen import MAX_COMMAND_BYTES, Choice
 from core.types import ChatKey, ConversationKey, Locale, UserKey
+from tests.fakes.clock import FakeClock
 
 TABLES = (COMMANDS, STAFF_COMMANDS, VERBS)
 ROOM = Room(5, guild=1)
@@ -121,3 +124,10 @@ def test_only_what_leaves_a_conversation_as_it_is_overtakes() -> None:
     assert overtakes("/memories 2")
     assert overtakes("/stop")
     assert not any(overtakes(text) for text in ("oi", "/", "/reset", "/remember x", "/retry"))
+
+
+def test_of_many_forms_only_the_newest_are_kept_in_mind() -> None:
+    forms = Forms(FakeClock())
+    for number in range(600):
+        forms.note("7", Drawn(choices=(Choice("Editar", f"/edit {number}", asks="Novo conteúdo"),)))
+    assert len(forms) == 500

@@ -1,0 +1,105 @@
+"""Files in Discord: handed over, refused, read as long as their address is good."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+
+import pytest
+
+from adapters.discord.attachment import MAX_FILE_BYTES
+from core.delivery.view import View
+from core.errors import FileTooLarge, SurfaceError
+from core.ports import Surface
+from core.screen import File, Shown
+from core.types import Incoming
+from tests.e2e.discord_kit import ANA, ROOM, flow, running, serving
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_world import EPHEMERAL, Note
+from tests.fakes.door import Script, ScriptedDoor
+
+
+def handing_over(path: Path) -> Script:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(Shown("Aqui está.", file=File(path, "memorias.json", "application/json")))
+        await view.flush()
+
+    return script
+
+
+@pytest.mark.parametrize("by", ["message", "command", "button"])
+async def test_a_file_is_handed_over_with_its_sentence(tmp_path: Path, by: str) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"{}" * 1000)
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, handing_over(path)) as bot:
+            if by == "message":
+                await server.says(ANA, "exporte")
+                await flow(server, clock, lambda: bot.door.answered)
+                notes: Sequence[Note] = [note for note in server.direct(ANA).notes.values() if note.by is not ANA]
+            else:
+                used = await server.interactions.command(ANA, "export", room=ROOM)
+                await flow(server, clock, lambda: bot.door.answered)
+                notes = used.notes
+            if by == "button":
+                notes[0].components = [{"type": 1, "components": [
+                    {"type": 2, "label": "Exportar", "style": 2, "custom_id": "elefante:do:p0:/export"}]}]  # fmt: skip
+                pressed = await server.interactions.press(ANA, notes[0], "Exportar")
+                await flow(server, clock, lambda: bot.door.answered == 2)
+                notes = pressed.notes[1:]
+            assert [note.text for note in notes] == ["Aqui está.\n📎 memorias.json"]
+            assert list(server.uploaded.values())[-1] == path.read_bytes()
+            assert (by == "message") != bool(notes[0].flags & EPHEMERAL)
+
+
+async def test_a_file_beyond_ten_megabytes_or_not_there_is_an_error_that_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"\0" * (MAX_FILE_BYTES + 1))
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, handing_over(path)) as bot:
+        await server.says(ANA, "exporte")
+        await flow(server, clock, lambda: bot.door.answered)
+        path.unlink()
+        await server.interactions.command(ANA, "export")
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        assert [str(error) for error in bot.door.failures] == [
+            "a file of 10.0 MiB; Discord takes 10 MiB", "the file to send cannot be read: FileNotFoundError",
+        ]  # fmt: skip
+        assert not server.uploaded
+
+
+class Keeping(ScriptedDoor):
+    """Keeps where each message would be answered, too."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.surfaces: list[Surface] = []
+
+    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+        self.surfaces.append(surface)
+        return await super().receive(incoming, surface)
+
+
+async def test_a_file_that_comes_with_words_or_a_command_can_be_read_as_long_as_its_address_is_good() -> None:
+    clock = FakeClock()
+    door = Keeping(clock)
+    async with DiscordServer(clock) as server, serving(server, clock, door) as bot:
+        attached = server.upload("m.json", b"[1, 2]")
+        await server.says(ANA, "/import", attachments=[attached])
+        await server.interactions.command(ANA, "import", file=("n.json", b"[3]"))
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        by_text = {one.file.rpartition("/")[2]: one for one in bot.door.received}
+        assert all(one.text == "/import" and one.attached for one in by_text.values())
+        for incoming, surface in zip(bot.door.received, door.surfaces, strict=True):
+            assert await surface.fetch(incoming.file, 6) in {b"[1, 2]", b"[3]"}
+        with pytest.raises(FileTooLarge):
+            await door.surfaces[0].fetch(attached["url"], 5)
+        for bad in ("http://127.0.0.1:1/a", "https://evil.example/attachments/1/a", "file:///etc/passwd", "nonsense"):
+            with pytest.raises(SurfaceError):
+                await door.surfaces[0].fetch(bad, 100)
+        server.uploaded.clear()
+        with pytest.raises(SurfaceError, match="expired"):
+            await door.surfaces[0].fetch(attached["url"], 100)
