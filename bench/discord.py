@@ -13,6 +13,8 @@ import tempfile
 import time
 import warnings
 from collections.abc import Awaitable
+from dataclasses import replace
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
@@ -27,13 +29,16 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.intake import Intake
 from adapters.discord.pacer import Pacer
-from bench.process import rss_mib
+from bench.process import children, rss_mib
 from bench.table import show
+from bench.turn import NoSurface, incoming
+from bot.settings import load
+from bot.wiring import build, open_chatbot
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.ports import Clock, Door, Surface, Surfaces
 from core.screen import Shown
-from core.types import Incoming
+from core.types import ChatKey, Incoming, UserKey
 from tests.e2e.discord_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
@@ -226,9 +231,37 @@ def memory() -> None:
     show("Memory over turns (aim: flat)", ("after", "resident"), rows)
 
 
+async def _whole(folder: Path, marks: tuple[int, ...]) -> list[tuple[float, float]]:
+    """Resident memory of a whole bot, and of its embedder's process, after so many turns of 200 people."""
+    found = []
+    async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as door:
+        for number in range(1, marks[-1] + 1):
+            who = f"{number % CHATS}"
+            said = "obrigado!" if number % 50 else f"Lembre que a senha do serviço {number} é k{number * 7919}"
+            one = replace(incoming(said, number), user=UserKey("console", who), chat=ChatKey("console", who))
+            await (await door.receive(one, NoSurface()))
+            if number in marks:
+                gc.collect()
+                found.append((rss_mib(os.getpid()), sum(map(rss_mib, children(os.getpid())))))
+    return found
+
+
+def whole() -> None:
+    """Resident memory of everything but the platform: core, SQLite, indexes, embedder; no language model."""
+    marks = (1000, 10_000)
+    with tempfile.TemporaryDirectory() as folder:
+        found = asyncio.run(_whole(Path(folder), marks))
+    rows = [
+        (f"{mark:,} turns", f"{bot:.1f} MiB", f"{embedder:.1f} MiB")
+        for mark, (bot, embedder) in zip(marks, found, strict=True)
+    ]
+    show("Memory of a whole bot over turns (aim: flat)", ("after", "bot", "embedder"), rows)
+
+
 def main() -> None:
     """Measure and print."""
     cpu()
     first_sign()
     limits()
     memory()
+    whole()
