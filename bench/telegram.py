@@ -230,6 +230,9 @@ def _house(database: Database, clock: Clock) -> House:
     """Put the whole core together over a database on disk, with a model and an embedder that answer from memory."""
     script: Script = {
         Task.DECIDE: lambda prompt: "Finish" if prompt.brief.steps else "MemorySearch",
+        Task.SAVE_DRAFTS: lambda prompt: json.dumps(
+            {"items": [{"type": "text", "content": prompt.brief.message, "bindings": [prompt.brief.message[:40]]}]}
+        ),
         Task.SEARCH_QUERIES: lambda prompt: json.dumps({"items": [prompt.brief.message]}),
         Task.REPORT: lambda _: "Encontrei.",
         Task.FINISH: lambda _: "A senha é **abc123**.",
@@ -250,7 +253,8 @@ async def _turns(folder: str, marks: Sequence[int]) -> list[tuple[float, float]]
     found: list[tuple[float, float]] = []
     database = await open_database(path)
     house, people, done = _house(database, clock), People(clock), 0
-    async with Bot(TOKEN, request=Memory(), get_updates_request=Memory()) as bot, house.chatbot() as door:
+    transport = Memory()
+    async with Bot(TOKEN, request=transport, get_updates_request=Memory()) as bot, house.chatbot() as door:
         intake = _intake(bot, clock, door)
         for number in range(CHATS):
             people.says(Person(1000 + number), f"/remember a senha do cofre {number} é {number * 7}")
@@ -265,6 +269,7 @@ async def _turns(folder: str, marks: Sequence[int]) -> list[tuple[float, float]]
                 for kept in (people.updates, people.said, house.model.prompts, house.embedder.calls):
                     kept.clear()  # what the fakes remember is not the bot's
                 people.chats.clear()
+            assert transport.messages >= done
             gc.collect()
             found.append((rss_mib(os.getpid()), _mib_on_disk(Path(folder))))
     await database.close()
