@@ -1,0 +1,164 @@
+"""The expected answers: role by command by place. Core, Telegram and Discord are held to this one table.
+
+Knows how an answer begins, in English. Does not know how anything is said on a platform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.access import Mode
+from core.people import ALLOWED, Decision, Matter, Person, Standing
+from core.types import UserKey
+from tests.fakes.clock import START
+from tests.fakes.house import House
+
+OWNER, ADMIN, MEMBER, GUEST, BLOCKED = "owner", "admin", "member", "guest", "blocked"
+DENIED, STRANGER = "denied", "stranger"
+ROLES = (OWNER, ADMIN, MEMBER, GUEST, BLOCKED, DENIED, STRANGER)
+PRIVATE = "private"
+GROUP, GROUP_LET_IN = "group", "group that was let in"
+SERVER, SERVER_LET_IN = "thread of a server", "thread of a server that was let in"
+ASIDE, ASIDE_LET_IN = "group, unseen by it", "group that was let in, unseen by it"
+PLACES = (PRIVATE, GROUP, GROUP_LET_IN, SERVER, SERVER_LET_IN, ASIDE, ASIDE_LET_IN)
+LET_IN = {GROUP_LET_IN, SERVER_LET_IN, ASIDE_LET_IN}
+SEEN_BY_ONE = {PRIVATE, ASIDE, ASIDE_LET_IN}
+TOLD_OFF = "This bot is private and does not know you yet."
+
+EVERYBODYS = {
+    "/help": "I am Elefante",
+    "/start": "I am Elefante",
+    "/remember": "Write what I should remember",
+    "/recall": "Write what to look for",
+    "/memories": "You have not asked me to remember anything yet.",
+    "/forget": "Say what to delete",
+    "/undo": "There is nothing to undo.",
+    "/memory": "Memory is on",
+    "/export": "All I keep of {platform}:{me}.",
+    "/drafts": "{drafts}",
+    "/import": "Send a file of at most 5 MB with the caption /import",
+    "/link": "For your other account and this one to have one memory",
+    "/unlink": "This account is not linked to another.",
+    "/privacy": "**What I keep of you:**",
+    "/language": "Choose: /language pt",
+    "/news": "You get what the bot's owners tell everybody.",
+    "/threads": "Your conversations:",
+    "/usage": "**Today:** 0 messages, 0 tokens, US$ 0.00\n**This month:**",
+    "/context": "A model is shown 0 messages of this conversation.",
+    "/reset": "A fresh conversation.",
+    "/retry": "There is no question of yours in this conversation to answer again.",
+    "/stop": "Nothing is running.",
+    "/wonder": "I do not know the command /wonder. See /help.",
+    "hello": "Hello",
+}
+ONES_OWN = {"/recall", "/memories", "/forget", "/export", "/import", "/link", "/unlink", "/threads", "/usage"}
+STAFFS = {
+    "/admin": "/admin status",
+    "/admin status": "State: answering",
+    "/admin users": "Whom I answer:",
+    "/admin users {zoe}": "stranger · `{platform}:{zoe}`",
+    "/admin allow {zoe}": "Done. `{platform}:{zoe}`: stranger → member",
+    "/admin allow here": "Done. `{platform}:{here}`: not let in → let in",
+    "/admin deny {zoe}": "Done. `{platform}:{zoe}`: stranger → denied",
+    "/admin deny here": "That is so already. `{platform}:{here}`: not let in",
+    "/admin block {zoe}": "Done. `{platform}:{zoe}`: stranger → blocked",
+    "/admin actions": "Actions:\n✅ on: MemorySearch",
+    "/admin actions disable MemorySave": "Done. `MemorySave`: as the settings say → off",
+    "/admin policy": "What a model is shown of a conversation, in the whole bot: last-messages.",
+    "/admin policy here summary": "Done. history policy `{platform}:{here}`: as the settings say → summary",
+    "/admin drafts": "drafts: as the settings say",
+    "/admin drafts here off": "Done. drafts `{platform}:{here}`: as the settings say → off",
+    "/admin usage": "No model was asked in the last 30 days.",
+    "/admin quota": "Limits (days and months of UTC):",
+    "/admin logs": "No error, no warning.",
+    "/admin changes": "Nothing was changed yet.",
+    "/admin undo": "There is nothing to undo.",
+}
+OWNERS = {
+    "/admin role {zoe} admin": "Done. `{platform}:{zoe}`: stranger → admin",
+    "/admin role {zoe} guest": "Done. `{platform}:{zoe}`: stranger → guest",
+    "/admin access members": "Done. access: as the settings say → members only",
+    "/admin access open": "Open means: anybody who finds this bot is answered",
+    "/admin access": "Whom I answer, besides those who were let in",
+    "/admin model": "Which model thinks what:",
+    "/admin prompt": "There is no persona in the whole bot: I am Elefante.",
+    "/admin prompt here Speak like a pirate.": "Done. persona `{platform}:{here}`: none → Speak like a pirate.",
+    "/admin broadcast": "To speak to everybody: /admin broadcast TEXT.",
+    "/admin backup": "No backup was made.",
+    "/admin export {zoe}": "All I keep of {platform}:{zoe}.",
+    "/admin forget {zoe}": "This deletes all that is kept of {platform}:{zoe} for good",
+    "/admin pause": "Done. the bot: answering → paused",
+    "/admin resume": "That is so already. the bot: answering",
+}
+WHERE_IT_WAS_LET_IN = {
+    "/admin allow here": "That is so already. `{platform}:{here}`: let in",
+    "/admin deny here": "Done. `{platform}:{here}`: let in → not let in",
+    "/admin changes": "Last changes",
+    "/admin undo": "Done. `{platform}:{here}`: let in → not let in",
+}
+
+WHERE_IT_IS_OPEN = {"/admin access open": "Done. access: as the settings say → open to everybody"}
+
+# Whom nobody let in: what they get instead of an answer, "" for silence; None: they are guests.
+NOT_LET_IN: dict[Mode, dict[str, dict[str, str | None]]] = {
+    Mode.PRIVATE: {
+        STRANGER: {PRIVATE: TOLD_OFF, GROUP: "", SERVER: "", ASIDE: TOLD_OFF, **dict.fromkeys(LET_IN)},
+        DENIED: {PRIVATE: "", GROUP: "", SERVER: "", ASIDE: "", **dict.fromkeys(LET_IN)},
+    },
+    Mode.MEMBERS: {
+        STRANGER: {place: TOLD_OFF if place in SEEN_BY_ONE else "" for place in PLACES},
+        DENIED: dict.fromkeys(PLACES, ""),
+    },
+    Mode.OPEN: {
+        STRANGER: dict.fromkeys(PLACES),
+        DENIED: dict.fromkeys(PLACES),
+    },
+}
+
+TEXTS = (*EVERYBODYS, *STAFFS, *OWNERS)
+"""Everything that is said."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What is called how where it is said: the platform, who speaks, whom they speak of, the place; and of drafts."""
+
+    platform: str
+    me: str
+    zoe: str
+    here: str
+    drafts: str = "There are no drafts here"
+
+    def put_into(self, text: str) -> str:
+        """Return the text with these names in it."""
+        return text.format(platform=self.platform, me=self.me, zoe=self.zoe, here=self.here, drafts=self.drafts)
+
+
+def expected(role: str, text: str, place: str, mode: Mode) -> str:
+    """How the answer begins, before names are put into it; "" for silence."""
+    instead = "" if role == BLOCKED else NOT_LET_IN[mode].get(role, {}).get(place)
+    if instead is not None:
+        return instead
+    if text in EVERYBODYS:
+        return "That I only show in private." if text in ONES_OWN and place not in SEEN_BY_ONE else EVERYBODYS[text]
+    if role not in {OWNER, ADMIN}:
+        return "I do not know the command /admin. See /help."
+    if place not in SEEN_BY_ONE and text.split()[2:3] != ["here"]:
+        return "Here only: /admin allow here, /admin deny here,"
+    open_to = STAFFS | (WHERE_IT_WAS_LET_IN if place in LET_IN else {})
+    if role == OWNER:
+        open_to |= OWNERS | (WHERE_IT_IS_OPEN if mode is Mode.OPEN else {})
+    return open_to.get(text, "/admin status")
+
+
+async def settle(house: House, role: str, place: str, names: Names) -> None:
+    """Make the one who speaks what that role says, and let their room in if the place says so."""
+    user, first = UserKey(names.platform, names.me), UserKey(names.platform, "1")
+    await house.people.put(Person(first, Standing.OWNER, "First", START))
+    if role == DENIED:
+        await house.people.deny(user, START)
+    elif role != STRANGER:
+        await house.people.put(Person(user, Standing(role), "ana", START))
+    if place in LET_IN:
+        room = f"{names.platform}:{names.here}"
+        await house.decisions.apply(Decision(START, first, Matter.ROOM, room, "", ALLOWED))
