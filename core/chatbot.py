@@ -23,7 +23,7 @@ from core.cards import Cards
 from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.view import View
-from core.doorkeeper import Doorkeeper, say
+from core.doorkeeper import Doorkeeper, nothing, say
 from core.errors import BotError, EmptyInput, InputTooLong, StorageError, SurfaceGone
 from core.history.conversation import Conversations
 from core.llm import Models
@@ -95,17 +95,16 @@ class ChatBot(Door):
         incoming = replace(incoming, text=clean(incoming.text, self._parts.limits.max_message_chars + 1))
         self._parts.desk.platforms.add(incoming.chat.platform)
         try:
-            if not await self._doorkeeper.admits(incoming, surface):
-                return _done()
+            if (told := await self._doorkeeper.turned_away(incoming, surface)) is not None:
+                return told
             if commands.is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
                 running.stop()
                 await commands.let_go(self._parts.desk, incoming)
-                return _done()
+                return nothing()
             if not await self._parts.inbox.accept(incoming):
-                return _done()
+                return nothing()
         except StorageError as error:
-            await self._apologise(error, incoming, View(surface, self._parts.clock))
-            return _done()
+            return asyncio.shield(self._later(self._apologise(error, incoming, View(surface, self._parts.clock))))
         return asyncio.shield(self._later(self._answer(incoming, surface)))
 
     async def resume(self, platform: str, surfaces: Surfaces) -> None:
@@ -285,9 +284,3 @@ class _Record:
 def _overtakes(incoming: Incoming) -> bool:
     """Whether it does not wait for the answers before it: a button does not, unless a model is asked again by it."""
     return incoming.pressed and not commands.is_retry(incoming.text)
-
-
-def _done() -> Awaitable[None]:
-    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    done.set_result(None)
-    return done

@@ -5,8 +5,9 @@ Does not know the rule: that is `core/access.py`.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 
 from core.access import Access, Verdict
 from core.cards import Cards
@@ -23,7 +24,10 @@ _WORDS = {Verdict.CLAIMED: CLAIMED, Verdict.TELL_OFF: PRIVATE, Verdict.TELL_PAUS
 
 
 class Doorkeeper:
-    """Nothing that is turned away here is stored. `later` runs what nobody waits for."""
+    """Nothing that is turned away here is stored.
+
+    `later` begins what nobody waits for: a chat that bears no words for now holds up no other.
+    """
 
     def __init__(
         self,
@@ -31,7 +35,7 @@ class Doorkeeper:
         cards: Cards,
         locales: Locales,
         clock: Clock,
-        later: Callable[[Coroutine[None, None, None]], object],
+        later: Callable[[Coroutine[None, None, None]], asyncio.Task[None]],
     ) -> None:
         self._access = access
         self._cards = cards
@@ -40,31 +44,32 @@ class Doorkeeper:
         self._later = later
         self._away: set[ChatKey] = set()  # chats that were told, since what was last said there in time
 
-    async def admits(self, incoming: Incoming, surface: Surface) -> bool:
-        """Whether the message goes on to the inbox; if not, its sender was told why where that is owed to them."""
+    async def turned_away(self, incoming: Incoming, surface: Surface) -> Awaitable[None] | None:
+        """Return None for what goes on to the inbox; else what ends when its sender was told what is owed to them."""
         verdict = await self._access.judge(incoming)
+        view = View(surface, self._clock)
+        if verdict is Verdict.TELL_OFF:
+            self._later(self._cards.ask(incoming.user))
         if verdict is not Verdict.ANSWER:
-            await self.turn_away(verdict, incoming, View(surface, self._clock))
-            if verdict is Verdict.TELL_OFF:
-                self._later(self._cards.ask(incoming.user))
-            return False
+            return self._soon(self.turn_away(verdict, incoming, view))
         if incoming.pressed and not incoming.text.startswith("/"):  # no button of ours sends that
-            await self._say(DEAD_BUTTON, incoming, View(surface, self._clock))
-            return False
-        return not await self._too_late(incoming, surface)
+            return self._soon(self._say(DEAD_BUTTON, incoming, view))
+        if not incoming.stale:
+            self._away.discard(incoming.chat)
+            return None
+        if incoming.chat in self._away:
+            return nothing()
+        self._away.add(incoming.chat)
+        return self._soon(self._say(AWAY, incoming, view))
 
     async def turn_away(self, verdict: Verdict, incoming: Incoming, view: View) -> None:
         """Tell the sender what the verdict is, if it is one to be told."""
         if verdict in _WORDS:
             await self._say(_WORDS[verdict], incoming, view)
 
-    async def _too_late(self, incoming: Incoming, surface: Surface) -> bool:
-        if not incoming.stale:
-            self._away.discard(incoming.chat)
-        elif incoming.chat not in self._away:
-            self._away.add(incoming.chat)
-            await self._say(AWAY, incoming, View(surface, self._clock))
-        return incoming.stale
+    def _soon(self, work: Coroutine[None, None, None]) -> Awaitable[None]:
+        """Begin it. Whoever waits for it and gives up does not end it."""
+        return asyncio.shield(self._later(work))
 
     async def _say(self, words: Localized, incoming: Incoming, view: View) -> None:
         await say(Shown(words[await self._locales.of(incoming)]), view)
@@ -77,3 +82,10 @@ async def say(shown: Shown, view: View) -> None:
         await view.close()
     except SurfaceError as error:
         _log.warning("not delivered", extra={"error": type(error).__name__})
+
+
+def nothing() -> Awaitable[None]:
+    """Return what has ended already."""
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    done.set_result(None)
+    return done
