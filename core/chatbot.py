@@ -24,7 +24,7 @@ from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.view import View
 from core.doorkeeper import Doorkeeper, nothing, say
-from core.errors import BotError, EmptyInput, InputTooLong, StorageError, SurfaceGone
+from core.errors import BotError, EmptyInput, InputTooLong, StorageError, SurfaceError, SurfaceGone
 from core.history.conversation import Conversations
 from core.llm import Models
 from core.mailbox import Mailbox
@@ -145,6 +145,8 @@ class ChatBot(Door):
                 record.error = type(error).__name__
                 if not isinstance(error, BotError):
                     _log.exception("turn failed")
+                if isinstance(error, SurfaceError):  # a view whose write was refused writes no more
+                    view = View(surface, self._parts.clock)
                 await self._apologise(error, incoming, view, record)
             await self._close(incoming, record)
 

@@ -11,7 +11,7 @@ import pytest
 
 from core.chatbot import TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
-from core.errors import BotError, KeyRejected, ProviderBusy, ProviderDown, StorageError, SurfaceGone
+from core.errors import BotError, KeyRejected, ProviderBusy, ProviderDown, StorageError, SurfaceError, SurfaceGone
 from core.llm import Models
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.types import Incoming, Modal
@@ -348,3 +348,13 @@ async def test_a_turn_that_takes_too_long_ends_with_a_word() -> None:
         await clock.advance(61)
         await answered
     assert "took too long" in surface.texts[0]
+
+
+async def test_who_asked_is_told_when_a_write_was_refused() -> None:
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["hello"]})
+    surface = house.surface()
+    surface.faults = [SurfaceError("too large")]
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("hi"), surface))
+    [apology] = surface.texts
+    assert "hello" not in apology
