@@ -12,6 +12,7 @@ BENCHES = {
     "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
     "export": "an export of a little and of ten years: seconds and memory",
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
+    "ledger": "sums of a million calls: limits, /admin usage, one person",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
     "mind": "how well the mind without a model understands people, by language",
     "models": "the model leaves beside the bare SDKs, and what imports cost",

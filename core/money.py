@@ -182,8 +182,8 @@ class Ledger(Protocol):
         """Store that a message is about to be thought about."""
         ...
 
-    async def sums(self, since: datetime, by: Sequence[str]) -> Sequence[Sum]:
-        """Return the calls since then, summed by some of GROUPINGS, in their order.
+    async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
+        """Return the calls of a scope since then, summed by some of GROUPINGS, in their order.
 
         Raises:
             KeyError: there is no such grouping.

@@ -17,7 +17,7 @@ from core.commands.desk import Desk
 from core.commands.files import private_file
 from core.errors import StorageError
 from core.memory.user_memory import UserMemory
-from core.money import Sum
+from core.money import Scope, Sum
 from core.thread import Summary
 from core.types import Change, JSONValue, MemoryItem, Message, Thread, UserKey
 
@@ -141,9 +141,8 @@ async def _deleted(memory: UserMemory) -> Sequence[Change]:
 
 async def _usage(desk: Desk, accounts: Sequence[UserKey]) -> list[JSONValue]:
     """Return what was asked of models for that person, by account, day and model."""
-    sums = await desk.quotas.ledger.sums(_EVER, ("user", "day", "model"))
-    names = {str(account) for account in accounts}
-    return [_spent(each) for each in sums if each.keys[0] in names]
+    by = ("user", "day", "model")
+    return [_spent(each) for user in accounts for each in await desk.quotas.ledger.sums(_EVER, by, Scope(user))]
 
 
 def _spent(entry: Sum) -> dict[str, JSONValue]:

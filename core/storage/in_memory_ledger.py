@@ -11,7 +11,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.dialogue import Usage
-from core.money import ONE_MESSAGE, Asker, Call, Ledger, Scope, Spend, Sum, day_of, spend_of
+from core.money import BOT, ONE_MESSAGE, Asker, Call, Ledger, Scope, Spend, Sum, day_of, spend_of
 from core.types import UserKey
 
 
@@ -32,12 +32,12 @@ class InMemoryLedger(Ledger):
         """Keep that a message is about to be thought about."""
         self._asked.append((at, asker.user, asker.room))
 
-    async def sums(self, since: datetime, by: Sequence[str]) -> Sequence[Sum]:
-        """Return the calls since then, summed by some of GROUPINGS, in their order."""
+    async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
+        """Return the calls of a scope since then, summed by some of GROUPINGS, in their order."""
         keys = [_KEYS[name] for name in by]
         groups: defaultdict[tuple[str, ...], list[Call]] = defaultdict(list)
         for call in self._calls:
-            if call.at >= since:
+            if call.at >= since and _pays(scope, call.user, call.room):
                 groups[tuple(key(call, self._zone) for key in keys)].append(call)
         return [_sum(group, groups[group]) for group in sorted(groups)]
 

@@ -9,12 +9,13 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.dialogue import Usage
-from core.money import Asker, Call, Ledger, Scope, Spend, Sum, day_of
+from core.money import BOT, Asker, Call, Ledger, Scope, Spend, Sum, day_of
 from core.storage.record import microseconds, moment, to_json
+from core.storage.rollup import ROLLUPS, UNNAME, narrowed, summed
 from core.storage.sqlite import Database, Row
 from core.types import UserKey
 
-_COLUMNS = {
+_KEYS = {
     "day": "day",
     "user": "CASE user WHEN '' THEN '' ELSE platform || ':' || user END",
     "mode": "mode",
@@ -25,9 +26,7 @@ _COLUMNS = {
 _DAYS = """
     WITH days (day, first, after) AS MATERIALIZED (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))
 """
-_BY_DAY = "days CROSS JOIN calls ON at >= first AND at < after"  # in this order: each day's calls by the index
-_FAILED = "outcome GLOB '[A-Z]*'"  # the other outcomes are written small
-_UNPRICED = f"cost_usd IS NULL AND (outcome = 'StreamCut' OR NOT {_FAILED})"
+_FIRST_AND_LAST = "SELECT (SELECT min(at) FROM calls WHERE at >= ?), (SELECT max(at) FROM calls)"  # each by the index
 _INSERT = """
     INSERT INTO calls (
         at, platform, user, mode, task, model, outcome, duration_s, first_s,
@@ -38,7 +37,7 @@ _TOLD_FOR: Final = timedelta(days=100)  # longer than any period
 
 
 class SqliteLedger(Ledger):
-    """Sums are made by SQLite, over an index of whoever is asked about. Days are those of `zone`."""
+    """Sums are made by SQLite, over rollups, or over an index of whoever is asked about. Days are those of `zone`."""
 
     def __init__(self, database: Database, zone: ZoneInfo | None = None) -> None:
         self._database = database
@@ -56,6 +55,8 @@ class SqliteLedger(Ledger):
         row = (*called, call.duration_s, call.first_s, *tokens, call.cost_usd, call.room)
         async with self._database.transaction() as transaction:
             await transaction.run(_INSERT, row)
+            for rollup in ROLLUPS:
+                await transaction.run(rollup.add)
 
     async def ask(self, asker: Asker, at: datetime) -> None:
         """Store that a message is about to be thought about."""
@@ -65,41 +66,43 @@ class SqliteLedger(Ledger):
                 (microseconds(at), *_key(asker.user), asker.room),
             )
 
-    async def sums(self, since: datetime, by: Sequence[str]) -> Sequence[Sum]:
-        """Return the calls since then, summed by some of GROUPINGS, in their order."""
-        keys = [_COLUMNS[name] for name in by]
+    async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
+        """Return the calls of a scope since then, summed by some of GROUPINGS, in their order."""
+        keys = [_KEYS[name] for name in by]
+        columns = [column for name in by for column in (("platform", "user") if name == "user" else (name,))]
+        rows, parameters = summed(columns, microseconds(since), _only(scope))
         group = ", ".join(keys) or "NULL"
         days = (await self._days(since),) if "day" in by else ()
-        rows = await self._database.rows(
+        found = await self._database.rows(
             f"""
             {_DAYS if days else ""}
             SELECT {"".join(f"{key}, " for key in keys)}
-                count(*), sum({_FAILED}), sum({_UNPRICED}),
-                total(input_tokens), total(cached_tokens), total(reasoning_tokens), total(output_tokens),
-                total(cost_usd), avg(duration_s), avg(first_s)
-            FROM {_BY_DAY if days else "calls"} WHERE at >= ? GROUP BY {group} ORDER BY {group}
+                sum(calls), sum(failed), sum(unpriced),
+                sum(input_tokens), sum(cached_tokens), sum(reasoning_tokens), sum(output_tokens),
+                total(cost_usd), sum(duration_s) / sum(calls), sum(first_s) / nullif(sum(firsts), 0)
+            FROM ({rows}) GROUP BY {group} ORDER BY {group}
             """,
-            (*days, microseconds(since)),
+            (*days, *parameters),
         )
-        return [_sum(row, len(keys)) for row in rows]
+        return [_sum(row, len(keys)) for row in found]
 
     async def spent(self, scope: Scope, since: datetime) -> Spend:
         """Return what was spent since then."""
-        where, key = _where(scope)
-        parameters = (microseconds(since), *key)
+        rows, parameters = summed((), microseconds(since), _only(scope))
         [(tokens, cost_usd, unpriced)] = await self._database.rows(
-            f"SELECT total(input_tokens) + total(output_tokens), total(cost_usd), total({_UNPRICED}) "
-            f"FROM calls WHERE at >= ?{where}",
-            parameters,
+            f"SELECT total(input_tokens + output_tokens), total(cost_usd), total(unpriced) FROM ({rows})", parameters
         )
-        [(messages,)] = await self._database.rows(f"SELECT count(*) FROM asked WHERE at >= ?{where}", parameters)
+        where, values = narrowed(_only(scope))
+        [(messages,)] = await self._database.rows(
+            f"SELECT count(*) FROM asked WHERE at >= ?{where}", (microseconds(since), *values)
+        )
         return Spend(messages, int(tokens), cost_usd, int(unpriced))
 
     async def asked(self, scope: Scope, since: datetime) -> Sequence[datetime]:
         """Return when messages were about to be thought about since then, the oldest first."""
-        where, key = _where(scope)
+        where, values = narrowed(_only(scope))
         rows = await self._database.rows(
-            f"SELECT at FROM asked WHERE at >= ?{where} ORDER BY at", (microseconds(since), *key)
+            f"SELECT at FROM asked WHERE at >= ?{where} ORDER BY at", (microseconds(since), *values)
         )
         return [moment(at) for (at,) in rows]
 
@@ -121,12 +124,13 @@ class SqliteLedger(Ledger):
                 await transaction.run(
                     f"UPDATE {table} SET platform = '', user = '' WHERE platform = ? AND user = ?", _key(user)
                 )
+            for sql in UNNAME:
+                await transaction.run(sql, _key(user))
             await transaction.run("DELETE FROM told WHERE scope = ?", (str(user),))
 
     async def _days(self, since: datetime) -> str:
         """Return the days with calls in them as JSON: name, first microsecond, first of the next; clocks may change."""
-        rows = await self._database.rows("SELECT min(at), max(at) FROM calls WHERE at >= ?", (microseconds(since),))
-        [(first, last)] = rows
+        [(first, last)] = await self._database.rows(_FIRST_AND_LAST, (microseconds(since),))
         days: list[list[str | int]] = []
         while first is not None and first <= last:
             day = day_of(moment(first), self._zone)
@@ -139,11 +143,11 @@ def _key(user: UserKey | None) -> tuple[str, str]:
     return (user.platform, user.user) if user else ("", "")
 
 
-def _where(scope: Scope) -> tuple[str, tuple[str, ...]]:
-    """Return what narrows a query to a scope, and its parameters."""
+def _only(scope: Scope) -> dict[str, str]:
+    """Return the columns that tell a scope's calls and messages, and their values."""
     if scope.user is not None:
-        return " AND platform = ? AND user = ?", _key(scope.user)
-    return (" AND room = ? AND room != ''", (scope.room,)) if scope.room else ("", ())
+        return {"platform": scope.user.platform, "user": scope.user.user}
+    return {"room": scope.room} if scope.room else {}
 
 
 def _sum(row: Row, width: int) -> Sum:

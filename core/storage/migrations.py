@@ -49,6 +49,35 @@ _MONEY: Migration = (
     "CREATE INDEX calls_room ON calls (room, at) WHERE room != ''",
     "DROP INDEX calls_user",
     "CREATE INDEX calls_person ON calls (platform, user, at)",
+    # What calls add up to (`core/storage/rollup.py`): by quarters of an hour, and by days of UTC.
+    *(
+        f"""
+        CREATE TABLE {table} (
+            slot INTEGER NOT NULL, {key},
+            calls INTEGER NOT NULL, failed INTEGER NOT NULL, unpriced INTEGER NOT NULL,
+            input_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
+            reasoning_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+            cost_usd REAL NOT NULL, duration_s REAL NOT NULL, first_s REAL NOT NULL, firsts INTEGER NOT NULL,
+            PRIMARY KEY (slot, {key})
+        ) WITHOUT ROWID
+        """
+        for table, key in (("call_quarters", "model"), ("call_payers", "platform, user, room"))
+    ),
+    *(
+        f"""
+        INSERT INTO {table}
+        SELECT at / {slot_us}, {key},
+            count(*), sum(outcome GLOB '[A-Z]*'),
+            sum(cost_usd IS NULL AND (outcome = 'StreamCut' OR NOT outcome GLOB '[A-Z]*')),
+            total(input_tokens), total(cached_tokens), total(reasoning_tokens), total(output_tokens),
+            total(cost_usd), total(duration_s), total(first_s), count(first_s)
+        FROM calls GROUP BY 1, {key}
+        """  # noqa: S608 - constants
+        for table, slot_us, key in (
+            ("call_quarters", 900_000_000, "model"),
+            ("call_payers", 86_400_000_000, "platform, user, room"),
+        )
+    ),
     # Messages that were about to be thought about: '' for a person who was forgotten, and for no room.
     """
     CREATE TABLE asked (

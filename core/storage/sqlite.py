@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 import aiosqlite
 
 from core.errors import Damaged, SchemaTooNew, StorageError
-from core.storage.migrations import MIGRATIONS, Migration
+from core.storage.first_migrations import Migration
+from core.storage.migrations import MIGRATIONS
 
 Row: TypeAlias = tuple[Any, ...]
 
