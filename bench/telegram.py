@@ -36,6 +36,7 @@ from core.ports import Clock, Door, Surface, Surfaces
 from core.screen import Shown
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
+from core.storage.ledger import SqliteLedger
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
 from core.types import Incoming
@@ -243,6 +244,7 @@ def _house(database: Database, clock: Clock) -> House:
         history=SqliteHistory(database),
         inbox=SqliteInbox(database),
         store=SqliteMemories(database),
+        ledger=SqliteLedger(database),
         trusted=("telegram",),
     )
 
