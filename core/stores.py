@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from core.thread import Threads
-from core.types import Change, Incoming, MemoryDraft, MemoryItem, MemoryKind, Message, UserKey, Vector, Vectors
+from core.types import Change, ChatKey, Incoming, MemoryDraft, MemoryItem, MemoryKind, Message, UserKey, Vector, Vectors
 
 
 class Inbox(Protocol):
@@ -32,6 +32,14 @@ class Inbox(Protocol):
     async def forget(self, user: UserKey) -> None:
         """Remove every row of that person's."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message, and the chat of the thread that it is in."""
+
+    message: Message
+    chat: ChatKey
 
 
 class HistoryStore(Threads, Protocol):
@@ -55,8 +63,8 @@ class HistoryStore(Threads, Protocol):
         """Return the oldest `limit` messages with a sequence greater than `after`, oldest first."""
         ...
 
-    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Message]:
-        """Return those of the messages that are in threads of that person's, in the order asked."""
+    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Said]:
+        """Return those of the messages that are in threads of that person's, and where each was said, as asked."""
         ...
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
@@ -208,11 +216,18 @@ class MemoryStore(Protocol):
         ...
 
     async def page(
-        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None, room: str = ""
+        self,
+        owner: UserKey,
+        *,
+        limit: int,
+        before: str = "",
+        skip: int = 0,
+        kind: MemoryKind | None = None,
+        room: str = "",
     ) -> Sequence[MemoryItem]:
         """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one.
 
-        With a `room`, only what is audible there.
+        The first `skip` of these are passed over, unread. With a `room`, only what is audible there.
         """
         ...
 

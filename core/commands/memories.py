@@ -17,8 +17,6 @@ from core.types import Locale, Localized, MemoryItem, MemoryKind
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 PAGE_SIZE: Final = 10
-_LEAP: Final = 500
-"""How many memories are passed over at a time, on the way to a page."""
 
 
 async def memories(request: Request, argument: str) -> None:
@@ -89,7 +87,7 @@ async def _page(request: Request, kind: MemoryKind | None, number: int) -> None:
     pages = -(-total // PAGE_SIZE)
     number = min(max(number, 1), pages)
     before = (number - 1) * PAGE_SIZE
-    items = await _from(request, kind, before)
+    items = await request.turn.memory.page(limit=PAGE_SIZE, skip=before, kind=kind)
     origin = f"memories {kind.value} " if kind else "memories "
     turns = [(PREVIOUS, number - 1), (NEXT, number + 1)]
     choices = [Choice(label[locale], f"/{origin}{to}", in_place=True) for label, to in turns if 1 <= to <= pages]
@@ -102,14 +100,6 @@ async def _page(request: Request, kind: MemoryKind | None, number: int) -> None:
         after=PAGE[locale].format(number=number, pages=pages) if pages > 1 else "",
         choices=choices,
     )
-
-
-async def _from(request: Request, kind: MemoryKind | None, skip: int) -> Sequence[MemoryItem]:
-    """Return a page of the memories after the first `skip`."""
-    last = ""
-    while skip > 0 and (passed := await request.turn.memory.page(limit=min(skip, _LEAP), before=last, kind=kind)):
-        last, skip = passed[-1].id, skip - len(passed)
-    return await request.turn.memory.page(limit=PAGE_SIZE, before=last, kind=kind)
 
 
 VERBS: Final = {"show": show_card, "source": source, "edit": edit, "pin": pin, "unpin": unpin}

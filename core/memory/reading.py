@@ -71,12 +71,15 @@ class MemoryReading:
         """Return those of the ids that this person has, in the order asked."""
         return await self.store.get(self.owner, memory_ids)
 
-    async def page(self, *, limit: int, before: str = "", kind: MemoryKind | None = None) -> Sequence[MemoryItem]:
+    async def page(
+        self, *, limit: int, before: str = "", skip: int = 0, kind: MemoryKind | None = None
+    ) -> Sequence[MemoryItem]:
         """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one.
 
-        In a room only what may be spoken of there.
+        The first `skip` of these are passed over. In a room only what may be spoken of there.
         """
-        return await self.store.page(self.owner, limit=limit, before=before, kind=kind, room=self.mark.room)
+        room = self.mark.room
+        return await self.store.page(self.owner, limit=limit, before=before, skip=skip, kind=kind, room=room)
 
     async def count(self, kind: MemoryKind | None = None) -> int:
         """Return how many memories this person has, of one kind or all; in a room, of which may be spoken there."""

@@ -192,14 +192,21 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         return next((item for item in items if (item.kind, fold(item.content)) == wanted), None)
 
     async def page(
-        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None, room: str = ""
+        self,
+        owner: UserKey,
+        *,
+        limit: int,
+        before: str = "",
+        skip: int = 0,
+        kind: MemoryKind | None = None,
+        room: str = "",
     ) -> Sequence[MemoryItem]:
         """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
         held = self._of(owner)
         newest = sorted(await self._narrowed(owner, kind, room), key=_place, reverse=True)
         if before:
             newest = [entry for entry in newest if before in held and _place(entry) < _place(held[before])]
-        return [entry.item for entry in newest[: max(limit, 0)]]
+        return [entry.item for entry in newest[skip : skip + max(limit, 0)]]
 
     async def count(self, owner: UserKey, kind: MemoryKind | None = None, *, room: str = "") -> int:
         """Return how many memories the owner has, of one kind or all; with a `room`, how many are audible there."""

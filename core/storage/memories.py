@@ -8,7 +8,7 @@ from datetime import datetime
 
 from core.storage import memory_changes, memory_links, memory_rows
 from core.storage.memory_changes import Step
-from core.storage.memory_items import EVERYWHERE, ITEMS, OWNER, THOSE, in_order, items, stored
+from core.storage.memory_items import ALL, EVERYWHERE, ITEMS, OWNER, THOSE, in_order, items, stored
 from core.storage.memory_phrases import SqlitePhrases, narrowed
 from core.storage.memory_rows import Named
 from core.storage.record import checked, digest, microseconds, random_id, storable, to_json
@@ -212,7 +212,14 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         return stored(rows[0]).item if rows else None
 
     async def page(
-        self, owner: UserKey, *, limit: int, before: str = "", kind: MemoryKind | None = None, room: str = ""
+        self,
+        owner: UserKey,
+        *,
+        limit: int,
+        before: str = "",
+        skip: int = 0,
+        kind: MemoryKind | None = None,
+        room: str = "",
     ) -> Sequence[MemoryItem]:
         """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
         person = (owner.platform, owner.user)
@@ -220,8 +227,10 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         if before:
             chosen += f" AND (m.pinned, m.created_at, m.id) < ({_PLACE})"
             values += [*person, storable(before)]
+        # What is skipped is counted off by the index alone: of no more rows than are returned is the text read.
+        page = f"SELECT m.id FROM memories AS m WHERE m.owner = {OWNER} {chosen} ORDER BY {_ORDER} LIMIT ? OFFSET ?"
         rows = await self._database.rows(
-            f"{ITEMS} {chosen} ORDER BY {_ORDER} LIMIT ?", (*person, *values, max(limit, 0))
+            f"{ALL} WHERE m.id IN ({page}) ORDER BY {_ORDER}", (*person, *values, max(limit, 0), skip)
         )
         return items(rows)
 

@@ -20,7 +20,7 @@ OWNER = "(SELECT coalesce(linked, id) FROM owners WHERE platform = ? AND user = 
 EVERYWHERE = "*"
 """The room of what is shared. Rooms of a platform are PLATFORM:ID."""
 
-_ALL = """
+ALL = """
     SELECT m.id, m.account, m.key, m.kind, m.content, m.created_at, m.updated_at, m.pinned,
         (SELECT json_group_array(text) FROM
             (SELECT text FROM phrases WHERE memory = m.id AND position IS NOT NULL ORDER BY position)),
@@ -28,9 +28,9 @@ _ALL = """
         (SELECT json_group_array(room) FROM (SELECT room FROM rooms WHERE memory = m.id ORDER BY room))
     FROM memories AS m
 """
-ITEMS = f"{_ALL} WHERE m.owner = {OWNER}"
+ITEMS = f"{ALL} WHERE m.owner = {OWNER}"
 # The plus keeps SQLite from reading all of the owner's rows: each key leads to its own.
-THOSE = f"{_ALL} WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM json_each(?))"
+THOSE = f"{ALL} WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM json_each(?))"
 
 
 @dataclass(frozen=True, slots=True)

@@ -367,6 +367,20 @@ async def test_pinned_memories_stand_first_and_pages_go_on_behind_them(store: Me
     assert await store.put_flags(ANA, "unknown", pinned=True, shared=True) is None
 
 
+async def test_a_page_far_away_is_the_one_that_is_reached_page_by_page(store: MemoryStore) -> None:
+    kinds = (MemoryKind.TEXT, MemoryKind.JSON)
+    drafts = [MemoryDraft(kinds[n % 2], f'"{n}"', (f"chave {n}",)) for n in range(9)]
+    items = list(await store.add(ANA, drafts, at=START, mark=Mark(room=KITCHEN)))
+    await store.add(ANA, [PASSWORD], at=LATER)
+    await store.put_flags(ANA, items[4].id, pinned=True, shared=False)
+    for narrowed in ({}, {"kind": MemoryKind.JSON}, {"room": KITCHEN}):
+        everything = list(await store.page(ANA, limit=99, **narrowed))
+        for skip in range(len(everything) + 2):
+            assert list(await store.page(ANA, limit=2, skip=skip, **narrowed)) == everything[skip : skip + 2]
+        after = everything[1].id
+        assert list(await store.page(ANA, limit=2, before=after, skip=1, **narrowed)) == everything[3:5]
+
+
 async def test_one_kind_is_paged_and_counted_alone(store: MemoryStore) -> None:
     items = list(await store.add(ANA, [PASSWORD, WIFI, BIRTHDAY], at=START))
     assert list(await store.page(ANA, limit=9, kind=MemoryKind.JSON)) == [items[1]]
