@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.access import room_name
 from core.commands.command import Request
 from core.commands.memory_card import SHOW, after, back, fenced, heading, place
+from core.markdown import verbatim
 from core.plural import Counted, counted
 from core.screen import Choice
-from core.types import Locale, Localized, MemoryItem, Message, UserKey
+from core.stores import Said
+from core.types import ChatKey, Locale, Localized, MemoryItem
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MAX_MESSAGES: Final = 10
@@ -17,13 +20,13 @@ _MAX_CHARS: Final = 1500
 
 
 async def source(request: Request, item: MemoryItem, origin: str) -> None:
-    """Show the messages that the memory rests on, with date and account."""
+    """Show the messages that the memory rests on, with date, account and room."""
     said = await _said(request, item)
     lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
-    for account, message in said[-_MAX_MESSAGES:]:
+    for message, where in [(each.message, _where(request, item, each.chat)) for each in said[-_MAX_MESSAGES:]]:
         date = f"{message.at:%Y-%m-%d %H:%M} UTC · " if message.at else ""
         text = message.text if len(message.text) <= _MAX_CHARS else message.text[:_MAX_CHARS] + "…"
-        lines += ["", f"{date}{account.platform}", fenced(text)]
+        lines += ["", f"{date}{where}", fenced(text)]
     if len(said) > _MAX_MESSAGES:
         lines += ["", counted(OLDER, request.locale, len(said) - _MAX_MESSAGES)]
     if gone := len(item.source_ids) - len(said):
@@ -35,18 +38,33 @@ async def source(request: Request, item: MemoryItem, origin: str) -> None:
     await request.turn.tell("\n".join(lines), choices=[to_card, back(request.locale, origin)])
 
 
-async def _said(request: Request, item: MemoryItem) -> list[tuple[UserKey, Message]]:
+async def _said(request: Request, item: MemoryItem) -> list[Said]:
     """Return the messages that are still kept, of every account of the person's, the oldest first."""
     kept = request.desk.kept
     said = [
-        (account, message)
+        each
         for account in await kept.memories.accounts(request.incoming.user)
-        for message in await kept.history.said(account, item.source_ids)
+        for each in await kept.history.said(account, item.source_ids)
     ]
-    return sorted(said, key=lambda each: each[1].id)
+    return sorted(said, key=lambda each: each.message.id)
+
+
+def _where(request: Request, item: MemoryItem, chat: ChatKey) -> str:
+    """Return the platform, and which room that was. The memory knows its rooms: what is none of them was private."""
+    room, incoming, locale = room_name(chat), request.incoming, request.locale
+    if room not in item.rooms:
+        place = IN_PRIVATE[locale]
+    elif room == room_name(incoming.chat):
+        place = HERE[locale]
+    else:
+        place = ELSEWHERE[locale].format(room=verbatim(room))
+    return f"{chat.platform} · {place}"
 
 
 SOURCE_OF: Localized = {PT: "De onde vem {memory}:", EN: "Where {memory} comes from:", ES: "De dónde viene {memory}:"}
+IN_PRIVATE: Localized = {PT: "em particular", EN: "in private", ES: "en privado"}
+HERE: Localized = {PT: "nesta sala", EN: "in this room", ES: "en esta sala"}
+ELSEWHERE: Localized = {PT: "em outra sala, {room}", EN: "in another room, {room}", ES: "en otra sala, {room}"}
 OLDER: Counted = {
     PT: {"one": "E {count} mensagem mais antiga.", "other": "E {count} mensagens mais antigas."},
     EN: {"one": "And {count} older message.", "other": "And {count} older messages."},

@@ -10,9 +10,9 @@ from core.storage import history_rows as rows_of
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD
 from core.storage.record import microseconds, random_id, to_json
 from core.storage.sqlite import Database, Transaction
-from core.stores import HistoryStore
+from core.stores import HistoryStore, Said
 from core.thread import Summary, ThreadRecord, Transition
-from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
+from core.types import ChatKey, ConversationKey, Message, Thread, ThreadStatus, UserKey
 
 _ACTIVE = f"""
     SELECT {THREAD} FROM threads WHERE platform = ? AND user = ? AND chat = ? AND topic = ? AND status = 'active'
@@ -134,16 +134,19 @@ class SqliteHistory(HistoryStore):
         last, past = (*rows, (0, 0), (0, 0))[:2]
         return last[0] - past[0], last[1] - past[1]
 
-    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Message]:
-        """Return those of the messages that are in threads of that person's, in the order asked."""
+    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Said]:
+        """Return those of the messages that are in threads of that person's, and where each was said, as asked."""
         rows = await self._database.rows(
             f"""
-            SELECT {MESSAGE} FROM messages WHERE id IN (SELECT value FROM json_each(?))
+            SELECT {MESSAGE},
+                (SELECT chat FROM threads WHERE id = thread), (SELECT topic FROM threads WHERE id = thread)
+            FROM messages WHERE id IN (SELECT value FROM json_each(?))
             AND thread IN (SELECT id FROM threads WHERE platform = ? AND user = ?)
             """,
             (to_json([int(i) for i in ids]), user.platform, user.user),
         )
-        found = {message.id: message for message in map(rows_of.message, rows)}
+        said = [Said(rows_of.message(row[:-2]), ChatKey(user.platform, *row[-2:])) for row in rows]
+        found = {each.message.id: each for each in said}
         return [found[i] for i in dict.fromkeys(ids) if i in found]
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from core.errors import StorageError
 from core.storage.record import random_id, storable
-from core.stores import HistoryStore
+from core.stores import HistoryStore, Said
 from core.thread import Summary, ThreadRecord, Transition
 from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
 
@@ -95,9 +95,13 @@ class InMemoryHistory(HistoryStore):
         messages = self._messages.get(thread_id, [])[after:]
         return len(messages), sum(message.tokens for message in messages)
 
-    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Message]:
-        """Return those of the messages that are in threads of that person's, in the order asked."""
-        mine = {message.id: message for thread in await self.threads(user) for message in self._messages[thread.id]}
+    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Said]:
+        """Return those of the messages that are in threads of that person's, and where each was said, as asked."""
+        mine = {
+            message.id: Said(message, thread.conversation.chat)
+            for thread in await self.threads(user)
+            for message in self._messages[thread.id]
+        }
         return [mine[i] for i in dict.fromkeys(ids) if i in mine]
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ from core.errors import StorageError
 from core.storage.history import SqliteHistory
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
-from core.stores import HistoryStore
+from core.stores import HistoryStore, Said
 from core.thread import Summary, ThreadRecord, Transition, TurnState
 from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
 from tests.fakes.clock import START
@@ -163,8 +163,9 @@ async def test_messages_are_read_by_their_ids_in_every_thread_of_ones_own_and_in
     threads = [await history.open_thread(place, START) for place in (ROOM, garden, ConversationKey(ROOM.chat, BIA))]
     first, second, bias = [await history.append(thread.id, SAID) for thread in threads]
     await history.mark(threads[1].id, ThreadStatus.ARCHIVED, LATER)
-    assert list(await history.said(ANA, [second.id, 10**9, bias.id, first.id, second.id])) == [second, first]
-    assert list(await history.said(BIA, [bias.id, first.id])) == [bias]
+    here, there = Said(first, ROOM.chat), Said(second, garden.chat)
+    assert list(await history.said(ANA, [second.id, 10**9, bias.id, first.id, second.id])) == [there, here]
+    assert list(await history.said(BIA, [bias.id, first.id])) == [Said(bias, ROOM.chat)]
     assert list(await history.said(ANA, [])) == []
     await history.forget(ANA)
     assert list(await history.said(ANA, [first.id])) == []

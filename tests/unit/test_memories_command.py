@@ -238,7 +238,7 @@ async def test_the_source_of_a_memory_is_what_the_person_said_then(talk: Talk) -
     assert (await talk.press("Source")).splitlines() == [
         "Where wifi password comes from:",
         "",
-        "2026-03-14 15:09 UTC · test",
+        "2026-03-14 15:09 UTC · test · in private",
         "```",
         "the wifi password is abc123",
         "```",
@@ -246,6 +246,22 @@ async def test_the_source_of_a_memory_is_what_the_person_said_then(talk: Talk) -
         "Said in private: I speak of it in private only.",
     ]
     assert (await talk.press("Show")).startswith("🧠 wifi password\nabc123")
+
+
+async def test_a_source_names_the_room_that_it_was_said_in(talk: Talk) -> None:
+    await talk.say("/remember the wifi password is abc123", chat="kitchen", private=False)
+    [item] = await talk.house.memories.of(ANA).page(limit=1)
+    source = f"/memories source {item.id}"
+    assert "UTC · test · in another room, test:kitchen\n" in (await talk.say(source))
+    assert "UTC · test · in this room\n" in (await talk.say(source, chat="kitchen", private=False))
+
+
+async def test_what_was_said_in_private_is_not_said_to_be_from_a_room_where_it_was_said_again(talk: Talk) -> None:
+    await talk.say("/remember the wifi password is abc123")
+    await talk.say("/remember the wifi password is abc123", chat="kitchen", private=False)
+    [item] = await talk.house.memories.of(ANA).page(limit=1)
+    assert item.rooms == ("test:kitchen",)
+    assert "UTC · test · in private\n" in await talk.say(f"/memories source {item.id}")
 
 
 async def test_a_source_that_is_gone_or_never_was_is_told_as_such(talk: Talk) -> None:
