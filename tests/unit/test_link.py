@@ -1,0 +1,161 @@
+"""Two accounts of one person become one memory, after a yes, and are parted again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from core.people import Standing
+from core.types import MemoryDraft, MemoryKind, UserKey
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import House
+from tests.fakes.lobby import FINISH, Lobby
+
+HERE, THERE, STRANGE = UserKey("telegram", "ana"), UserKey("discord", "ana2"), UserKey("discord", "bia")
+
+
+@pytest.fixture
+async def lobby() -> AsyncIterator[Lobby]:
+    async with Lobby(House(FINISH, trusted=()), platforms=("telegram", "discord")) as lobby:
+        for user in (HERE, THERE, STRANGE):
+            await lobby.give(user, Standing.MEMBER)
+        yield lobby
+
+
+async def knows(lobby: Lobby, user: UserKey, *facts: str) -> None:
+    """Let the account have told these."""
+    memory = lobby.house.memories.of(user)
+    await memory.save([MemoryDraft(MemoryKind.TEXT, fact, (fact,)) for fact in facts], {})
+
+
+async def facts(lobby: Lobby, user: UserKey) -> set[str]:
+    """What the account can recall."""
+    memories = lobby.house.memories
+    return {item.content for item in await memories.of(await memories.owner(user)).page(limit=99)}
+
+
+async def code_of(lobby: Lobby, user: UserKey) -> str:
+    [told] = await lobby.say("/link", user)
+    [code] = re.findall(r"`/link ([A-Z]{4}-[A-Z]{4})`", told)
+    return str(code)
+
+
+async def linked(lobby: Lobby) -> None:
+    await lobby.say(f"/link {await code_of(lobby, HERE)} yes", THERE)
+
+
+async def test_who_enters_a_code_is_told_whose_it_is_and_asked_before_anything_is_shared(lobby: Lobby) -> None:
+    await knows(lobby, HERE, "a", "b")
+    await knows(lobby, THERE, "c")
+    code = await code_of(lobby, HERE)
+    [asked] = await lobby.say(f"/link {code}", THERE)
+    assert "telegram:ana" in asked
+    assert "1 memory of this account" in asked
+    assert "2 of telegram:ana" in asked
+    assert await facts(lobby, THERE) == {"c"}
+    [done] = await lobby.say(f"/link {code} YES", THERE)
+    assert "one memory" in done
+    assert await facts(lobby, THERE) == await facts(lobby, HERE) == {"a", "b", "c"}
+    assert await facts(lobby, STRANGE) == set()
+
+
+async def test_the_other_account_is_told_and_can_undo_it_by_a_button(lobby: Lobby) -> None:
+    await knows(lobby, HERE, "a")
+    await linked(lobby)
+    [told] = lobby.seen(HERE)
+    assert "one memory" in told.text
+    [part] = told.choices
+    assert "telegram:ana: 1 memory" in await lobby.press(part, HERE)
+    assert await facts(lobby, THERE) == {"a"}
+
+
+async def test_parting_says_who_keeps_what_and_gives_each_their_own(lobby: Lobby) -> None:
+    await knows(lobby, HERE, "a", "b")
+    await linked(lobby)
+    await lobby.say("/remember c is here", THERE)
+    [asked] = await lobby.say("/unlink", HERE)
+    assert "• telegram:ana: 2 memories\n• discord:ana2: 1 memory" in asked
+    assert await facts(lobby, HERE) == {"a", "b", "c is here"}
+    [parted] = await lobby.say("/unlink yes", HERE)
+    assert "parted" in parted
+    assert "parted" in lobby.seen(THERE)[-1].text
+    assert await facts(lobby, HERE) == {"a", "b"}
+    assert await facts(lobby, THERE) == {"c is here"}
+
+
+@pytest.mark.parametrize("given", ["AAAA-AAAA", "x", "'; DROP TABLE link_codes", "🐘" * 30])
+async def test_a_wrong_code_links_nothing(lobby: Lobby, given: str) -> None:
+    await code_of(lobby, HERE)
+    [told] = await lobby.say(f"/link {given} yes", THERE)
+    assert told.startswith("There is no such code")
+    assert list(await lobby.house.memories.accounts(THERE)) == [THERE]
+
+
+async def test_a_code_holds_for_ten_minutes_and_once(lobby: Lobby) -> None:
+    assert isinstance(lobby.house.clock, FakeClock)
+    late = await code_of(lobby, HERE)
+    await lobby.house.clock.advance(601)
+    assert (await lobby.say(f"/link {late} yes", THERE))[0].startswith("There is no such code")
+    code = await code_of(lobby, HERE)
+    await lobby.house.clock.advance(599)
+    assert "one memory" in (await lobby.say(f"/link {code} yes", THERE))[0]
+    await lobby.say("/unlink yes", THERE)
+    assert (await lobby.say(f"/link {code} yes", STRANGE))[0].startswith("There is no such code")
+
+
+async def test_an_account_is_not_linked_to_itself_nor_twice(lobby: Lobby) -> None:
+    code = await code_of(lobby, HERE)
+    assert "very account" in (await lobby.say(f"/link {code} yes", HERE))[0]
+    of_bia = await code_of(lobby, STRANGE)
+    await linked(lobby)
+    assert "have one memory" in (await lobby.say(f"/link {of_bia} yes", THERE))[0]
+    assert "have one memory" in (await lobby.say("/link", HERE))[0]
+    assert list(await lobby.house.memories.accounts(STRANGE)) == [STRANGE]
+
+
+async def test_a_code_of_an_account_that_was_linked_meanwhile_links_nothing(lobby: Lobby) -> None:
+    code = await code_of(lobby, HERE)
+    other = await code_of(lobby, STRANGE)
+    await lobby.say(f"/link {other} yes", HERE)
+    assert "linked to another already" in (await lobby.say(f"/link {code} yes", THERE))[0]
+    assert list(await lobby.house.memories.accounts(THERE)) == [THERE]
+
+
+async def test_a_link_gives_nobody_a_right(lobby: Lobby) -> None:
+    await lobby.give(HERE, Standing.OWNER)
+    await linked(lobby)
+    [told] = await lobby.say("/admin status", THERE)
+    assert told.startswith("I do not know the command")
+
+
+async def test_nothing_is_linked_where_others_read_along(lobby: Lobby) -> None:
+    [told] = await lobby.say("/link", HERE, room="room")
+    assert "in private" in told
+    [told] = await lobby.say("/unlink", HERE, room="room")
+    assert "in private" in told
+
+
+async def test_an_account_that_is_not_linked_has_nothing_to_part(lobby: Lobby) -> None:
+    for text in ("/unlink", "/unlink yes"):
+        assert "not linked" in (await lobby.say(text, HERE))[0]
+
+
+async def test_only_a_digest_of_the_code_is_kept(lobby: Lobby) -> None:
+    code = await code_of(lobby, HERE)
+    assert code not in repr(vars(lobby.house.links))
+    assert code.replace("-", "") not in repr(vars(lobby.house.links))
+
+
+async def test_forgetting_everything_on_one_account_forgets_the_person_and_says_so(lobby: Lobby) -> None:
+    await knows(lobby, HERE, "a")
+    await linked(lobby)
+    await knows(lobby, STRANGE, "z")
+    [asked] = await lobby.say("/forget all", THERE)
+    assert "accounts linked to this one, too: telegram:ana" in asked
+    [code] = re.findall(r"/forget all ([A-Z]{4})", asked)
+    await lobby.say(f"/forget all {code}", THERE)
+    assert await facts(lobby, HERE) == await facts(lobby, THERE) == set()
+    assert list(await lobby.house.memories.accounts(HERE)) == [HERE]
+    assert await facts(lobby, STRANGE) == {"z"}
