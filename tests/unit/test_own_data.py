@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -239,6 +240,16 @@ async def test_privacy_names_the_models_and_how_to_delete() -> None:
     async with chatting(House()) as chat:
         told = await chat.say("/privacy", private=False)
     assert all(part in told for part in ("scripted:1", "hash@64", "/forget all", "/export", "holds none of your words"))
+
+
+async def test_privacy_says_how_long_what_was_deleted_is_kept_and_who_knows_of_the_last_news() -> None:
+    house = House()
+    async with chatting(house) as chat:
+        told = await chat.say("/privacy")
+        assert "deletes a memory; for 10 minutes that can be undone (/undo), and within a minute after" in told
+        assert "whether the last news for everybody reached you, until the next" in told
+        house.memories.undo_within = timedelta(0)
+        assert "deletes a memory at once and for good, with its earlier versions." in await chat.say("/privacy")
 
 
 async def test_privacy_says_that_nobody_else_reads_where_all_is_thought_within_the_bot() -> None:
