@@ -20,6 +20,7 @@ from bot.quota_settings import QuotaSettings
 from bot.telegram_settings import TelegramSettings
 from core.chatbot import TurnLimits
 from core.errors import ConfigError
+from core.memory.memories import UNDO_WITHIN
 from core.types import Locale, UserKey
 
 
@@ -34,6 +35,13 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     )
     backups_kept: int = Field(
         default=7, ge=1, description="How many backups stay in DATA_DIR/backups; older ones go when one is made."
+    )
+    memory_undo_s: float = Field(
+        default=UNDO_WITHIN.total_seconds(),
+        ge=0,
+        le=2_592_000,
+        description="How long a change of memory can be undone, in seconds, and so the words of what was deleted are kept. 0: "
+        "not at all, what is deleted is gone at once.",
     )
     access: Literal["private", "members", "open"] = Field(
         default="private",

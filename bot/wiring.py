@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from bot.chart import draw
@@ -91,7 +92,8 @@ async def _build_over(database: Database, settings: Settings, stack: AsyncExitSt
     hot_models = HotModels(settings, await build_chains(settings, clock, stack, quotas.record, calibration), clock)
     models = hot_models.models
     indexes = Indexes(stores.memories, new_index, max_owners=MAX_LOADED_OWNERS)
-    memories = Memories(stores.memories, models.embedder, indexes, clock)
+    undo_within = timedelta(seconds=settings.memory_undo_s)
+    memories = Memories(stores.memories, models.embedder, indexes, clock, undo_within=undo_within)
     stack.push_async_callback(memories.close)
     await memories.start()
     heard = Heard(models, calibration, ways_by(stores.decisions))

@@ -143,7 +143,8 @@ class MemoryStore(Protocol):
     ) -> Sequence[MemoryItem]:
         """Delete those of the ids that the owner has, with all their rows; return what was deleted.
 
-        With a `mark.act`, and `at`, what was deleted is kept as a change until `purge`; without, nothing is.
+        With a `mark.act`, and `at`, what was deleted is kept as a change until `purge`; without, nothing is, and no
+        byte of it is left on the disk when this returns.
         """
         ...
 

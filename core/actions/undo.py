@@ -12,6 +12,10 @@ UNDO: Localized = {Locale.PT: "↩️ Desfazer", Locale.EN: "↩️ Undo", Local
 async def undo_button(turn: Turn) -> tuple[Choice, ...]:
     """Return the button for what is told to have changed; none, where this turn changed nothing that can be undone."""
     memory, act = turn.memory, turn.memory.mark.act
-    if not act or not await memory.store.changes(memory.owner, act=act, standing=True, limit=1):
+    if (
+        not act
+        or not memory.undo_within
+        or not await memory.store.changes(memory.owner, act=act, standing=True, limit=1)
+    ):
         return ()
     return (Choice(UNDO[turn.locale], f"/undo {act}", in_place=True),)

@@ -24,7 +24,6 @@ PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_TEXT_CHARS: Final = 3_500
 SEND, DISCARD, STATUS, CANCEL = "send", "discard", "status", "cancel"
 _MAX_NUMBER_CHARS: Final = 12
-_A_MINUTE: Final = timedelta(minutes=1)
 
 
 async def broadcast(request: Request, argument: str) -> None:
@@ -79,9 +78,9 @@ async def _send(request: Request, number: int) -> None:
     else:
         await note(desk, request.incoming.user, Matter.BROADCAST)
         desk.broadcaster.wake()
-        lasts = timedelta(seconds=len(people) * desk.broadcaster.interval_s)
+        lasts = timedelta(minutes=len(people) * desk.broadcaster.interval_s // 60)
         told = counted(BEGUN, locale, len(people))
-        if lasts >= _A_MINUTE:
+        if lasts:
             told += " " + LASTS[locale].format(length=in_words(lasts, locale))
         await request.turn.tell(told, choices=_while_it_runs(locale))
 

@@ -1,8 +1,9 @@
-"""How long something is, in words. Knows days, hours and minutes. Does not know what lasts."""
+"""How long something is, in words. Knows days, hours, minutes and seconds. Does not know what lasts."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Final
 
 from core.plural import Counted, counted
 from core.types import Locale
@@ -12,11 +13,9 @@ PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
 def in_words(length: timedelta, locale: Locale) -> str:
     """Return the length in the largest unit that says it without a remainder: "7 days", "90 minutes"."""
-    minutes = max(int(length.total_seconds()) // 60, 0)
-    for unit, size in ((DAYS, 24 * 60), (HOURS, 60)):
-        if minutes and minutes % size == 0:
-            return counted(unit, locale, minutes // size)
-    return counted(MINUTES, locale, minutes)
+    seconds = max(int(length.total_seconds()), 0)
+    unit, size = next((unit, size) for unit, size in UNITS if seconds % size == 0 and (seconds or unit is MINUTES))
+    return counted(unit, locale, seconds // size)
 
 
 DAYS: Counted = {
@@ -34,3 +33,9 @@ MINUTES: Counted = {
     EN: {"one": "{count} minute", "other": "{count} minutes"},
     ES: {"one": "{count} minuto", "other": "{count} minutos"},
 }
+SECONDS: Counted = {
+    PT: {"one": "{count} segundo", "other": "{count} segundos"},
+    EN: {"one": "{count} second", "other": "{count} seconds"},
+    ES: {"one": "{count} segundo", "other": "{count} segundos"},
+}
+UNITS: Final = ((DAYS, 86_400), (HOURS, 3_600), (MINUTES, 60), (SECONDS, 1))

@@ -24,6 +24,9 @@ _MAX_LINES: Final = 20
 
 async def undo(request: Request, act: str) -> None:
     """Take back what was done by the act, or last."""
+    if not request.turn.memory.undo_within:
+        await request.tell(UNDO_IS_OFF)
+        return
     undone = await request.turn.memory.undo(act)
     result = undone.result
     known = await _newest(request, act) if result is UndoResult.NOTHING else None
@@ -82,6 +85,11 @@ def _show(request: Request, items: Sequence[MemoryItem]) -> list[Choice]:
     return [Choice(SHOW[request.locale], f"/memories show {items[0].id}", in_place=True)]
 
 
+UNDO_IS_OFF: Localized = {
+    PT: "Aqui nada se desfaz: quem cuida deste bot escolheu que toda mudança valha na hora, de vez.",
+    EN: "Nothing is undone here: the bot's owner chose that every change is final at once.",
+    ES: "Aquí nada se deshace: quien cuida este bot eligió que todo cambio valga al momento, para siempre.",
+}
 BACK: Localized = {PT: "Desfeito. Voltou:", EN: "Undone. Back again:", ES: "Deshecho. Volvió:"}
 GONE: Localized = {
     PT: "Desfeito. Já não guardo:",

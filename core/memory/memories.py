@@ -26,7 +26,7 @@ from core.types import UserKey
 _log = logging.getLogger(__name__)
 
 UNDO_WITHIN: Final = timedelta(minutes=10)
-"""How long a change can be taken back, and so the words of what was deleted are kept."""
+"""How long a change can be taken back, and so the words of what was deleted are kept. 0: not at all."""
 
 _BATCH: Final = 16
 """Texts a call while catching up: a question that comes meanwhile waits for no more than these."""

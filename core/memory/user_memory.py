@@ -7,7 +7,7 @@ The store changes first, then the index; if that second step fails, the index is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from core.memory.drafts import cleaned, distinct, merged
@@ -82,12 +82,16 @@ class UserMemory(MemoryReading):
         return None
 
     async def delete(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
-        """Delete those of the ids that this person has, and return what was deleted."""
+        """Delete those of the ids that this person has, and return what was deleted.
+
+        Where nothing can be undone, nothing of it is kept.
+        """
+        mark = self.mark if self.undo_within else replace(self.mark, act="")
         async with self.indexes.changing(self.owner) as shelf:
             before = await self._indexed(shelf, memory_ids)
-            deleted = await self.store.delete(self.owner, memory_ids, at=self.clock.now(), mark=self.mark)
+            deleted = await self.store.delete(self.owner, memory_ids, at=self.clock.now(), mark=mark)
             await self._follow(shelf, [], {}, before)
-        if deleted and self.mark.act:
+        if deleted and mark.act:
             self.on_deleted()
         return deleted
 
@@ -110,6 +114,8 @@ class UserMemory(MemoryReading):
 
     async def last_change(self) -> Change | None:
         """Return the newest change that can still be undone, with all of its act; None if there is none."""
+        if not self.undo_within:
+            return None
         since = self.clock.now() - self.undo_within
         changes = await self.store.changes(self.owner, since=since, standing=True, limit=1)
         return changes[0] if changes else None
@@ -121,7 +127,7 @@ class UserMemory(MemoryReading):
         changes = await self.store.changes(self.owner, act=act, standing=True) if act else ()
         if not changes:
             return Undone(UndoResult.NOTHING)
-        if changes[0].at < self.clock.now() - self.undo_within:
+        if not self.undo_within or changes[0].at < self.clock.now() - self.undo_within:
             return Undone(UndoResult.TOO_LATE)
         before = [change.before for change in changes if change.before]
         vectors = await self.embed([text for item in before for text in (*item.bindings, item.content)])

@@ -103,7 +103,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
             else:
                 await memory_changes.drop(transaction, [item.id for item in items(rows)])
         if rows:
-            await self._database.scrub()
+            await self._database.scrub(rebuild=not mark.act)  # what can come back is kept; the rest is gone to the byte
         return in_order(rows, memory_ids)
 
     async def put_flags(self, owner: UserKey, memory_id: str, *, pinned: bool, shared: bool) -> MemoryItem | None:

@@ -20,7 +20,9 @@ from core.types import Locale
         (timedelta(hours=36), Locale.EN, "36 hours"),
         (timedelta(days=1), Locale.ES, "1 día"),
         (timedelta(days=7), Locale.EN, "7 days"),
-        (timedelta(seconds=59), Locale.EN, "0 minutes"),
+        (timedelta(seconds=90), Locale.PT, "90 segundos"),
+        (timedelta(seconds=1), Locale.ES, "1 segundo"),
+        (timedelta(0), Locale.EN, "0 minutes"),
         (timedelta(days=-1), Locale.EN, "0 minutes"),
     ],
 )

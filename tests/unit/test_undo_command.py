@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,21 @@ async def test_it_is_too_late_after_the_time_and_that_is_said(talk: Talk) -> Non
     talk.shown = button
     assert await talk.say("/undo") == too_late
     assert await talk.contents() == ["abc123"]
+
+
+async def test_where_undo_is_off_a_deletion_is_final_and_offers_no_way_back(talk: Talk) -> None:
+    await talk.say("/remember the wifi password is abc123")
+    saved = talk.button("Undo").command
+    talk.house.memories.undo_within = timedelta(0)
+    [item] = await talk.house.memories.of(ANA).page(limit=1)
+    assert (await talk.say(f"/memories edit {item.id} xyz")).startswith("Changed")
+    assert [choice for choice in talk.shown.choices if "Undo" in choice.label] == []
+    assert (await talk.say(f"/forget {item.id}")).startswith("Deleted:")
+    assert talk.shown.choices == ()
+    assert list(await talk.house.store.changes(ANA)) == []
+    for command in ("/undo", saved):
+        assert (await talk.say(command)).startswith("Nothing is undone here")
+    assert await talk.contents() == []
 
 
 @pytest.mark.parametrize("act", ["", " 0", " " + "f" * 32, " x y", " " + "x" * 500])
