@@ -23,7 +23,8 @@ async def source(request: Request, item: MemoryItem, origin: str) -> None:
     """Show the messages that the memory rests on, with date, account and room."""
     said = await _said(request, item)
     lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
-    for message, where in [(each.message, _where(request, item, each.chat)) for each in said[-_MAX_MESSAGES:]]:
+    for each in said[-_MAX_MESSAGES:]:
+        message, where = each.message, _where(item, each.chat, request.locale)
         date = f"{message.at:%Y-%m-%d %H:%M} UTC · " if message.at else ""
         text = message.text if len(message.text) <= _MAX_CHARS else message.text[:_MAX_CHARS] + "…"
         lines += ["", f"{date}{where}", fenced(text)]
@@ -49,22 +50,16 @@ async def _said(request: Request, item: MemoryItem) -> list[Said]:
     return sorted(said, key=lambda each: each.message.id)
 
 
-def _where(request: Request, item: MemoryItem, chat: ChatKey) -> str:
+def _where(item: MemoryItem, chat: ChatKey, locale: Locale) -> str:
     """Return the platform, and which room that was. The memory knows its rooms: what is none of them was private."""
-    room, incoming, locale = room_name(chat), request.incoming, request.locale
-    if room not in item.rooms:
-        place = IN_PRIVATE[locale]
-    elif room == room_name(incoming.chat):
-        place = HERE[locale]
-    else:
-        place = ELSEWHERE[locale].format(room=verbatim(room))
+    room = room_name(chat)
+    place = IN_ROOM[locale].format(room=verbatim(room)) if room in item.rooms else IN_PRIVATE[locale]
     return f"{chat.platform} · {place}"
 
 
 SOURCE_OF: Localized = {PT: "De onde vem {memory}:", EN: "Where {memory} comes from:", ES: "De dónde viene {memory}:"}
 IN_PRIVATE: Localized = {PT: "em particular", EN: "in private", ES: "en privado"}
-HERE: Localized = {PT: "nesta sala", EN: "in this room", ES: "en esta sala"}
-ELSEWHERE: Localized = {PT: "em outra sala, {room}", EN: "in another room, {room}", ES: "en otra sala, {room}"}
+IN_ROOM: Localized = {PT: "na sala {room}", EN: "in the room {room}", ES: "en la sala {room}"}
 OLDER: Counted = {
     PT: {"one": "E {count} mensagem mais antiga.", "other": "E {count} mensagens mais antigas."},
     EN: {"one": "And {count} older message.", "other": "And {count} older messages."},
