@@ -7,10 +7,11 @@ nor how a backup is made.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import shutil
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -39,17 +40,43 @@ class Spool:
         """
         try:
             own = Path(await asyncio.to_thread(mkdtemp, "", _PREFIX, self._folder))
+            lock = locked(own)
         except OSError as error:
             raise StorageError(f"no file can be made: {error.strerror}") from error
         try:
             yield own / name
         finally:
-            await asyncio.to_thread(shutil.rmtree, own, ignore_errors=True)
+            await asyncio.to_thread(_remove, own, lock)
 
     def clear(self) -> None:
-        """Remove what a crash left behind."""
+        """Remove what a crash left behind; what is being handed over now, by any process, stays."""
         for left in self._folder.glob(f"{_PREFIX}*") if self._folder else ():
-            shutil.rmtree(left, ignore_errors=True)
+            with suppress(FileNotFoundError):  # handed over meanwhile
+                if (lock := locked(left)) is not None:
+                    _remove(left, lock)
+
+
+def _remove(folder: Path, lock: int | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
+
+
+def locked(folder: Path) -> int | None:
+    """Return a descriptor that holds the folder until it is closed, at the latest by the end of the process.
+
+    None: somebody else holds it. Source: flock(2).
+
+    Raises:
+        OSError: there is no such folder, or it cannot be read.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def private_file(path: Path) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -156,17 +158,50 @@ def test_a_file_is_named_by_whose_it_is_and_when_it_was_made() -> None:
     assert takeout.file_name(UserKey("discord", "../é:1"), at) == "elefante-discord------1-20260314-160926.json"
 
 
-async def test_what_a_crash_left_to_be_handed_over_goes_at_the_next_start(tmp_path: Path) -> None:
-    spool = Spool(tmp_path)
-    async with spool.place("x.json") as path:
+HANDING_OVER = """
+import asyncio, sys
+from pathlib import Path
+from core.commands.files import Spool
+
+async def main():
+    async with Spool(Path(sys.argv[1])).place("x.json") as path:
+        path.write_text("{}")
+        print("here", flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+def _hand_over_and_be_killed(folder: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", HANDING_OVER, str(folder)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"here\n"
+        Spool(folder).clear()
+        assert list(folder.glob("handing-over-*/x.json")), "another process hands it over"
+        process.kill()
+
+
+async def test_a_file_is_handed_over_from_a_folder_of_its_owners_that_another_start_leaves_alone(
+    tmp_path: Path,
+) -> None:
+    async with Spool(tmp_path).place("x.json") as path:
         path.write_text("{}")
         assert path.parent.parent == tmp_path
         assert path.parent.stat().st_mode & 0o077 == 0
         Spool(tmp_path).clear()
-        assert not path.exists()
+        assert path.exists()
+    assert not path.parent.exists()
     with pytest.raises(StorageError, match="no file can be made"):
         async with Spool(tmp_path / "nowhere").place("x"):
             pass
+
+
+def test_what_a_crash_left_to_be_handed_over_goes_at_the_next_start(tmp_path: Path) -> None:
+    _hand_over_and_be_killed(tmp_path)
+    assert list(tmp_path.glob("handing-over-*/x.json"))
+    Spool(tmp_path).clear()
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_file_takes_nobodys_place_and_is_its_owners_only(tmp_path: Path) -> None:
