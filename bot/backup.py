@@ -47,8 +47,9 @@ async def restore(settings: Settings, file: Path) -> Document:
     prepare_folder(settings.data_dir)
     await verify(file)
     folder = DataFolder(settings, SystemClock())
-    aside = folder.aside()
-    there_was = await restore_database(file, settings.database_path, aside)
+    with folder.alone():
+        aside = folder.aside()
+        there_was = await restore_database(file, settings.database_path, aside)
     return {"restored": str(file), "database": str(settings.database_path), "aside": str(aside) if there_was else None}
 
 

@@ -5,17 +5,19 @@ Does not know how a database is copied: `core/storage/backup.py` does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC
 from pathlib import Path
 from typing import Final
 
 from adapters.console.files import EXPORTS
 from bot.settings import Settings
-from core.commands.files import Backup, Copies
+from core.commands.files import Backup, Copies, locked
 from core.errors import StorageError
 from core.ports import Clock
-from core.storage.backup import copy_database
+from core.storage.backup import PART, copy_database
 
 _BACKUPS: Final = "backups"
 _NAME: Final = "elefante-"
@@ -37,8 +39,9 @@ class DataFolder(Copies):
         Raises:
             StorageError: there is none: no room, or the database is not sound.
         """
-        path = self._free(_NAME)
-        size_bytes = await copy_database(self._settings.database_path, path)
+        with self.alone():
+            path = self._free(_NAME)
+            size_bytes = await copy_database(self._settings.database_path, path)
         old = sorted(self.backups.glob(f"{_NAME}*.db"))[: -self._settings.backups_kept]
         for each in old:
             each.unlink(missing_ok=True)
@@ -49,19 +52,32 @@ class DataFolder(Copies):
         return sorted(path for folder in (self.backups, self.exports) for path in folder.glob("*") if path.is_file())
 
     def aside(self) -> Path:
-        """Return where the database goes that is about to be replaced."""
+        """Return where the database goes that is about to be replaced. To be asked, and used, `alone`."""
         return self._free(_ASIDE)
 
-    def _free(self, name: str) -> Path:
-        """Return a path that is not taken, named by the time, so that names sort as they were made.
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep everybody else from making copies here; what a crash left of one goes.
 
         Raises:
-            StorageError: the folder cannot be made.
+            StorageError: somebody else is making one, or the folder cannot be made.
         """
         try:
             self.backups.mkdir(mode=0o700, exist_ok=True)
+            lock = locked(self.backups)
         except OSError as error:
             raise StorageError(f"{self.backups} cannot be made: {error.strerror}") from error
+        if lock is None:
+            raise StorageError("another backup is being made: try again when it is done")
+        try:
+            for part in self.backups.glob(f"*{PART}*"):
+                part.unlink(missing_ok=True)
+            yield
+        finally:
+            os.close(lock)
+
+    def _free(self, name: str) -> Path:
+        """Return a path that is not taken, named by the time, so that names sort as they were made."""
         stem = f"{name}{self._clock.now().astimezone(UTC):%Y%m%d-%H%M%S}"
         path, number = self.backups / f"{stem}.db", 1
         while path.exists():

@@ -19,6 +19,8 @@ from core.storage.migrations import MIGRATIONS
 from core.storage.sqlite import APPLICATION_ID, translated
 
 _SIDES: Final = ("-wal", "-shm")  # what SQLite keeps beside a file that is in use
+PART: Final = ".part"
+"""What the name of a copy ends in until it is whole."""
 
 
 async def copy_database(source: Path, target: Path) -> int:
@@ -53,31 +55,36 @@ async def restore_database(copy: Path, database: Path, aside: Path) -> bool:
 
 
 def _copied(source: Path, target: Path) -> int:
-    part = target.with_name(f"{target.name}.part")
     try:
         if target.exists():
             raise StorageError(f"{target} is there already; name another file")
-        with _new_file(part):
-            with translated(), closing(_open(source, "rw")) as live, closing(_open(part, "rw")) as copy:
-                live.backup(copy)
-                copy.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
+        with _new_file(target) as part:
+            with translated(), closing(_open(source, "rw")) as live:
+                _write(live, part)
             _verify(part)
-            _settle(part)
-            part.replace(target)
     except OSError as error:
         raise StorageError(f"{target} cannot be written: {error.strerror}") from error
     return target.stat().st_size
 
 
+def _write(live: sqlite3.Connection, part: Path) -> None:
+    with closing(_open(part, "rw")) as copy:
+        live.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
+
+
 @contextmanager
-def _new_file(path: Path) -> Iterator[None]:
-    """Make the file, readable by its owner only; it goes again if what is done with it fails."""
-    path.unlink(missing_ok=True)
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+def _new_file(path: Path) -> Iterator[Path]:
+    """Give a file to write to, its owner's only: it is at `path` when all went well, or nowhere."""
+    part = path.with_name(f"{path.name}{PART}")
+    part.unlink(missing_ok=True)
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
-        yield
+        yield part
+        _settle(part)
+        part.replace(path)
     except BaseException:
-        path.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 
@@ -103,9 +110,8 @@ def _restored(copy: Path, database: Path, aside: Path) -> bool:
         return False
     try:
         with translated(), closing(_alone(database)) as present:
-            with _new_file(aside), closing(_open(aside, "rw")) as kept:
-                present.backup(kept)
-                kept.execute("PRAGMA journal_mode = DELETE")
+            with _new_file(aside) as part:
+                _write(present, part)
             with closing(_open(copy, "ro")) as source:
                 source.backup(present)
     except Damaged:  # what is there cannot even be opened: it is put aside as it is

@@ -62,6 +62,15 @@ async def test_a_copy_made_while_the_bot_writes_is_one_sound_file_of_a_moment(tm
     assert len([text for text in held if text.startswith("pair")]) % 2 == 0, "a transaction is in it whole or not"
 
 
+async def test_two_backups_are_not_made_at_once_and_that_is_said(tmp_path: Path) -> None:
+    await filled(tmp_path / "elefante.db", "x")
+    folders = [DataFolder(Settings(data_dir=tmp_path), FakeClock()) for _ in range(2)]
+    with folders[0].alone(), pytest.raises(StorageError, match="another backup is being made"):
+        await folders[1].make()
+    assert list((tmp_path / "backups").iterdir()) == []
+    assert (await folders[1].make()).path.exists()
+
+
 async def test_a_copy_takes_nobodys_place(tmp_path: Path) -> None:
     await filled(tmp_path / "elefante.db", "x")
     (tmp_path / "copy.db").write_text("mine")
