@@ -94,7 +94,7 @@ def export(file: NewFile = None, user: UserOption = "", as_json: JsonOption = Fa
 
 
 def forget(user: UserOption = "", yes: YesOption = False, as_json: JsonOption = False) -> None:
-    """Delete all that is kept of a person, down to the last byte; of an owner or admin the role stays.
+    """Delete all that is kept of a person, down to the last byte; whoever is owner, admin or blocked stays that.
 
     Example: elefante forget --user telegram:123456
     """

@@ -20,6 +20,9 @@ from core.unicode import one_line
 
 TOLD_EVERY = timedelta(days=1)
 STRANGERS_KEPT = DENIED_FOR
+STAYS = frozenset({Standing.OWNER, Standing.ADMIN, Standing.BLOCKED})
+"""What a person still is when all else of them is forgotten: an owner keeps the bot, the blocked stay out."""
+
 _MAX_NAME_CHARS = 64
 _MAX_TAG_CHARS = 16
 _CLAIM_BYTES = 16
@@ -130,9 +133,9 @@ class Access:
         return Verdict.ANSWER
 
     async def forget(self, user: UserKey) -> None:
-        """Keep nothing of a person but the role of an owner or admin, without a name."""
+        """Keep nothing of a person but a standing that STAYS, without a name."""
         person = await self._people.find(user)
-        if person is not None and person.standing in {Standing.OWNER, Standing.ADMIN}:
+        if person is not None and person.standing in STAYS:
             await self._people.put(replace(person, name=""))
         else:
             await self._people.remove(user)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.access import STAYS
 from core.commands.command import Request
+from core.commands.decide import STANDINGS
 from core.commands.desk import Desk
 from core.commands.export import hand_over
 from core.commands.leftover import leftover
@@ -59,10 +61,19 @@ async def forget(request: Request, argument: str) -> None:
         memories = request.desk.kept.memories
         total = await memories.of(await memories.owner(user)).count()
         command = f"/admin forget {CONFIRM} {code}"
+        asked = ASK[request.locale].format(user=name, total=total, command=command)
         await request.turn.tell(
-            ASK[request.locale].format(user=name, total=total, command=command),
+            "\n".join([asked, *await _stays(request, user)]),
             choices=[Choice(FORGET_THEM[request.locale], command, in_place=True)],
         )
+
+
+async def _stays(request: Request, user: UserKey) -> list[str]:
+    """Return what is not forgotten of somebody: the standing that owners gave them, if it is one that stays."""
+    person, locale = await request.desk.access.person(user), request.locale
+    if person is None or person.standing not in STAYS:
+        return []
+    return [STANDING_STAYS[locale].format(standing=STANDINGS[person.standing.value][locale])]
 
 
 async def _confirmed(request: Request, code: str) -> None:
@@ -113,6 +124,11 @@ ASK: Localized = {
     "wherever it stands. It cannot be taken back. To confirm, within 10 minutes: {command}",
     ES: "Esto borra para siempre todo lo de {user}: memorias ({total}), conversaciones, preferencias, y el nombre "
     "donde esté. No se puede deshacer. Para confirmar, en 10 minutos como máximo: {command}",
+}
+STANDING_STAYS: Localized = {
+    PT: "Só fica o número da conta, com o que ela é aqui: {standing}.",
+    EN: "Only the account's id stays, with what it is here: {standing}.",
+    ES: "Solo queda el número de la cuenta, con lo que es aquí: {standing}.",
 }
 FORGET_THEM: Localized = {PT: "🗑️ Esquecer de vez", EN: "🗑️ Forget for good", ES: "🗑️ Olvidar para siempre"}
 NOT_CONFIRMED: Localized = {

@@ -143,7 +143,7 @@ class Desk:
     async def forget(self, user: UserKey) -> None:
         """Keep nothing of that person any more, on any account that they linked.
 
-        Of an owner or admin the role stays, without a name.
+        An owner or admin stays that, and the blocked stay blocked, without a name.
         """
         accounts = await self.kept.memories.accounts(user)
         stores: Sequence[Forgets] = (self.kept.links, self.kept.awaited, *self.kept.stores)

@@ -92,6 +92,18 @@ async def test_an_owner_has_somebody_forgotten_once_they_confirm_it_and_is_told_
         assert ANA.user not in changes
 
 
+async def test_whoever_is_forgotten_and_was_blocked_stays_blocked_and_that_is_said_before(tmp_path: Path) -> None:
+    async with office_in(tmp_path) as office:
+        await office.told(f"/admin block {ANA}")
+        asked = await office.say(f"/admin forget {ANA}")
+        assert asked.texts[-1].endswith("\nOnly the account's id stays, with what it is here: blocked.")
+        await office.told(asked.screen[-1].choices[0].command)
+        person = await office.app.access.person(ANA)
+        assert person is not None
+        assert (person.standing, person.name) == (Standing.BLOCKED, "")
+        assert (await office.say("let me in", ANA)).screen == []
+
+
 async def test_what_owners_may_do_with_data_admins_may_not(tmp_path: Path) -> None:
     async with office_in(tmp_path) as office:
         for verb in ("backup", f"export {ANA}", f"forget {ANA}", "forget confirm ABCD"):
