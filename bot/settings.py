@@ -40,8 +40,8 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         default=UNDO_WITHIN.total_seconds(),
         ge=0,
         le=2_592_000,
-        description="How long a change of memory can be undone, in seconds, and so the words of what was deleted are kept. 0: "
-        "not at all, what is deleted is gone at once.",
+        description="How long a change of memory can be undone, in seconds, and so the words of what was deleted are "
+        "kept. 0: not at all, what is deleted is gone at once.",
     )
     access: Literal["private", "members", "open"] = Field(
         default="private",
