@@ -18,7 +18,8 @@ Counted: TypeAlias = Mapping[Locale, Mapping[str, str]]
 def counted(text: Counted, locale: Locale, count: int, **values: object) -> str:
     """Return the sentence for that many.
 
-    "many" (a million, in Portuguese and Spanish) is "other" here. Source: cldr.unicode.org/index/cldr-spec/plural-rules.
+    "many" (a million, in Portuguese and Spanish) is "other" here.
+    Source: cldr.unicode.org/index/cldr-spec/plural-rules.
     """
     forms = text[locale]
     form = forms.get(_rules(locale).plural_form(count), forms["other"])
