@@ -1,0 +1,267 @@
+"""Every verb of the command line, in this process: what it prints, for people and for programs, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from bot import cli_data
+from bot.cli import app, main
+from bot.settings import load
+from core.errors import BotError, ConfigError, StorageError
+from core.storage.history import SqliteHistory
+from core.storage.sqlite import open_database
+from core.thread import Summary
+from core.types import ChatKey, ConversationKey, MemoryKind, Message, Modal, Role, UserKey
+from tests.fakes.clock import START
+
+Elefante = Callable[..., Result]
+ANA = UserKey("console", "ana")
+
+
+@pytest.fixture
+def elefante(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Elefante:
+    """Run the command with its data in a folder of its own; an error is raised as it is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CONSOLE_USER", "ana")
+    monkeypatch.setattr("bot.shell.logs.configure", lambda *_: None)  # it would take the place of pytest's own
+    runner = CliRunner()
+
+    def run(*arguments: str, said: str = "") -> Result:
+        return runner.invoke(app, arguments, input=said, catch_exceptions=False)
+
+    return run
+
+
+def document(result: Result) -> Any:
+    assert result.exit_code == 0
+    return json.loads(result.stdout)
+
+
+def talked(text: str) -> str:
+    """Let Ana have talked once, in a conversation with a summary, and return the id of its thread."""
+
+    async def talk() -> str:
+        settings = load(env_file=None)
+        settings.data_dir.mkdir(exist_ok=True)
+        database = await open_database(settings.database_path)
+        history = SqliteHistory(database)
+        thread = await history.open_thread(ConversationKey(ChatKey("console", "main"), ANA), START)
+        memory = {"id": "m", "type": MemoryKind.TEXT.value, "content": "zebra"}
+        for message in (Message(Role.USER, text, at=START), Message(Role.SYSTEM, memory, Modal.MEMORY)):
+            await history.append(thread.id, message)
+        await history.fold(thread.id, Summary("she greeted", 1, 0, 3, START, "a:1"))
+        await database.close()
+        return thread.id
+
+    return asyncio.run(talk())
+
+
+# --- memories --------------------------------------------------------------------------------------------------------
+
+
+def test_memories_are_added_listed_searched_shown_exported_and_deleted(elefante: Elefante) -> None:
+    assert elefante("memories", "list").stdout == "console:ana has no memory.\n"
+    [memory] = document(elefante("memories", "add", "abc123", "-b", "wifi password", "--json"))["memories"]
+    elefante("memories", "add", '{"a": 1}', "-b", "settings")
+    listed = elefante("memories", "list", "--limit", "1").stdout
+    assert listed.endswith("  found by: settings\n(1 of 2)\n")
+    assert " by “wifi password”" in elefante("memories", "search", "wifi password").stdout
+    assert elefante("memories", "search", "wifi", "--user", "telegram:9").stdout == "telegram:9 has no such memory.\n"
+    assert "abc123" in elefante("memories", "show", memory["id"]).stdout
+    exported = [json.loads(line) for line in elefante("memories", "export").stdout.splitlines()]
+    assert [each["type"] for each in exported] == ["json", "text"]
+    assert "abc123" in elefante("memories", "delete", memory["id"]).stdout
+    assert document(elefante("memories", "list", "--json"))["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (("memories", "add", " ", "-b", "x"), "at least one --binding"),
+        (("memories", "show", "nothing"), "has no memory 'nothing'"),
+        (("memories", "delete", "nothing"), "has none of these"),
+        (("memories", "list", "--user", "ana"), "write PLATFORM:ID"),
+        (("threads", "show", "nothing"), "has no thread 'nothing'"),
+        (("threads", "policy", "nothing", "king"), "write usual or one of"),
+        (("threads", "import", "nothing.jsonl"), "cannot be read"),
+        (("users", "role", "telegram:1", "king"), "there is no role 'king'"),
+        (("actions", "disable", "Finish"), "cannot be turned off"),
+        (("actions", "disable", "Dance"), "there is no action 'Dance'"),
+        (("usage", "--by", "colour"), "there is no 'colour'"),
+        (("restore", "x.db"), "say --yes"),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_told_with_what_to_write(
+    elefante: Elefante, arguments: tuple[str, ...], advice: str
+) -> None:
+    with pytest.raises(ConfigError, match=advice):
+        elefante(*arguments)
+
+
+# --- threads ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_conversation_is_shown_named_put_away_and_gone_on_with(elefante: Elefante) -> None:
+    assert elefante("threads", "list").stdout == "console:ana has no conversation.\n"
+    thread = talked("hello there")
+    assert "2 messages  console:main" in elefante("threads", "list").stdout
+    shown = elefante("threads", "show", thread).stdout
+    assert "tokens: " in shown
+    assert shown.endswith("    1 user: hello there\n    2 memory: zebra\n")
+    elefante("threads", "policy", thread, "summary")
+    assert "\nsummary: she greeted\n" in elefante("threads", "show", thread).stdout
+    assert elefante("threads", "rename", thread, "Trips").stdout.endswith("  Trips\n")
+    for policy, stored in (("summary", "summary"), ("usual", "")):
+        [changed] = document(elefante("threads", "policy", thread, policy, "--json"))["threads"]
+        assert changed["policy"] == stored
+    assert " archived " in elefante("threads", "archive", thread).stdout
+    assert " active " in elefante("threads", "switch", thread).stdout
+
+
+def test_a_conversation_is_taken_out_and_taken_in_elsewhere_and_not_twice(elefante: Elefante, tmp_path: Path) -> None:
+    thread = talked("hello there")
+    lines = elefante("threads", "export", thread).stdout
+    assert document(elefante("threads", "export", thread, "--json")) == [
+        json.loads(line) for line in lines.splitlines()
+    ]
+    file = tmp_path / "thread.jsonl"
+    file.write_text(lines, "utf-8")
+    with pytest.raises(ConfigError, match="there is a thread"):
+        elefante("threads", "import", str(file), "--user", "telegram:1")
+    elefante("forget", "--yes")
+    assert "2 messages" in elefante("threads", "import", str(file), "--user", "telegram:1").stdout
+    file.write_text("no thread", "utf-8")
+    with pytest.raises(ConfigError, match="no exported thread"):
+        elefante("threads", "import", str(file))
+
+
+# --- all of a person, all of the data --------------------------------------------------------------------------------
+
+
+def test_a_person_is_taken_out_into_a_file_named_by_the_time_and_then_forgotten(
+    elefante: Elefante, tmp_path: Path
+) -> None:
+    thread = talked("hello")
+    elefante("memories", "add", "abc123", "-b", "wifi", "--user", "telegram:5")
+    for whose, counts in (
+        ((), "memories 0, threads 1, messages 2"),
+        (("--user", "telegram:5"), "memories 1, threads 0"),
+    ):
+        told = elefante("export", *whose).stdout
+        assert counts in told
+        name, _, _ = told.partition("  ")
+        assert json.loads((tmp_path / name).read_text("utf-8"))["format"] == "elefante-export"
+    with pytest.raises(StorageError, match="there already"):
+        elefante("export", name)
+    assert elefante("forget", "--yes").stdout == "Done: everything is forgotten.\n"
+    with pytest.raises(ConfigError, match="has no thread"):
+        elefante("threads", "show", thread)
+    copy = document(elefante("backup", "--json"))["file"]
+    told = elefante("forget", "--user", "telegram:5", "--yes").stdout
+    assert told.splitlines()[1:] == ["Copies of before may still hold it; delete them:", f"  {copy}"]
+
+
+def test_a_backup_is_made_listed_and_put_back_and_the_oldest_goes(
+    elefante: Elefante, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(StorageError, match="nothing to copy"):
+        elefante("backup")
+    elefante("memories", "add", "abc123", "-b", "wifi")
+    assert elefante("backup", "--list").stdout.startswith("There is no backup in ")
+    assert elefante("backup", "mine.db").stdout.startswith("mine.db  ")
+    monkeypatch.setenv("BACKUPS_KEPT", "1")
+    old = document(elefante("backup", "--json"))["file"]
+    assert elefante("backup").stdout.endswith(f", verified\nremoved {old}\n")
+    assert elefante("backup", "--list").stdout.count(" MB  ") == 1
+    elefante("forget", "--yes")
+    assert "What was there before is kept as " in elefante("restore", "mine.db", "--yes").stdout
+    assert document(elefante("memories", "list", "--json"))["total"] == 1
+
+
+def test_what_cannot_be_taken_back_is_asked_first_of_whoever_is_there(
+    elefante: Elefante, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elefante("memories", "add", "abc123", "-b", "wifi")
+    monkeypatch.setattr(cli_data, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    with pytest.raises(BotError, match="nothing was changed"):
+        elefante("forget", said="n\n")
+    asked = elefante("forget", said="y\n")
+    assert "Delete 1 memories and 0 conversations of console:ana for good? [y/N]" in asked.stderr
+    assert document(elefante("memories", "list", "--json"))["total"] == 0
+
+
+def test_what_was_spent_and_what_was_embedded_is_told(elefante: Elefante) -> None:
+    assert elefante("usage", "--days", "1").stdout.startswith("No model was asked since ")
+    elefante("memories", "add", "abc123", "-b", "wifi")
+    assert elefante("reindex").stdout.startswith("0 phrases of 1 people embedded; all are in ")
+
+
+# --- people and actions ----------------------------------------------------------------------------------------------
+
+
+def test_people_are_let_in_raised_blocked_and_turned_away(elefante: Elefante) -> None:
+    assert elefante("users", "list").stdout.startswith("Nobody has a role")
+    assert elefante("users", "allow", "telegram:1").stdout == "telegram:1: - → member\n"
+    assert elefante("users", "role", "telegram:1", "owner").stdout == "telegram:1: member → owner\n"
+    assert elefante("users", "allow", "telegram:1").stdout == "telegram:1: owner → owner\n"
+    with pytest.raises(BotError, match="without an owner"):
+        elefante("users", "deny", "telegram:1")
+    elefante("users", "block", "telegram:2")
+    elefante("forget", "--user", "telegram:2", "--yes")
+    assert "blocked  telegram:2\n" in elefante("users", "list").stdout, "who is forgotten stays out"
+    assert elefante("users", "deny", "telegram:2").stdout == "telegram:2: blocked → -\n"
+
+
+def test_actions_are_turned_off_and_on(elefante: Elefante) -> None:
+    assert "off  MemorySave" in elefante("actions", "disable", "memorysave").stdout
+    assert "off  MemorySave" in elefante("actions", "list").stdout
+    assert "on   MemorySave" in elefante("actions", "enable", "MemorySave").stdout
+
+
+# --- the bot ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_message_is_thought_through_and_health_is_told(elefante: Elefante) -> None:
+    assert document(elefante("think", "hello", "--json"))
+    assert document(elefante("check", "--json"))["ok"]
+    assert elefante("doctor").exit_code in {0, 1}
+    assert elefante("chat", said="").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["memories", "show", "x"], 2, "elefante: memories show: console:ana has no memory 'x'"),
+        (["backup"], 1, "elefante: there is nothing to copy yet"),
+    ],
+)
+@pytest.mark.usefixtures("elefante")
+def test_what_went_wrong_is_one_line_and_an_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, said: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["elefante", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == code
+    assert capsys.readouterr().err.splitlines()[-1].startswith(said)
+
+
+def test_interrupted_it_leaves_as_shells_expect(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bot.cli.app", interrupted)
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 130
