@@ -36,11 +36,6 @@ def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
     return Move(QUESTION if asks else FINISH, text)
 
 
-def needs_search(wish: Wish) -> bool:
-    """Return whether the wish starts with looking into memory."""
-    return wish.intent in {Intent.ASK, Intent.LIST, Intent.UPDATE, Intent.DELETE}
-
-
 # --- saving ----------------------------------------------------------------------------------------------------------
 
 
