@@ -11,8 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from bot import cli_data
 from bot.cli import app, main
@@ -154,14 +153,11 @@ def test_a_person_is_taken_out_into_a_file_named_by_the_time_and_then_forgotten(
 ) -> None:
     thread = talked("hello")
     elefante("memories", "add", "abc123", "-b", "wifi", "--user", "telegram:5")
-    for whose, counts in (
-        ((), "memories 0, threads 1, messages 2"),
-        (("--user", "telegram:5"), "memories 1, threads 0"),
-    ):
-        told = elefante("export", *whose).stdout
-        assert counts in told
-        name, _, _ = told.partition("  ")
-        assert json.loads((tmp_path / name).read_text("utf-8"))["format"] == "elefante-export"
+    assert "memories 0, threads 1, messages 2" in elefante("export").stdout
+    told = elefante("export", "--user", "telegram:5").stdout
+    assert "memories 1, threads 0" in told
+    name = told.partition("  ")[0]
+    assert json.loads((tmp_path / name).read_text("utf-8"))["format"] == "elefante-export"
     with pytest.raises(StorageError, match="there already"):
         elefante("export", name)
     assert elefante("forget", "--yes").stdout == "Done: everything is forgotten.\n"
