@@ -48,10 +48,11 @@ class Doorkeeper:
         """Return None for what goes on to the inbox; else what ends when its sender was told what is owed to them."""
         verdict = await self._access.judge(incoming)
         view = View(surface, self._clock)
-        if verdict is Verdict.TELL_OFF:
-            self._later(self._cards.ask(incoming.user))
         if verdict is not Verdict.ANSWER:
-            return self._soon(self.turn_away(verdict, incoming, view))
+            told = self._soon(self.turn_away(verdict, incoming, view))
+            if verdict is Verdict.TELL_OFF:
+                self._later(self._cards.ask(incoming.user))
+            return told
         if incoming.pressed and not incoming.text.startswith("/"):  # no button of ours sends that
             return self._soon(self._say(DEAD_BUTTON, incoming, view))
         if not incoming.stale:
