@@ -66,9 +66,7 @@ class Cells(Door):
             if not who.drafts.startswith("There"):
                 bot._parts.desk.drafts_on.add(who.platform)
             self.doors[who.me] = bot
-            cells.append(
-                Cell(who.put_into(text), who, who.put_into(expected(role, text, place, Mode.PRIVATE)), house)
-            )
+            cells.append(Cell(who.put_into(text), who, who.put_into(expected(role, text, place, Mode.PRIVATE)), house))
         return cells
 
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:

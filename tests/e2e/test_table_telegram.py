@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 
 import pytest
@@ -28,7 +29,7 @@ async def test_each_gets_what_their_role_gives_them_there(place: str) -> None:
             row = await cells.row(role, place, names)
             for cell in row:
                 says(server, cell, place)
-            await flow(server, clock, lambda: cells.is_done(row))
+            await flow(server, clock, partial(cells.is_done, row))
             await idle(server)
             assert wrong(row, lambda cell: "\n".join(server.chat(int(cell.names.here)).screen())) == {}, role
             if place != PRIVATE:
