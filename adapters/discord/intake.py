@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import timedelta
@@ -27,7 +28,7 @@ from adapters.discord.room import PLATFORM, Room, channel_id, is_aside, room_of
 from adapters.discord.surface import DiscordSurface, Place
 from core.errors import SurfaceError
 from core.ports import Clock, Door, Surface, Surfaces
-from core.types import ChatKey, Incoming, UserKey
+from core.types import ChatKey, ConversationKey, Incoming, UserKey
 from core.unicode import one_line
 
 _LOG = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ class Intake(Surfaces):
         self._me = me
         self._lanes: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._open: set[asyncio.Future[None]] = set()
+        self._answering: Counter[ConversationKey] = Counter()
         self._closed = False
 
     async def take(self, message: discord.Message) -> None:
@@ -79,8 +81,16 @@ class Intake(Surfaces):
 
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
         """Hand something to the door, and keep in mind that its answer is under way."""
-        answered = await self._door.receive(incoming, surface)
-        return self._keep(answered)
+        answered = self._keep(await self._door.receive(incoming, surface))
+        here = incoming.conversation
+        self._answering[here] += 1
+        answered.add_done_callback(lambda _: self._answering.subtract({here: 1}))
+        return answered
+
+    def is_answering(self, conversation: ConversationKey) -> bool:
+        """Whether something that was said there since the start is being answered."""
+        self._answering = +self._answering  # without those that are done
+        return conversation in self._answering
 
     async def read_back(self, shard: int, shards: int) -> None:
         """Take what was said in open conversations of that shard while nobody listened."""

@@ -56,10 +56,11 @@ class Reception:
             return
         to = audience(room, interaction.user.id, text, unseen=unseen)
         incoming = replace(_incoming(interaction, text, to), pressed=overtakes(text), file=file, attached=bool(file))
+        stops = text == _STOP and self._intake.is_answering(incoming.conversation)
         surface = await self._pass_on(interaction, incoming, to)
         if surface is None or not surface.silent:
             return
-        if text == _STOP:  # the answer that it stopped ends in its own place
+        if stops:  # the answer that it stopped ends in its own place
             await self._insist(lambda: surface.post(Shown(_in_language(STOPPING, interaction))))
         else:
             await self._insist(surface.hush)
