@@ -9,6 +9,7 @@ from typing import Final, Protocol, TypeAlias
 
 from core.access import Access
 from core.actions.registry import Registry
+from core.alerts import OwnerAlerts
 from core.broadcast.broadcaster import Broadcaster
 from core.broadcast.broadcasts import Broadcasts
 from core.commands.chart import Draw
@@ -84,6 +85,7 @@ class Desk:
     drafts_on: set[str] = field(default_factory=set)
     notices: Notices = field(init=False)
     locales: Locales = field(init=False)
+    alerts: OwnerAlerts = field(init=False)
     allowance: Allowance = field(init=False)
     confirmations: Confirmations = field(init=False)
     broadcaster: Broadcaster = field(init=False)
@@ -95,6 +97,7 @@ class Desk:
         self.started_s = self.clock.monotonic()
         self.notices = Notices(self.clock)
         self.locales = Locales(self.kept.preferences, self.kept.history, self.language)
+        self.alerts = OwnerAlerts(self.access, self.notices, self.locales)
         self.allowance = Allowance(self.quotas, self.access, self.notices, self.clock)
         self.confirmations = Confirmations(self.clock)
         self.broadcaster = Broadcaster(

@@ -1,0 +1,69 @@
+"""Tell the owners about trouble that only they can end: once for each trouble, and again only after it was over."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from core.access import Access
+from core.locales import Locales
+from core.notices import Notices
+from core.people import Standing
+from core.screen import Shown
+from core.types import Localized, UserKey
+
+
+@dataclass(slots=True)
+class _Alert:
+    text: Localized
+    told: set[UserKey] = field(default_factory=set)
+
+
+class OwnerAlerts:
+    """Alerts that are open. Kept in RAM: after a restart a trouble that still stands is told once more.
+
+    An owner whose platform is not connected yet is told when it is.
+    """
+
+    def __init__(self, access: Access, notices: Notices, locales: Locales) -> None:
+        self._access = access
+        self._notices = notices
+        self._locales = locales
+        self._open: dict[str, _Alert] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        notices.on_connect(self._tell_again)
+
+    def is_open(self, key: str) -> bool:
+        """Return whether that trouble was raised and is not over."""
+        return key in self._open
+
+    async def tell(self, key: str, text: Localized) -> None:
+        """Tell every owner that can be reached of the trouble named `key`; nobody is told twice while it is open.
+
+        The text says what happened and what to do, and holds no secret and nobody's words.
+
+        Raises:
+            StorageError: the list of owners, or their languages, cannot be read.
+        """
+        alert = self._open.setdefault(key, _Alert(text))
+        for person in await self._access.people():
+            user = person.user
+            if person.standing is not Standing.OWNER or user in alert.told:
+                continue
+            alert.told.add(user)  # before the wait: two tasks tell nobody twice
+            if not await self._notices.tell(user, Shown(text[await self._locales.known(user)])):
+                alert.told.discard(user)
+
+    async def over(self, key: str, text: Localized | None = None) -> None:
+        """End a trouble; with a `text`, say so to whoever was told of it. One that is not open is fine."""
+        alert = self._open.pop(key, None)
+        if alert is None or text is None:
+            return
+        for user in alert.told:
+            await self._notices.tell(user, Shown(text[await self._locales.known(user)]))
+
+    def _tell_again(self) -> None:
+        for key, alert in self._open.items():
+            task = asyncio.get_running_loop().create_task(self.tell(key, alert.text))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
