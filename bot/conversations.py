@@ -46,7 +46,9 @@ async def build_conversations(
     limits, tokenizer = settings.history_limits(), build_tokenizer(settings, models.chat.name, stack)
     summaries = None
     if not dry:
-        summarizer = Summarizer(store, models.summary, tokenizer, clock, limits)
+        summarizer = Summarizer(
+            store, models.summary, tokenizer, clock, limits, window=lambda: calibration.window(models.summary.name)
+        )
         summaries = Summaries(summarizer, clock, able=lambda: not models.summary.name.startswith(f"{LIMITED}:"))
         await stack.enter_async_context(summaries)
     return Conversations(
@@ -57,6 +59,7 @@ async def build_conversations(
         summaries=summaries,
         system=SYSTEM,
         ratio=lambda: calibration.ratio(models.chat.name),
+        window=lambda: calibration.window(models.chat.name),
         ways=heard.ways,
     )
 

@@ -31,7 +31,7 @@ class HistorySettings(BaseSettings):
     )
     max_context_tokens: int = Field(
         default=_USUAL.max_context_tokens,
-        ge=1_000,
+        ge=2_000,
         description="What the models take in all, in tokens, answer included.",
     )
     tokenizer: Literal["", "provider", "o200k_base", "characters", "words"] = Field(

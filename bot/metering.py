@@ -16,6 +16,8 @@ from typing import Protocol, TypeAlias
 from bot.prices import Prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
+from core.history.reports import counted
+from core.history.tokens import ByCharacters
 from core.money import Asker, Call
 from core.ports import ChatModel, Clock, Door, Embedder, Surface, Surfaces
 from core.quota.allowance import asker_of
@@ -124,6 +126,7 @@ class MeteredModel(ChatModel):
         reading = Reading(self._meter.clock)
         try:
             async with self._model.stream(prompt) as events, aclosing(reading.of(events)) as read:
+                reading.prompt = prompt
                 yield read
         except ProviderError as error:
             reading.outcome = type(error).__name__
@@ -190,15 +193,33 @@ class Reading:
         self.at: datetime = clock.now()
         self.started_s = clock.monotonic()
         self.first_s: float | None = None
-        self.usage: Usage | None = None
+        self.prompt: Prompt | None = None  # set once the model has taken it
         self.outcome = LEFT
+        self._usage: Usage | None = None
+        self._said: list[str] = []
+        self._ended = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the model reported; of a call that was cut or stopped, our own count of what went out and came in."""
+        if self._ended or self.prompt is None or (self.outcome != LEFT and not self._said):
+            return self._usage
+        said = "".join(self._said)
+        return Usage(counted(self.prompt), ByCharacters().count(said) if said else 0)
+
+    @usage.setter
+    def usage(self, usage: Usage | None) -> None:
+        self._usage = usage
+        self._ended = True
 
     async def of(self, events: AsyncIterator[StreamEvent]) -> AsyncGenerator[StreamEvent, None]:
         """Hand the events on, and look at them."""
         async for event in events:
             match event:
-                case Delta() if self.first_s is None:
-                    self.first_s = self._clock.monotonic() - self.started_s
+                case Delta(text):
+                    self._said.append(text)
+                    if self.first_s is None:
+                        self.first_s = self._clock.monotonic() - self.started_s
                 case Finish(stop, usage):
                     self.outcome = stop.value
                     self.usage = usage if usage != Usage() else None

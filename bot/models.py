@@ -57,10 +57,12 @@ async def build_chains(
     stack: AsyncExitStack,
     record: Record | None = None,
     calibration: Calibration | None = None,
+    *,
+    window_tokens: int | None = None,
 ) -> Chains:
     """Return what builds the models. What they hold open is closed by `stack`; every call is told to `record`.
 
-    What the chat models report of tokens is told to `calibration`.
+    What the models report of tokens is told to `calibration`; `window_tokens` is what each takes in all.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -68,7 +70,7 @@ async def build_chains(
     meter = Meter(record, load_prices(settings.model_prices), clock) if record else None
     embedder = build_embedder(settings, clock, meter)
     stack.push_async_callback(embedder.close)
-    return Chains(settings, embedder, clock, stack, meter=meter, calibration=calibration)
+    return Chains(settings, embedder, clock, stack, meter=meter, calibration=calibration, window_tokens=window_tokens)
 
 
 class Chains:
@@ -83,6 +85,7 @@ class Chains:
         *,
         meter: Meter | None = None,
         calibration: Calibration | None = None,
+        window_tokens: int | None = None,
     ) -> None:
         self._settings = settings
         self._embedder = embedder
@@ -90,6 +93,7 @@ class Chains:
         self._stack = stack
         self._meter = meter
         self._calibration = calibration
+        self._window_tokens = window_tokens
         self._endpoints: dict[str, Endpoint] = {}
         self._circuits: dict[str, Circuit] = {}
         self._mind: ChatModel | None = None
@@ -118,11 +122,11 @@ class Chains:
         circuit = self._circuits.setdefault(str(name), Circuit(self._clock))
         if name.provider == LIMITED:
             return Link(self._limited(), circuit)
-        model = self._endpoint(name.provider).model(_options(self._settings, mode, name))
+        model = self._endpoint(name.provider).model(_options(self._settings, mode, name, self._window_tokens))
         if self._meter is not None:
             model = self._meter.of(model, mode.value)
-        if self._calibration is not None and mode is Mode.CHAT:
-            model = ReportingModel(model, self._calibration)
+        if self._calibration is not None:
+            model = ReportingModel(model, self._calibration, learns_ratio=mode is Mode.CHAT)
         return Link(model, circuit)
 
     def _endpoint(self, provider: str) -> Endpoint:
@@ -165,7 +169,7 @@ def build_embedder(settings: ModelSettings, clock: Clock, meter: Meter | None = 
     return CachedEmbedder(MeteredEmbedder(leaf, meter) if meter else leaf)
 
 
-def _options(settings: ModelSettings, mode: Mode, name: ModelName) -> ModelOptions:
+def _options(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens: int | None) -> ModelOptions:
     preset = PROVIDERS[name.provider]
     usual_effort = None if settings.is_own_address(name.provider) else preset.efforts.get(mode)
 
@@ -178,5 +182,6 @@ def _options(settings: ModelSettings, mode: Mode, name: ModelName) -> ModelOptio
         verbosity=knob("verbosity") or None,
         temperature=knob("temperature"),
         max_tokens=knob("max_tokens"),
+        window_tokens=window_tokens,
         timeout_s=knob("timeout_s") or preset.timeout_s,
     )

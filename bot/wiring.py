@@ -89,7 +89,10 @@ async def _build_over(database: Database, settings: Settings, stack: AsyncExitSt
     registry = Registry(ACTIONS, settings.actions_off)
     quotas = Quotas(stores.ledger, stores.decisions, clock, settings.quotas(), settings.zone())
     calibration = new_calibration()
-    hot_models = HotModels(settings, await build_chains(settings, clock, stack, quotas.record, calibration), clock)
+    chains = await build_chains(
+        settings, clock, stack, quotas.record, calibration, window_tokens=settings.max_context_tokens
+    )
+    hot_models = HotModels(settings, chains, clock)
     models = hot_models.models
     indexes = Indexes(stores.memories, new_index, max_owners=MAX_LOADED_OWNERS)
     undo_within = timedelta(seconds=settings.memory_undo_s)

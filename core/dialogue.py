@@ -92,7 +92,8 @@ class Prompt:
 
     `system` is byte-identical for every call of one task, so that providers can cache it; whatever changes stands in
     the last turn. `turns` starts and ends with USER and alternates. `schema` is a JSON schema with an object at its
-    root, or None for free text.
+    root, or None for free text. Of an answer that is `whole` nobody sees a part: one that breaks off can be asked for
+    again.
     """
 
     system: str
@@ -100,6 +101,7 @@ class Prompt:
     brief: Brief
     schema: Mapping[str, JSONValue] | None = None
     max_tokens: int = 1024
+    whole: bool = False
 
 
 class Stop(StrEnum):

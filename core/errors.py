@@ -86,8 +86,21 @@ class KeyRejected(ProviderError):
     """The key is wrong, lacks a right, or has no credit."""
 
 
+class EmptyReply(ProviderDown):
+    """The model ended its answer without a word."""
+
+
 class ContextTooLong(ProviderError):
-    """The prompt does not fit the model."""
+    """The prompt does not fit the model. `window_tokens` is what the model takes in all, 0 where it did not say."""
+
+    def __init__(self, message: str, window_tokens: int = 0) -> None:
+        """Keep the size of the window for whoever makes the next prompt."""
+        super().__init__(message)
+        self.window_tokens = window_tokens
+
+
+class WindowTooSmall(BotError):
+    """The model's window does not even hold the bot's own instructions (H4)."""
 
 
 class StreamCut(ProviderError):

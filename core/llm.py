@@ -75,7 +75,7 @@ async def complete(model: ChatModel, prompt: Prompt) -> Reply:
         ProviderError: the model failed, declined, or broke off.
     """
     parts: list[str] = []
-    async with model.stream(prompt) as events:
+    async with model.stream(replace(prompt, whole=True)) as events:
         async for event in events:
             match event:
                 case Delta(text):

@@ -31,6 +31,19 @@ FAILURES: dict[type[errors.BotError], Localized] = {
         EN: "I could not reach the language model. Nothing was lost; please try again in a little while.",
         ES: "No pude comunicarme con el modelo de lenguaje. No se perdió nada; inténtalo de nuevo en un rato.",
     },
+    errors.EmptyReply: {
+        PT: "O modelo de linguagem não respondeu nada. Pode perguntar de novo?",
+        EN: "The language model answered nothing. Could you ask again?",
+        ES: "El modelo de lenguaje no respondió nada. ¿Puedes preguntar de nuevo?",
+    },
+    errors.WindowTooSmall: {
+        PT: "O modelo deste bot é pequeno demais até para as instruções dele. Quem cuida do bot precisa escolher um "
+        "modelo com mais contexto.",
+        EN: "This bot's model is too small even for its own instructions. Its owner has to choose one with a larger "
+        "context.",
+        ES: "El modelo de este bot es demasiado pequeño incluso para sus instrucciones. Su responsable debe elegir uno "
+        "con más contexto.",
+    },
     errors.ProviderRefused: {
         PT: "O modelo de linguagem recusou este pedido.",
         EN: "The language model declined this request.",

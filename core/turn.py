@@ -13,7 +13,7 @@ from datetime import UTC
 
 from core.delivery.view import View
 from core.dialogue import Brief, Delta, Finish, Prompt, Step, Stop, Task
-from core.errors import ProviderError, ProviderRefused
+from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Conversation
 from core.llm import Models
 from core.markdown import verbatim
@@ -122,7 +122,9 @@ class Turn:
 
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
         """Return the prompt that asks for `instruction` with all that this turn may show a model."""
-        context = await self.conversation.context(self.asked.turn, max_tokens=self.max_history_tokens)
+        context = await self.conversation.context(
+            self.asked.turn, instruction=instruction, max_tokens=self.max_history_tokens
+        )
         self._sent_tokens = context.budget.window + context.budget.memories
         brief = Brief(
             task=task,
@@ -161,6 +163,8 @@ class Turn:
                         yield piece
                     case Finish(Stop.REFUSED):
                         raise ProviderRefused(f"{self.models.chat.name} declined")
+                    case Finish() if not "".join(said).strip():
+                        raise EmptyReply(f"{self.models.chat.name} answered nothing")
                     case Finish(Stop.LENGTH):
                         yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
 

@@ -11,15 +11,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from core.errors import WindowTooSmall
 from core.history import policy
 from core.history.budget import Budget, fit, parts
 from core.history.policy import HistoryLimits, Policy
 from core.history.summary import Summaries
-from core.history.tokens import ByCharacters, count
+from core.history.tokens import ByCharacters, count, shortened
 from core.history.window import newest
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.thread import Transition, TurnState
+from core.thread import Summary, Transition, TurnState
 from core.tokenizer import Tokenizer
 from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
 
@@ -59,8 +60,8 @@ class Conversations:
     """Opens conversations, and tells which there are.
 
     `system` is the system prompt that every context has to leave room for. `ratio` tells how many tokens the model
-    counts for one of the tokenizer's. Without `summaries` nothing is summarised. `ways` tells what was decided
-    of a place.
+    counts for one of the tokenizer's, and `window` what it was found to take in all, if that is known. Without
+    `summaries` nothing is summarised. `ways` tells what was decided of a place.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Conversations:
         summaries: Summaries | None = None,
         system: str = "",
         ratio: Callable[[], float] = lambda: 1.0,
+        window: Callable[[], int | None] = lambda: None,
         ways: WaysOf = usual_ways,
     ) -> None:
         self.store = store
@@ -81,6 +83,7 @@ class Conversations:
         self.tokenizer = tokenizer or ByCharacters()
         self.summaries = summaries
         self.ratio = ratio
+        self._window = window
         self._ways = ways
         self._system = system
         self._system_tokens: int | None = None
@@ -142,6 +145,13 @@ class Conversations:
         chosen = next((name for name in (thread.policy, decided) if name in self._policies), self.usual_policy())
         return self._policies[chosen]
 
+    @property
+    def window_tokens(self) -> int:
+        """What the model takes in all, answer included, in the tokenizer's tokens."""
+        known = self._window()
+        limit = self.limits.max_context_tokens
+        return int((limit if known is None else min(known, limit)) / self.ratio())
+
     async def count(self, text: str) -> int:
         """Return what a message of that text costs."""
         return await count(self.tokenizer, text)
@@ -202,29 +212,42 @@ class Conversation:
             summaries.schedule(self._thread.id)
         return stored
 
-    async def context(self, turn: str, *, max_tokens: int | None = None) -> Context:
+    async def context(self, turn: str, *, instruction: str = "", max_tokens: int | None = None) -> Context:
         """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
 
-        `max_tokens` bounds the messages further, for a model that found the whole too long.
+        It leaves room for the `instruction` that follows it, and for the answer. `max_tokens` bounds the messages
+        further, for a model that found the whole too long.
 
         Raises:
             InputTooLong: the person's last message does not fit into the model; it says how many characters would.
+            WindowTooSmall: the bot's own instructions do not.
         """
         chosen, persona = self._policy, self._ways.persona
-        summary = await self._store.summary(self._thread.id) if chosen.summarises else None
+        window, limits = self._all.window_tokens, self._all.limits
+        summary = await self._summary(limits.summary_tokens(window)) if chosen.summarises else None
         bound = chosen.bound(summary)
-        limits = self._all.limits
+        own = [await self._all.count(text) for text in (persona, instruction) if text]
         room = Budget(
-            max_tokens=int(limits.max_context_tokens / self._all.ratio()),
-            system=await self._all.system_tokens() + (await self._all.count(persona) if persona else 0),
+            max_tokens=window,
+            system=await self._all.system_tokens() + sum(own),
             summary=summary.tokens if summary else 0,
-            answer=limits.answer_tokens,
+            answer=limits.answer_tokens_of(window),
         )
+        if room.remaining + room.summary <= 0:
+            raise WindowTooSmall(f"{room.system} tokens of instructions in a window of {window}")
         left = min(room.remaining, bound.max_tokens or room.remaining, max_tokens or room.remaining)
         messages = fit(await newest(self._store, self._thread.id, bound, turn=turn, max_tokens=left), left)
-        window, memories = parts(messages)
-        budget = replace(room, window=window, memories=memories)
+        said, memories = parts(messages)
+        budget = replace(room, window=said, memories=memories)
         return Context(summary.text if summary else "", messages, persona, budget)
+
+    async def _summary(self, max_tokens: int) -> Summary | None:
+        """Return the newest summary; one that is longer than it may be loses its end."""
+        summary = await self._store.summary(self._thread.id)
+        if summary is None or summary.tokens <= max_tokens:
+            return summary
+        text, tokens = await shortened(self._all.tokenizer, summary.text, max_tokens)
+        return replace(summary, text=text, tokens=tokens)
 
     async def shown_memories(self) -> frozenset[str]:
         """Return the ids of all memories that this conversation has shown."""

@@ -81,7 +81,7 @@ class HistoryLimits:
     """The settings of conversation memory, with the values of the documents.
 
     `policy` "" means the summary where there is something to summarise with, else the last messages.
-    `max_context_tokens` is what a model takes, answer included.
+    `max_context_tokens` is what a model takes, answer included; answer and summary get a quarter of it each at most.
     """
 
     policy: str = ""
@@ -94,6 +94,14 @@ class HistoryLimits:
     threshold_tokens: int = 3_500  # TOKEN_THRESHOLD
     max_summary_tokens: int = 800
     batch_tokens: int = 6_000
+
+    def answer_tokens_of(self, window_tokens: int) -> int:
+        """Return what is kept free for the answer in a window of that size."""
+        return min(self.answer_tokens, window_tokens // 4)
+
+    def summary_tokens(self, window_tokens: int) -> int:
+        """Return what a summary may cost in a window of that size."""
+        return min(self.max_summary_tokens, window_tokens // 4)
 
     def policies(self) -> Mapping[str, Policy]:
         """Return the policies by name, with these numbers."""

@@ -9,16 +9,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from core.dialogue import Finish, Prompt, StreamEvent
+from core.errors import ContextTooLong
 from core.history.tokens import ByCharacters, Calibration
 from core.ports import ChatModel
 
 
 class ReportingModel(ChatModel):
-    """A model as it is, overheard."""
+    """A model as it is, overheard: its window, and, if it `learns_ratio`, how many tokens it counts for ours."""
 
-    def __init__(self, model: ChatModel, calibration: Calibration) -> None:
+    def __init__(self, model: ChatModel, calibration: Calibration, *, learns_ratio: bool = True) -> None:
         self._model = model
         self._calibration = calibration
+        self._learns_ratio = learns_ratio
 
     @property
     def name(self) -> str:
@@ -27,13 +29,18 @@ class ReportingModel(ChatModel):
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        """Ask, and learn from the Finish."""
-        async with self._model.stream(prompt) as events:
-            yield self._overheard(prompt, events)
+        """Ask, and learn from the Finish, or from a refusal that names the model's window."""
+        try:
+            async with self._model.stream(prompt) as events:
+                yield self._overheard(prompt, events)
+        except ContextTooLong as error:
+            if error.window_tokens:
+                self._calibration.observe_window(self._model.name, error.window_tokens)
+            raise
 
     async def _overheard(self, prompt: Prompt, events: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
         async for event in events:
-            if isinstance(event, Finish):
+            if isinstance(event, Finish) and self._learns_ratio:
                 reported = event.usage.input_tokens
                 self._calibration.observe(self._model.name, counted=counted(prompt), reported=reported)
             yield event

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from core.dialogue import Brief, Prompt, PromptTurn, Stop, Task
-from core.errors import BotError
+from core.dialogue import Brief, Prompt, PromptTurn, Reply, Stop, Task
+from core.errors import BotError, EmptyReply
 from core.history.budget import is_said_by_person
 from core.history.policy import HistoryLimits
-from core.history.tokens import count
+from core.history.tokens import count, shortened
 from core.language import choose
 from core.llm import complete
 from core.ports import ChatModel, Clock
@@ -48,13 +48,36 @@ class Summarizer:
     """Folds what left a thread's window into its summary, by a model of its own."""
 
     def __init__(
-        self, store: HistoryStore, model: ChatModel, tokenizer: Tokenizer, clock: Clock, limits: HistoryLimits
+        self,
+        store: HistoryStore,
+        model: ChatModel,
+        tokenizer: Tokenizer,
+        clock: Clock,
+        limits: HistoryLimits,
+        *,
+        window: Callable[[], int | None] = lambda: None,
     ) -> None:
+        """Take `window`, which tells what the model was found to take in all, in tokens, if that is known."""
         self._store = store
         self._model = model
         self._tokenizer = tokenizer
         self._clock = clock
         self._limits = limits
+        self._window = window
+
+    @property
+    def _window_tokens(self) -> int:
+        known = self._window()
+        limit = self._limits.max_context_tokens
+        return limit if known is None else min(known, limit)
+
+    @property
+    def _max_tokens(self) -> int:
+        return self._limits.summary_tokens(self._window_tokens)
+
+    @property
+    def _batch_tokens(self) -> int:
+        return min(self._limits.batch_tokens, self._window_tokens // 2)
 
     async def is_due(self, thread_id: str) -> bool:
         """Tell whether more is held than the window, and costs as much as the threshold (J4)."""
@@ -102,8 +125,10 @@ class Summarizer:
         if not batch:
             return None
         _log.info("summary begun", extra={"thread_id": thread_id, "messages": len(batch)})
-        text = await self._summarise(old.text if old else "", batch)
-        tokens = await count(self._tokenizer, text)
+        before = old.text if old else ""
+        while (text := await self._summarise(before, batch)) is None:  # a summary of fewer messages may fit
+            batch = batch[: len(batch) // 2]
+        text, tokens = await shortened(self._tokenizer, text, self._max_tokens)
         return Summary(text, batch[-1].sequence, after, tokens, self._clock.now(), self._model.name)
 
     def _affordable(self, messages: Sequence[Message]) -> Sequence[Message]:
@@ -111,36 +136,49 @@ class Summarizer:
         tokens = 0
         for at, message in enumerate(messages):
             tokens += message.tokens
-            if at and tokens > self._limits.batch_tokens:
+            if at and tokens > self._batch_tokens:
                 return messages[:at]
         return messages
 
-    async def _summarise(self, old: str, batch: Sequence[Message]) -> str:
-        """Return the new summary; one beyond its budget is folded again, and the shortest is taken."""
+    async def _summarise(self, old: str, batch: Sequence[Message]) -> str | None:
+        """Return the new summary; one beyond its budget is folded again, and the shortest is taken.
+
+        None if the answer was cut off, so that what its end would have told is missing, and the batch can be smaller.
+        """
         said = tuple(message for message in batch if _is_worth_telling(message))
         if not said:
             return old
         best = await self._ask(old, said)
+        if best.stop is Stop.LENGTH and len(batch) > 1:
+            return None
+        text = best.text.strip()
         for _ in range(1, _MAX_ATTEMPTS):
-            if await count(self._tokenizer, best) <= self._limits.max_summary_tokens:
+            if await count(self._tokenizer, text) <= self._max_tokens:
                 break
-            best = min(best, await self._ask(best, ()), key=len)
-        return best
+            text = min(text, (await self._ask(text, ())).text.strip(), key=len)
+        return text
 
-    async def _ask(self, old: str, said: tuple[Message, ...]) -> str:
-        lines = [f"{'A' if message.role is Role.ASSISTANT else 'U'}: {message.text}" for message in said]
+    async def _ask(self, old: str, said: tuple[Message, ...]) -> Reply:
+        lines = [
+            f"{'A' if message.role is Role.ASSISTANT else 'U'}: {await self._cut(message.text, message.tokens)}"
+            for message in said
+        ]
         text = f"[HISTÓRICO_RESUMIDO]\n{old or '-'}\n\n[MENSAGENS]\n" + ("\n".join(lines) or "-")
         locale = choose(old, "", (message.text for message in reversed(said) if message.role is Role.USER))
         prompt = Prompt(
-            system=SYSTEM.format(max_words=self._limits.max_summary_tokens // 2),
+            system=SYSTEM.format(max_words=self._max_tokens // 2),
             turns=(PromptTurn(Role.USER, text),),
             brief=Brief(Task.SUMMARY, locale, message=old, now=self._clock.now(), history=said),
-            max_tokens=self._limits.max_summary_tokens * 2,
+            max_tokens=self._max_tokens * 2,
         )
         reply = await complete(self._model, prompt)
-        if reply.stop is Stop.LENGTH:  # the end is missing, and what it would have told must not be lost
-            return "\n".join((old, *lines)).strip()
-        return reply.text.strip() or old
+        if not reply.text.strip():
+            raise EmptyReply(f"{self._model.name} summarised to nothing")
+        return reply
+
+    async def _cut(self, text: str, tokens: int) -> str:
+        """Return the text, without the end that no call can take."""
+        return text if tokens <= self._batch_tokens else (await shortened(self._tokenizer, text, self._batch_tokens))[0]
 
 
 class Summaries:

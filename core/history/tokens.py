@@ -18,6 +18,7 @@ _MESSAGE_OVERHEAD_TOKENS = 4  # the role and its marks, as OpenAI's chat models 
 _MAX_RUN_CHARS = 256
 # A run without a break costs the square of its length: longer ones are counted in pieces, a token or two too dear.
 _LONG_RUN = re.compile(rf"(\S{{{_MAX_RUN_CHARS}}}|\s{{{_MAX_RUN_CHARS}}})")
+_SENTENCE_END = re.compile(r"[.!?…](?=\s)|\n")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -88,6 +89,17 @@ async def count(tokenizer: Tokenizer, text: str) -> int:
     return await asyncio.to_thread(tokenizer.count, text) if tokenizer.is_slow else tokenizer.count(text)
 
 
+async def shortened(tokenizer: Tokenizer, text: str, max_tokens: int) -> tuple[str, int]:
+    """Return as much of the text's beginning as costs at most `max_tokens`, up to a sentence or line, and its cost."""
+    tokens = await count(tokenizer, text)
+    while tokens > max_tokens and text:
+        cut = text[: min(len(text) * max_tokens // tokens, len(text) - 1)]
+        ends = [match.end() for match in _SENTENCE_END.finditer(cut)]
+        text = (cut[: ends[-1]] if ends and ends[-1] > len(cut) // 2 else cut).rstrip()
+        tokens = await count(tokenizer, text)
+    return text, tokens
+
+
 TOKENIZERS: Mapping[str, type[Tokenizer]] = MappingProxyType(
     {"o200k_base": O200k, "characters": ByCharacters, "words": ByWords}
 )
@@ -108,6 +120,7 @@ class Calibration:
 
     def __init__(self, first: Mapping[str, float] | None = None) -> None:
         self._seen: dict[str, tuple[float, float]] = {}
+        self._windows: dict[str, int] = {}
         self._first = dict(first or {})
 
     def observe(self, model: str, *, counted: int, reported: int) -> None:
@@ -116,6 +129,14 @@ class Calibration:
             return
         ours, theirs = self._seen.get(model, (0.0, 0.0))
         self._seen[model] = (ours * self._KEPT + counted, theirs * self._KEPT + reported)
+
+    def observe_window(self, model: str, window_tokens: int) -> None:
+        """Learn what the model takes in all, prompt and answer."""
+        self._windows[model] = window_tokens
+
+    def window(self, model: str) -> int | None:
+        """Return what the model takes in all, in its own tokens; None while it has refused nothing for its length."""
+        return self._windows.get(model)
 
     def ratio(self, model: str) -> float:
         """Return the tokens that the model counts for one of ours; before any report, what is generally known."""

@@ -98,7 +98,7 @@ class AnthropicModel(StreamedModel):
             messages[-2] = {"role": turns[-2].role.value, "content": [block]}
         body: dict[str, JSONValue] = {
             "model": self._options.model,
-            "max_tokens": self._options.max_tokens or prompt.max_tokens,
+            "max_tokens": prompt.max_tokens,
             "messages": messages,
             "stream": True,
         }

@@ -25,6 +25,9 @@ _TOO_LONG = re.compile(
     r"context.?(length|window|size|limit)|maximum context|prompt is too long|input token count|exceed_context",
     re.IGNORECASE,
 )
+_WINDOW = re.compile(
+    r"(?:context.{0,12}?(?:length|window|size|limit)[^\d]{0,24}|n_ctx\W{1,4}|> )(\d{3,9})", re.IGNORECASE
+)
 _BAD_KEY = re.compile(r"api.?key", re.IGNORECASE)  # Gemini's compatible endpoint says so with a 400
 _DECLINED = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 _KIND = re.compile(r"[A-Za-z_]{1,40}")
@@ -53,7 +56,7 @@ def by_status(name: str, status: int, kind: str | None, complaint: str, headers:
     message = f"{name} answered HTTP {status}" + (f" ({known})" if known else "")
     said = f"{kind} {complaint}"
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or (status in _REQUEST and _TOO_LONG.search(said)):
-        return ContextTooLong(message)
+        return ContextTooLong(message, window_tokens(said))
     if status in _KEY or kind == "insufficient_quota" or (status in _REQUEST and _BAD_KEY.search(said)):
         return KeyRejected(message)
     if status in _BUSY:
@@ -61,6 +64,16 @@ def by_status(name: str, status: int, kind: str | None, complaint: str, headers:
     if status in _REQUEST:
         return ProviderRefused(message) if _DECLINED.search(said) else Rejected(message, said)
     return ProviderDown(message)
+
+
+def window_tokens(complaint: str) -> int:
+    """Return the context window that a refusal names, in tokens; 0 if it names none.
+
+    Source: OpenAI and vLLM write "maximum context length is 8192 tokens", llama.cpp `"n_ctx": 4096`, Anthropic
+    "199000 + 4096 > 200000".
+    """
+    sizes = [int(size) for size in _WINDOW.findall(complaint)]
+    return sizes[-1] if sizes else 0
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:

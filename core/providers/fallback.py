@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 
-from core.dialogue import Finish, Prompt, StreamEvent
-from core.errors import BadReply, KeyRejected, ProviderBusy, ProviderDown, ProviderError, StreamCut
+from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent
+from core.errors import BadReply, EmptyReply, KeyRejected, ProviderBusy, ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
 
@@ -19,6 +19,7 @@ FAILURES_TO_REST = 3
 FIRST_REST_S = 10.0
 LONGEST_REST_S = 300.0
 
+_TRIES = 2
 _DOUBLINGS = 16  # more than enough to reach the longest rest
 
 _log = logging.getLogger(__name__)
@@ -85,7 +86,8 @@ class FallbackModel(ChatModel):
     """A chain of models. It answers with the first that begins to answer; from then on it is that model.
 
     Asked is the next when one is busy, down, out of order or not allowed. Not when it refuses, or when the prompt is
-    too long: those are about the question, and whoever asked it can do something about it.
+    too long: those are about the question, and whoever asked it can do something about it. One that says nothing, or
+    breaks off an answer of which nobody has seen a part, is asked a second time before the next is.
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
@@ -116,20 +118,46 @@ class FallbackModel(ChatModel):
             if resting := link.circuit.resting(link.model.name):
                 failure = resting
                 continue
-            try:
-                async with AsyncExitStack() as attempt:
-                    events = await attempt.enter_async_context(link.model.stream(prompt))
-                    first = await anext(events)
-                    stack.push_async_exit(attempt.pop_all())
-                    return _rest(first, events, link.circuit)
-            except (ProviderBusy, ProviderDown, KeyRejected, BadReply) as error:
-                link.circuit.failed(error)
-                failure = error
+            for _ in range(_TRIES):
+                try:
+                    async with AsyncExitStack() as attempt:
+                        events = await attempt.enter_async_context(link.model.stream(prompt))
+                        opening = await _opening(events, link.model.name, whole=prompt.whole)
+                        stack.push_async_exit(attempt.pop_all())
+                        return _rest(opening, events, link.circuit)
+                except (ProviderBusy, ProviderDown, KeyRejected, BadReply, StreamCut) as error:
+                    link.circuit.failed(error)
+                    failure = error
+                    if not isinstance(error, EmptyReply | StreamCut):
+                        break
         raise failure or ProviderDown("there is no model to ask")
 
 
+async def _opening(events: AsyncIterator[StreamEvent], name: str, *, whole: bool) -> list[StreamEvent]:
+    """Read until there is a word of the answer, or all of it.
+
+    Raises:
+        EmptyReply: it ended without a word.
+        ProviderError: it broke off.
+    """
+    read: list[StreamEvent] = []
+    said = False
+    async for event in events:
+        read.append(event)
+        match event:
+            case Delta(text):
+                said = said or bool(text.strip())
+            case Finish(stop):
+                if not said and stop is not Stop.REFUSED:
+                    raise EmptyReply(f"{name} answered nothing")
+                return read
+        if said and not whole:
+            return read
+    raise ProviderDown(f"{name} ended its answer without a stop reason")
+
+
 async def _rest(
-    first: StreamEvent, events: AsyncIterator[StreamEvent], circuit: Circuit
+    opening: Sequence[StreamEvent], events: AsyncIterator[StreamEvent], circuit: Circuit
 ) -> AsyncGenerator[StreamEvent, None]:
     """Yield an answer that has begun, and tell the circuit how it ends."""
 
@@ -139,7 +167,8 @@ async def _rest(
         return event
 
     try:
-        yield seen(first)
+        for event in opening:
+            yield seen(event)
         async for event in events:
             yield seen(event)
     except StreamCut as error:

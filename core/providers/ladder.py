@@ -38,11 +38,14 @@ Answer = TypeVar("Answer")
 class Concessions:
     """What the models of one endpoint were found not to take: learned from refusals, kept while the process lives.
 
+    `windows` maps a model to the tokens that it takes in all.
+
     One refused request a form and model is the price; asking a catalogue what each model takes would go stale instead.
     """
 
     def __init__(self) -> None:
         self._refused: dict[str, set[str]] = {}
+        self.windows: dict[str, int] = {}
 
     async def settle(
         self, model: str, ladders: Sequence[Ladder], send: Callable[[Sequence[Rung]], Awaitable[Answer]]

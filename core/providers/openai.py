@@ -87,7 +87,7 @@ class OpenAIModel(StreamedModel):
 
     def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
         options = self._options
-        cap = options.max_tokens or prompt.max_tokens
+        cap = prompt.max_tokens
         ladders: list[Ladder] = [
             [Rung(name, {name: cap}, (name,)) for name in self._caps],
             [Rung("usage", {"stream_options": {"include_usage": True}}, ("stream_options", "include_usage"))],

@@ -10,16 +10,21 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
-from typing import Protocol
+from dataclasses import replace
+from typing import Final, Protocol
 
 from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Usage
-from core.errors import ProviderDown, ProviderError, StreamCut
+from core.errors import ContextTooLong, ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel
 from core.providers.ladder import Concessions, Ladder, Params, Rung, merged
 from core.providers.options import ModelOptions
 from core.types import JSONValue
 
 _END = object()
+
+_CHARS_A_TOKEN: Final = 3  # more than most models count: an answer asked for too long is refused
+_LEAST_ANSWER_TOKENS: Final = 128
+_USUAL_ANSWER_TOKENS: Final = 1_024
 
 
 class RawStream(Protocol):
@@ -81,7 +86,7 @@ class StreamedModel(ChatModel):
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Ask. The request is sent when the context is entered, the connection released when it is left."""
-        raw = await self._ask(prompt)
+        raw = await self._ask(replace(prompt, max_tokens=self._options.max_tokens or prompt.max_tokens))
         try:
             async with aclosing(self._events(raw, self._reading())) as events:
                 yield events
@@ -89,6 +94,32 @@ class StreamedModel(ChatModel):
             await raw.close()
 
     async def _ask(self, prompt: Prompt) -> RawStream:
+        """Send the prompt; where it leaves too little room for the answer, ask for a shorter one."""
+        while True:
+            prompt = replace(prompt, max_tokens=self._answer_tokens(prompt))
+            try:
+                return await self._send(prompt)
+            except ContextTooLong as error:
+                if error.window_tokens:
+                    self._concessions.windows[self._options.model] = error.window_tokens
+                if prompt.max_tokens <= _LEAST_ANSWER_TOKENS or self._is_beyond(prompt, error.window_tokens):
+                    raise
+                prompt = replace(prompt, max_tokens=max(prompt.max_tokens // 4, _LEAST_ANSWER_TOKENS))
+
+    def _answer_tokens(self, prompt: Prompt) -> int:
+        """Return how long the answer may be: as the owner set it, and no longer than what the window leaves."""
+        window = self._concessions.windows.get(self._options.model) or self._options.window_tokens
+        if window is None:
+            return prompt.max_tokens
+        reserved = max(min(_USUAL_ANSWER_TOKENS, window // 4), _LEAST_ANSWER_TOKENS)
+        return min(prompt.max_tokens, max(window - prompt_tokens(prompt), reserved))
+
+    @staticmethod
+    def _is_beyond(prompt: Prompt, window: int) -> bool:
+        """Tell whether the prompt alone does not fit a window (0: unknown)."""
+        return 0 < window <= prompt_tokens(prompt)
+
+    async def _send(self, prompt: Prompt) -> RawStream:
         async def send(rungs: Sequence[Rung]) -> RawStream:
             with self._failures():
                 return await self._post(self._request(prompt, rungs))
@@ -131,6 +162,12 @@ class StreamedModel(ChatModel):
 
     def _silent(self) -> ProviderDown:
         return ProviderDown(f"{self._name} was silent for {self._options.timeout_s:g} s")
+
+
+def prompt_tokens(prompt: Prompt) -> int:
+    """Return how many tokens a prompt has at the most, in nearly all languages."""
+    chars = len(prompt.system) + sum(len(turn.text) + 10 for turn in prompt.turns)
+    return chars // _CHARS_A_TOKEN
 
 
 def sendable(text: str) -> str:

@@ -13,14 +13,14 @@ from core.errors import ProviderDown, ProviderError
 from core.ports import ChatModel, Embedder
 from core.types import Vectors
 
-Answer = str | ProviderError | Finish
+Answer = str | ProviderError | Finish | tuple[str, ProviderError | Finish]
 
 
 class ScriptedModel(ChatModel):
     """Answers by task: the next of a list, or what a function makes of the prompt. Keeps every prompt it saw.
 
-    An answer is a text (streamed word by word), an error to raise, or a Finish to end with after an empty text. A task
-    without a script answers "ok"; a list that ran out repeats its last answer.
+    An answer is a text (streamed word by word), an error to raise, or a Finish to end with after an empty text; or a
+    text and how it ends. A task without a script answers "ok"; a list that ran out repeats its last answer.
     """
 
     def __init__(
@@ -54,14 +54,19 @@ class ScriptedModel(ChatModel):
         yield self._events(self._answer(prompt))
 
     async def _events(self, answer: Answer) -> AsyncIterator[StreamEvent]:
-        if isinstance(answer, ProviderError):
-            raise answer
-        if isinstance(answer, Finish):
-            yield answer
-            return
-        for at, piece in enumerate(answer.split(" ")):
+        end: ProviderError | Finish
+        match answer:
+            case str():
+                text, end = answer, Finish(Stop.END, Usage(10, 5))
+            case (text, end):
+                pass
+            case _:
+                text, end = "", answer
+        for at, piece in enumerate(text.split(" ") if text else ()):
             yield Delta(piece if at == 0 else f" {piece}")
-        yield Finish(Stop.END, Usage(10, 5))
+        if isinstance(end, ProviderError):
+            raise end
+        yield end
 
 
 class HashEmbedder(Embedder):

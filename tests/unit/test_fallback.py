@@ -12,6 +12,7 @@ from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task
 from core.errors import (
     BadReply,
     ContextTooLong,
+    EmptyReply,
     KeyRejected,
     ProviderBusy,
     ProviderDown,
@@ -36,6 +37,12 @@ def scripted(name: str, *answers: Answer) -> ScriptedModel:
 
 def chain(clock: FakeClock, *models: ChatModel) -> FallbackModel:
     return FallbackModel([Link(model, Circuit(clock)) for model in models])
+
+
+async def read(model: ChatModel) -> str:
+    """Read an answer as it comes."""
+    async with model.stream(prompt()) as events:
+        return "".join([event.text async for event in events if isinstance(event, Delta)])
 
 
 async def ask(model: ChatModel) -> str:
@@ -94,9 +101,36 @@ async def test_an_answer_that_has_begun_is_nobody_elses(clock: FakeClock) -> Non
     second = scripted("b:2", "oi")
     broken = Breaking()
     with pytest.raises(StreamCut):
-        await ask(chain(clock, broken, second))
+        await read(chain(clock, broken, second))
     assert not second.prompts
     assert broken.closed == 1
+
+
+async def test_a_cut_answer_that_nobody_saw_is_asked_for_again_and_then_of_the_next(clock: FakeClock) -> None:
+    cut = ("half", StreamCut("cut"))
+    first, second = scripted("a:1", cut, cut), scripted("b:2", "oi")
+    assert await ask(chain(clock, first, second)) == "oi"
+    assert len(first.prompts) == 2
+    assert await ask(chain(clock, scripted("a:1", cut, "whole"), second)) == "whole"
+
+
+@pytest.mark.parametrize("empty", [Finish(Stop.END), Finish(Stop.LENGTH), ("\n ", Finish(Stop.END))])
+async def test_an_answer_without_a_word_is_asked_for_again_and_then_of_the_next(
+    clock: FakeClock, empty: Answer
+) -> None:
+    first, second = scripted("a:1", empty, empty), scripted("b:2", "oi")
+    assert await read(chain(clock, first, second)) == "oi"
+    assert len(first.prompts) == 2
+    assert await read(chain(clock, scripted("a:1", empty, "late"), second)) == "late"
+    with pytest.raises(EmptyReply):
+        await read(chain(clock, scripted("a:1", empty)))
+
+
+async def test_a_refusal_without_a_word_is_a_refusal(clock: FakeClock) -> None:
+    second = scripted("b:2", "oi")
+    with pytest.raises(ProviderRefused):
+        await ask(chain(clock, scripted("a:1", Finish(Stop.REFUSED)), second))
+    assert not second.prompts
 
 
 async def test_leaving_early_closes_the_model_that_answers(clock: FakeClock) -> None:
@@ -183,9 +217,9 @@ async def test_a_question_that_a_model_cannot_take_does_not_make_it_rest(clock: 
 
 
 async def test_a_whole_answer_forgets_earlier_failures(clock: FakeClock) -> None:
-    first = scripted("a:1", DOWN, DOWN, "oi", DOWN, DOWN, Finish(Stop.END))
+    first = scripted("a:1", DOWN, DOWN, "oi", DOWN, DOWN, "fim")
     model = chain(clock, first, scripted("b:2", "dois"))
-    assert [await ask(model) for _ in range(6)] == ["dois", "dois", "oi", "dois", "dois", ""]
+    assert [await ask(model) for _ in range(6)] == ["dois", "dois", "oi", "dois", "dois", "fim"]
 
 
 async def test_a_cut_answer_counts_as_a_failure(clock: FakeClock) -> None:
@@ -193,6 +227,6 @@ async def test_a_cut_answer_counts_as_a_failure(clock: FakeClock) -> None:
     model = chain(clock, broken, scripted("b:2", "oi"))
     for _ in range(3):
         with pytest.raises(StreamCut):
-            await ask(model)
-    assert await ask(model) == "oi"
+            await read(model)
+    assert await read(model) == "oi"
     assert broken.asked == 3

@@ -116,7 +116,7 @@ async def test_a_context_leaves_room_for_system_prompt_summary_and_answer(
     budget = (await conversation.context("")).budget
     assert (budget.system, budget.summary, budget.answer) == (10, 15, 20)
     assert (budget.window, budget.memories, budget.remaining) == (40, 12, 3)
-    ratio = 2.0  # the model counts two for each of ours: half as many fit
+    ratio = 4.0  # the model counts four for each of ours: a quarter as many fit
     with pytest.raises(InputTooLong):
         await conversation.context("")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.dialogue import Finish, Prompt, Stop, Task
-from core.errors import ProviderDown
+from core.errors import EmptyReply, ProviderDown
 from core.history.conversation import Conversation, Conversations
 from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.summary import Summaries, Summarizer
@@ -19,6 +20,7 @@ from core.storage.history import SqliteHistory
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore
+from core.thread import Summary
 from core.tokenizer import Tokenizer
 from core.types import ChatKey, ConversationKey, Message, Modal, Role, UserKey
 from tests.fakes.clock import FakeClock
@@ -193,35 +195,85 @@ async def test_a_summary_beyond_its_budget_is_folded_again(store: HistoryStore) 
     assert summary.text == "short enough"
 
 
-async def test_of_summaries_that_stay_too_long_the_shortest_is_taken(store: HistoryStore) -> None:
-    bench = Bench(store, ["x" * 900, "x" * 400, "x" * 600])
+@pytest.mark.spec("J3")
+async def test_of_summaries_that_stay_too_long_the_shortest_is_taken_and_cut_to_its_budget(store: HistoryStore) -> None:
+    bench = Bench(store, ["x" * 900, "Edmar. " * 60, "x" * 600])
     conversation = await bench.open()
     await bench.talk(conversation, 10, 20)
     await bench.summarizer.fold(conversation.thread.id)
     summary = await store.summary(conversation.thread.id)
     assert summary is not None
-    assert (summary.text, len(bench.model.prompts)) == ("x" * 400, 3)
+    assert (set(summary.text.split()), len(bench.model.prompts)) == ({"Edmar."}, 3)
+    assert 25 < summary.tokens <= 50
 
 
-async def test_a_summary_that_was_cut_off_loses_nothing(store: HistoryStore) -> None:
-    bench = Bench(store, [Finish(Stop.LENGTH)])
+def cut_beyond(messages: int) -> Callable[[Prompt], Answer]:
+    """A model whose answer is cut off when it is given more messages than that."""
+
+    def answer(prompt: Prompt) -> Answer:
+        said = " ".join(message.text for message in prompt.brief.history)
+        return (
+            (said[:5], Finish(Stop.LENGTH))
+            if len(prompt.brief.history) > messages
+            else f"{prompt.brief.message} {said}"
+        )
+
+    return answer
+
+
+async def test_a_summary_that_was_cut_off_is_made_of_fewer_messages_and_misses_none(store: HistoryStore) -> None:
+    bench = Bench(store, cut_beyond(2))
     conversation = await bench.open()
     await bench.talk(conversation, 10, 20)
     await bench.summarizer.fold(conversation.thread.id)
     summary = await store.summary(conversation.thread.id)
     assert summary is not None
-    assert summary.text == "U: m1\nA: m2\nU: m3\nA: m4\nU: m5\nA: m6"
+    assert (summary.text.split(), summary.through) == ([f"m{number}" for number in range(1, 7)], 6)
 
 
-async def test_an_empty_answer_does_not_wipe_the_summary(store: HistoryStore) -> None:
-    bench = Bench(store, ["Edmar", Finish(Stop.END)])
+@pytest.mark.spec("J3", "H6")
+async def test_summaries_that_are_always_cut_off_stay_within_their_budget_for_ever(store: HistoryStore) -> None:
+    bench = Bench(store, [("Edmar saves money for Europe. " * 40, Finish(Stop.LENGTH))])
     conversation = await bench.open()
-    for _ in range(2):
+    for _ in range(20):
         await bench.talk(conversation, 10, 20)
         await bench.summarizer.fold(conversation.thread.id)
     summary = await store.summary(conversation.thread.id)
     assert summary is not None
-    assert (summary.text, summary.through) == ("Edmar", 16)
+    assert summary.tokens <= 50
+    assert (await conversation.context("")).budget.remaining > 0
+
+
+async def test_an_empty_answer_neither_wipes_the_summary_nor_covers_what_it_did_not_read(store: HistoryStore) -> None:
+    bench = Bench(store, ["Edmar", Finish(Stop.END)])
+    conversation = await bench.open()
+    await bench.talk(conversation, 10, 20)
+    await bench.summarizer.fold(conversation.thread.id)
+    await bench.talk(conversation, 10, 20)
+    with pytest.raises(EmptyReply):
+        await bench.summarizer.fold(conversation.thread.id)
+    summary = await store.summary(conversation.thread.id)
+    assert summary is not None
+    assert (summary.text, summary.through) == ("Edmar", 6)
+
+
+async def test_a_summary_that_an_earlier_version_let_grow_is_shown_within_its_budget(store: HistoryStore) -> None:
+    bench = Bench(store, ["unasked"])
+    conversation = await bench.open()
+    await bench.talk(conversation, 2, 20)
+    await store.fold(conversation.thread.id, Summary("Edmar saves. " * 4_000, through=1, tokens=13_000))
+    context = await conversation.context("")
+    assert context.summary.startswith("Edmar saves.")
+    assert context.budget.summary <= 50
+
+
+async def test_a_message_longer_than_a_call_takes_is_summarised_by_its_beginning(store: HistoryStore) -> None:
+    bench = Bench(store, ["short"], replace(SMALL, max_context_tokens=2_000, batch_tokens=1_000))
+    conversation = await bench.open()
+    await store.append(conversation.thread.id, Message(Role.USER, "word " * 6_000, tokens=7_500))
+    await bench.talk(conversation, 10, 20)
+    await bench.summarizer.fold(conversation.thread.id)
+    assert all(len(prompt.turns[0].text) < 5_000 for prompt in bench.model.prompts)
 
 
 @pytest.mark.spec("J8")
