@@ -61,6 +61,7 @@ check: $(VENV)/.installed-dev ## The developers' gate: format, lint, types, impo
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory spec > /dev/null || $(MAKE) --no-print-directory spec
 	@$(BIN)/coverage erase
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 

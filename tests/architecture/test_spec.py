@@ -1,4 +1,4 @@
-"""Every requirement of the specification is held by a test, or excused where everybody sees it."""
+"""What `make check` asks of the requirements: each is held by a test, or excused where everybody sees it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,6 @@ from tests.spec_ids import NOT_YET, SPEC
 def pytest_of_pytest(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
-
-
-def test_every_requirement_has_a_test_or_an_excuse() -> None:
-    done = pytest_of_pytest("--collect-only", "--spec-table")
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    assert all(f"\n{spec_id:<4}{title}" in "\n" + done.stdout for spec_id, title in SPEC.items())
 
 
 def test_the_table_knows_all_five_documents() -> None:
