@@ -168,15 +168,25 @@ def _strict(node: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _parse(text: str, shape: type[Any]) -> object:
-    """Return the JSON of the text, fenced or not; a bare list stands for the shape's first field."""
+    """Return the JSON of the text, fenced or not.
+
+    Where the shape is a dataclass with a list as its only field, a bare list stands for it, and so does a single entry
+    of that list: document 1 has its answers in these two forms.
+    """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
         raise ValueError("no JSON")
     end = max(text.rfind("}"), text.rfind("]")) + 1
-    value = json.loads(text[start:end])
-    if isinstance(value, list) and is_dataclass(shape):
-        return {fields(shape)[0].name: value}
-    return cast("object", value)
+    try:
+        value = json.loads(text[start:end])
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not is_dataclass(shape) or len(fields(shape)) != 1:
+        return cast("object", value)
+    name = fields(shape)[0].name
+    if isinstance(value, dict) and name in value:
+        return value
+    return {name: value if isinstance(value, list) else [value]}
 
 
 def _again(prompt: Prompt, answer: str, complaint: str) -> Prompt:
