@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from core.dialogue import Delta, Finish, Prompt, PromptTurn, Reply, Stop, StreamEvent
+from core.dialogue import Delta, Finish, Prompt, PromptTurn, Reply, Stop, StreamEvent, Task
 from core.errors import BadReply, ProviderRefused, StreamCut
 from core.ports import ChatModel, Embedder
 from core.types import JSONValue, Role
@@ -23,6 +23,15 @@ Shape = TypeVar("Shape")
 
 MODES: Final = ("heavy", "reasoning", "chat", "summary")
 """The modes of thought, as the fields of `Models` are called."""
+
+_MODE_OF: Final = {
+    Task.DECIDE: "heavy",
+    Task.REPORT: "chat",
+    Task.QUESTION: "chat",
+    Task.FINISH: "chat",
+    Task.SUMMARY: "summary",
+}
+"""Which mode is asked for what; the extractions are for the reasoning model."""
 
 _NAME = re.compile(r"[A-Za-z]+")
 
@@ -62,6 +71,11 @@ class Models:
             chat=_in_place(self.chat),
             summary=_in_place(self.summary),
         )
+
+
+def mode_of(task: Task) -> str:
+    """Return the mode that is asked for this."""
+    return _MODE_OF.get(task, "reasoning")
 
 
 def _in_place(model: ChatModel) -> ChatModel:

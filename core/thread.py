@@ -5,13 +5,13 @@ Knows what these are, and what a history promises of them. Does not know how the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
+from core.types import ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class TurnState(StrEnum):
     PENDING = "pending"
     VALIDATED = "validated"
     INVOKED = "invoked"
+    RESPONDED = "responded"
     COMPLETED = "completed"
     ERROR = "error"
 
@@ -62,8 +63,10 @@ class ThreadRecord:
 class Threads(Protocol):
     """Threads as a whole. Part of what every `core.ports.HistoryStore` promises."""
 
-    async def open_thread(self, conversation: ConversationKey, at: datetime) -> Thread:
-        """Return the conversation's one active thread, made now if there is none."""
+    async def open_thread(
+        self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None
+    ) -> Thread:
+        """Return the conversation's one active thread, made now, with that metadata, if there is none."""
         ...
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> None:

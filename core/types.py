@@ -7,6 +7,7 @@ import of ours. Identity given by storage (`id`) is a plain field that is empty 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -84,7 +85,8 @@ class Incoming:
     private chat); `private` whether nobody else reads along; `language` is the platform's tag for the person ("pt-br").
     `pressed` says that a button was pressed, whose command the text is: it does not wait for the answers before it.
     `file` is the platform's handle of a file that came with it, for `Surface.fetch` ("" for none); `attached` says that
-    there was something besides text, and `stale` that it is older than the owner wants answered.
+    there was something besides text, and `stale` that it is older than the owner wants answered. `thread_id` names the
+    thread that it belongs to ("": the one that is active there).
     """
 
     chat: ChatKey
@@ -100,6 +102,7 @@ class Incoming:
     file: str = ""
     attached: bool = False
     stale: bool = False
+    thread_id: str = ""
 
     @property
     def conversation(self) -> ConversationKey:
@@ -116,6 +119,7 @@ class Role(StrEnum):
     USER = "user"
     SYSTEM = "system"
     ASSISTANT = "assistant"
+    TOOL = "tool"
 
 
 class Modal(StrEnum):
@@ -136,7 +140,7 @@ class Message:
 
     `sequence` is its place in the thread, from 1 (0 until stored), and `tokens` what it costs a model, counted once.
     Of an answer, `duration_s` is how long it took and `error` names the failure that it ended in. Messages of one
-    non-empty `pair` are a tool request (the ASSISTANT's) and its results, which make no sense without it.
+    non-empty `pair` are a tool request (the ASSISTANT's) and its results (the TOOL's), which make no sense without it.
     """
 
     role: Role
@@ -171,6 +175,17 @@ class Message:
         return json.dumps(self.content, ensure_ascii=False, separators=(",", ":"))
 
 
+THREAD_ID_RULE = "write 3 to 64 of a-z, A-Z, 0-9, - and _"
+"""What the id of a thread looks like, for people."""
+
+_THREAD_ID = re.compile(r"[a-zA-Z0-9_-]{3,64}")
+
+
+def is_thread_id(text: str) -> bool:
+    """Return whether a thread may have that id: 3 to 64 of a-z, A-Z, 0-9, - and _."""
+    return _THREAD_ID.fullmatch(text) is not None
+
+
 class ThreadStatus(StrEnum):
     """Whether a thread is being talked in, was cleared by /reset, or was put away."""
 
@@ -181,9 +196,10 @@ class ThreadStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation from its first message to its reset. `id` matches [a-zA-Z0-9-_]{3,64}.
+    """One conversation from its first message to its reset. `id` is a `is_thread_id`.
 
-    `title` is what the person calls it, `policy` the name of what chooses its context ("": as set for all).
+    `title` is what the person calls it, `policy` the name of what chooses its context ("": as set for all). `metadata`
+    tells which platform it was begun on (`origin`) and which version of the program began it (`version`).
     """
 
     id: str

@@ -7,11 +7,11 @@ or what a summary says.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from core.errors import WindowTooSmall
+from core.errors import InputError, ThreadTaken, WindowTooSmall
 from core.history import policy
 from core.history.budget import Budget, fit, parts
 from core.history.policy import HistoryLimits, Policy
@@ -20,10 +20,23 @@ from core.history.tokens import ByCharacters, count, shortened
 from core.history.window import newest
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.thread import Summary, Transition, TurnState
+from core.thread import Summary, ThreadRecord, Transition, TurnState
 from core.tokenizer import Tokenizer
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
+from core.types import (
+    THREAD_ID_RULE,
+    ChatKey,
+    ConversationKey,
+    JSONValue,
+    Message,
+    Modal,
+    Role,
+    Thread,
+    ThreadStatus,
+    UserKey,
+    is_thread_id,
+)
 
+_MAX_STEM_CHARS = 60  # of an id that gets a number
 _log = logging.getLogger(__name__)
 
 
@@ -60,8 +73,9 @@ class Conversations:
     """Opens conversations, and tells which there are.
 
     `system` is the system prompt that every context has to leave room for. `ratio` tells how many tokens the model
-    counts for one of the tokenizer's, and `window` what it was found to take in all, if that is known. Without
-    `summaries` nothing is summarised. `ways` tells what was decided of a place.
+    counts for one of the tokenizer's, and `window` what a mode's was found to take in all, if that is known. Without
+    `summaries` nothing is summarised. `ways` tells what was decided of a place. `version` is the program's,
+    kept with each thread that it begins.
     """
 
     def __init__(
@@ -74,8 +88,9 @@ class Conversations:
         summaries: Summaries | None = None,
         system: str = "",
         ratio: Callable[[], float] = lambda: 1.0,
-        window: Callable[[], int | None] = lambda: None,
+        window: Callable[[str], int | None] = lambda _mode: None,
         ways: WaysOf = usual_ways,
+        version: str = "",
     ) -> None:
         self.store = store
         self.clock = clock
@@ -85,13 +100,22 @@ class Conversations:
         self.ratio = ratio
         self._window = window
         self._ways = ways
+        self._version = version
         self._system = system
         self._system_tokens: int | None = None
         self._policies = self.limits.policies()
 
-    async def open(self, conversation: ConversationKey) -> Conversation:
-        """Return the conversation that goes on in that place, begun now if there is none."""
-        thread = await self.store.open_thread(conversation, self.clock.now())
+    async def open(self, conversation: ConversationKey, thread_id: str = "") -> Conversation:
+        """Return the conversation that goes on in that place, begun now if there is none.
+
+        With a `thread_id`, the thread of that id goes on there, and another one that was active is archived. An id
+        whose thread was reset goes on as ID-2, then ID-3.
+
+        Raises:
+            InputError: no thread may have that id.
+            ThreadTaken: another conversation has it.
+        """
+        thread = await (self._named(conversation, thread_id) if thread_id else self._active(conversation))
         messages, tokens = await self.store.totals(thread.id)
         _log.info("memory loaded", extra={"thread_id": thread.id, "messages": messages, "tokens": tokens})
         return Conversation(thread, self, await self._ways(conversation.chat))
@@ -145,11 +169,9 @@ class Conversations:
         chosen = next((name for name in (thread.policy, decided) if name in self._policies), self.usual_policy())
         return self._policies[chosen]
 
-    @property
-    def window_tokens(self) -> int:
-        """What the model takes in all, answer included, in the tokenizer's tokens."""
-        known = self._window()
-        limit = self.limits.max_context_tokens
+    def window_tokens(self, mode: str) -> int:
+        """Return what the model of that mode takes in all, answer included, in the tokenizer's tokens."""
+        known, limit = self._window(mode), self.limits.context_tokens_of(mode)
         return int((limit if known is None else min(known, limit)) / self.ratio())
 
     async def count(self, text: str) -> int:
@@ -161,6 +183,29 @@ class Conversations:
         if self._system_tokens is None:
             self._system_tokens = await self.count(self._system) if self._system else 0
         return self._system_tokens
+
+    async def _active(self, conversation: ConversationKey) -> Thread:
+        return await self.store.open_thread(conversation, self.clock.now(), self._metadata(conversation))
+
+    async def _named(self, conversation: ConversationKey, thread_id: str) -> Thread:
+        if not is_thread_id(thread_id):
+            raise InputError(f"no thread can have that id: {THREAD_ID_RULE}")
+        name, number = thread_id, 1
+        while (thread := await self.store.thread(name)) is not None and thread.status is ThreadStatus.RESET:
+            number += 1
+            name = f"{thread_id[:_MAX_STEM_CHARS]}-{number}"
+        now = self.clock.now()
+        if thread is None:
+            before = (thread for thread in await self.store.threads(conversation.user))
+            chosen = next((thread.policy for thread in before if thread.conversation == conversation), "")
+            new = Thread(name, conversation, now, now, policy=chosen, metadata=self._metadata(conversation))
+            thread = await self.store.restore(ThreadRecord(new, ()))
+        if thread.conversation != conversation:
+            raise ThreadTaken("that thread id belongs to another conversation: choose another")
+        return thread if thread.status is ThreadStatus.ACTIVE else await self.store.switch(thread.id, now) or thread
+
+    def _metadata(self, conversation: ConversationKey) -> Mapping[str, JSONValue]:
+        return {"origin": conversation.chat.platform, "version": self._version}
 
     async def _owned(self, user: UserKey, thread_id: str) -> Thread | None:
         thread = await self.store.thread(thread_id)
@@ -212,18 +257,18 @@ class Conversation:
             summaries.schedule(self._thread.id)
         return stored
 
-    async def context(self, turn: str, *, instruction: str = "", max_tokens: int | None = None) -> Context:
+    async def context(self, turn: str, *, instruction: str = "", max_tokens: int | None = None, mode: str = "chat") -> Context:
         """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
 
         It leaves room for the `instruction` that follows it, and for the answer. `max_tokens` bounds the messages
-        further, for a model that found the whole too long.
+        further, for a model that found the whole too long; `mode` is the one whose model is asked.
 
         Raises:
             InputTooLong: the person's last message does not fit into the model; it says how many characters would.
             WindowTooSmall: the bot's own instructions do not.
         """
         chosen, persona = self._policy, self._ways.persona
-        window, limits = self._all.window_tokens, self._all.limits
+        window, limits = self._all.window_tokens(mode), self._all.limits
         summary = await self._summary(limits.summary_tokens(window)) if chosen.summarises else None
         bound = chosen.bound(summary)
         own = [await self._all.count(text) for text in (persona, instruction) if text]
