@@ -6,14 +6,26 @@ Knows the Door, and what a request must name. Does not know what answers behind 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.errors import InputError
 from core.ports import Clock, Door, Surface
 from core.screen import Shown, SurfaceLimits
-from core.types import ChatKey, Incoming, JSONValue, Modal, UserKey
+from core.types import THREAD_ID_RULE, ChatKey, Incoming, JSONValue, Modal, UserKey, is_thread_id
 
 _UNLIMITED = 1 << 30
+_MAX_ID_CHARS = 200
+
+
+class FieldError(InputError):
+    """Fields of a request are missing or wrong. `fields` are their names, `advice` what is wrong with them."""
+
+    def __init__(self, advice: str, *fields: str) -> None:
+        """Name the fields: they are what the caller looks for."""
+        super().__init__(f"{advice}: {', '.join(fields)}")
+        self.advice = advice
+        self.fields = fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,29 +45,45 @@ async def ask(
     door: Door,
     clock: Clock,
     *,
-    message: str,
-    chat_id: str,
-    user_id: str,
+    message: str = "",
+    chat_id: str = "",
+    user_id: str = "",
     session_id: str = "",
+    thread_id: str = "",
     platform: str = "api",
     language: str = "",
 ) -> Answer:
     """Return the bot's answer to one message; the chat's memory is that of `chat_id` and `user_id`.
 
+    With a `thread_id`, it is said in the thread of that id, which is begun now if there is none.
+
     Raises:
-        InputError: a required field is missing; it says which.
+        FieldError: one of the first three is missing, or a value is not what it is given for; it says which.
     """
-    required = {"message": message, "chat_id": chat_id, "user_id": user_id}
-    if missing := [name for name, value in required.items() if not value.strip()]:
-        raise InputError(f"missing: {', '.join(missing)}")
+    ids = {"chat_id": chat_id, "user_id": user_id, "session_id": session_id, "thread_id": thread_id}
+    _check({"message": message, "chat_id": chat_id, "user_id": user_id}, ids | {"language": language})
     user = UserKey(platform, user_id)
-    asked = Incoming(
-        ChatKey(platform, chat_id), user, user_id, uuid.uuid4().hex, message, clock.now(), language=language
-    )
+    place, message_id = ChatKey(platform, chat_id), uuid.uuid4().hex
+    asked = Incoming(place, user, user_id, message_id, message, clock.now(), language=language, thread_id=thread_id)
     screen = _Screen()
     await (await door.receive(asked, screen))
     timestamp = clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return Answer(screen.answer(), session_id or uuid.uuid4().hex, timestamp)
+
+
+def _check(required: Mapping[str, object], short: Mapping[str, object]) -> None:
+    """Refuse what nothing can be looked up by. A program hands on what it was sent: types hold nothing off."""
+    given = {**required, **short}
+    if wrong := [name for name, value in given.items() if not isinstance(value, str)]:
+        raise FieldError("not text", *wrong)
+    if missing := [name for name, value in required.items() if not str(value).strip()]:
+        raise FieldError("missing", *missing)
+    if unfit := [
+        name for name, value in short.items() if len(str(value)) > _MAX_ID_CHARS or not str(value).isprintable()
+    ]:
+        raise FieldError(f"more than {_MAX_ID_CHARS} characters, or some that cannot be shown", *unfit)
+    if short["thread_id"] and not is_thread_id(str(short["thread_id"])):
+        raise FieldError(THREAD_ID_RULE, "thread_id")
 
 
 class _Screen(Surface):
