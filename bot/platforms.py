@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from adapters import http
 from bot.settings import Settings
 from bot.wiring import App
 from core.clock import SystemClock
@@ -84,10 +83,14 @@ async def _discord(start: Start) -> None:
 
 
 async def _http(start: Start) -> None:
+    from adapters import http
+
     await http.run(start.app.settings.http_port, start.door, start.app.clock, start.stop, say=start.say)
 
 
 async def _about_http(settings: Settings) -> list[str]:
+    from adapters import http
+
     return [http.address(settings.http_port)]
 
 
@@ -108,7 +111,7 @@ async def _about_discord(settings: Settings) -> list[str]:
 PLATFORMS: dict[str, Platform] = {
     "telegram": Platform("TELEGRAM_TOKEN", _telegram, _about_telegram),
     "discord": Platform("DISCORD_TOKEN", _discord, _about_discord),
-    http.PLATFORM: Platform("HTTP_PORT", _http, _about_http),
+    "api": Platform("HTTP_PORT", _http, _about_http),
 }
 
 

@@ -21,7 +21,8 @@ from bot.telegram_settings import TelegramSettings
 from core.chatbot import TurnLimits
 from core.errors import ConfigError
 from core.memory.memories import UNDO_WITHIN
-from core.types import THREAD_ID_RULE, Locale, UserKey, is_thread_id
+from core.thread import THREAD_ID_RULE, is_thread_id
+from core.types import Locale, UserKey
 
 
 class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings, QuotaSettings):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from core.errors import InputError
 from core.ports import Clock, Door, Surface
 from core.screen import Shown, SurfaceLimits
-from core.types import THREAD_ID_RULE, ChatKey, Incoming, JSONValue, Modal, UserKey, is_thread_id
+from core.thread import THREAD_ID_RULE, is_thread_id
+from core.types import ChatKey, Incoming, JSONValue, Modal, UserKey
 
 _UNLIMITED = 1 << 30
 _MAX_ID_CHARS = 200

@@ -49,21 +49,6 @@ class HistoryStore(Threads, Protocol):
     message.
     """
 
-    async def get(self, thread_id: str) -> Sequence[Message]:
-        """Return every message of the thread, oldest first."""
-        ...
-
-    async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
-        """Make these all the messages of the thread, numbered anew in that order, and return them as they are stored.
-
-        A message of this thread's keeps its id. Summaries go: they tell of places that are no longer there.
-        """
-        ...
-
-    async def delete(self, thread_id: str) -> None:
-        """Remove every message and summary of the thread, and the states of its turns; the thread itself stays."""
-        ...
-
     async def append(self, thread_id: str, message: Message) -> Message:
         """Store it and return it with its id and sequence.
 

@@ -7,7 +7,6 @@ import of ours. Identity given by storage (`id`) is a plain field that is empty 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -175,17 +174,6 @@ class Message:
         return json.dumps(self.content, ensure_ascii=False, separators=(",", ":"))
 
 
-THREAD_ID_RULE = "write 3 to 64 of a-z, A-Z, 0-9, - and _"
-"""What the id of a thread looks like, for people."""
-
-_THREAD_ID = re.compile(r"[a-zA-Z0-9_-]{3,64}")
-
-
-def is_thread_id(text: str) -> bool:
-    """Return whether a thread may have that id: 3 to 64 of a-z, A-Z, 0-9, - and _."""
-    return _THREAD_ID.fullmatch(text) is not None
-
-
 class ThreadStatus(StrEnum):
     """Whether a thread is being talked in, was cleared by /reset, or was put away."""
 
@@ -196,7 +184,7 @@ class ThreadStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation from its first message to its reset. `id` is a `is_thread_id`.
+    """One conversation from its first message to its reset. `id` is what `core.thread.is_thread_id` accepts.
 
     `title` is what the person calls it, `policy` the name of what chooses its context ("": as set for all). `metadata`
     tells which platform it was begun on (`origin`) and which version of the program began it (`version`).

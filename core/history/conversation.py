@@ -20,10 +20,9 @@ from core.history.tokens import ByCharacters, count, shortened
 from core.history.window import newest
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.thread import Summary, ThreadRecord, Transition, TurnState
+from core.thread import THREAD_ID_RULE, Summary, ThreadRecord, Transition, TurnState, is_thread_id
 from core.tokenizer import Tokenizer
 from core.types import (
-    THREAD_ID_RULE,
     ChatKey,
     ConversationKey,
     JSONValue,
@@ -33,7 +32,6 @@ from core.types import (
     Thread,
     ThreadStatus,
     UserKey,
-    is_thread_id,
 )
 
 _MAX_STEM_CHARS = 60  # of an id that gets a number

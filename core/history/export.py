@@ -14,9 +14,8 @@ from typing import Any
 
 from core.errors import InputError
 from core.stores import HistoryStore
-from core.thread import Summary, ThreadRecord, Transition, TurnState
+from core.thread import THREAD_ID_RULE, Summary, ThreadRecord, Transition, TurnState, is_thread_id
 from core.types import (
-    THREAD_ID_RULE,
     ChatKey,
     ConversationKey,
     JSONValue,
@@ -26,7 +25,6 @@ from core.types import (
     Thread,
     ThreadStatus,
     UserKey,
-    is_thread_id,
 )
 
 _PAGE = 500

@@ -20,9 +20,9 @@ from core.cycle import think
 from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
 from core.errors import InputError, ThreadTaken
 from core.history.export import from_lines, record_of, to_lines
-from core.thread import Summary
+from core.thread import Summary, is_thread_id
 from core.turn import Turn
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus, is_thread_id
+from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus
 from tests.fakes.house import ANA, BIA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
 from tests.fakes.surface import RecordingSurface
@@ -387,13 +387,17 @@ async def test_a_message_that_waits_for_a_restart_is_answered_in_the_thread_that
 SCRIPT: Script = {Task.DECIDE: ["Finish"]}
 
 
-@pytest.mark.spec("T3", "T4")
+@pytest.mark.spec("T2", "T3", "T4")
 async def test_a_decision_is_asked_with_the_message_the_history_and_every_action_and_answers_a_name_only() -> None:
     house = House(SCRIPT)
     await say(house, "first", "second")
     decision: Prompt = house.model.asked(Task.DECIDE)[-1]
     assert decision.brief.message == "second"
-    assert [m.text for m in decision.brief.history] == ["first", "ok", "second"]
+    assert [(m.role, m.text, m.in_history) for m in decision.brief.history] == [
+        (Role.USER, "first", True),
+        (Role.ASSISTANT, "ok", False),
+        (Role.USER, "second", True),
+    ]
     assert decision.brief.choices == tuple(action.name for action in ACTIONS)
     assert all(f"- {action.name}: {action.when}" in decision.turns[-1].text for action in ACTIONS)
 
