@@ -7,25 +7,25 @@ or what a summary says.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from core.errors import InputError, ThreadTaken, WindowTooSmall
+from core.errors import WindowTooSmall
 from core.history import policy
 from core.history.budget import Budget, fit, parts
+from core.history.named import named_thread
 from core.history.policy import HistoryLimits, Policy
 from core.history.summary import Summaries
 from core.history.tokens import ByCharacters, count, shortened
 from core.history.window import newest
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.thread import THREAD_ID_RULE, Summary, ThreadRecord, Transition, TurnState, is_thread_id
+from core.thread import Summary, Transition, TurnState
 from core.tokenizer import Tokenizer
 from core.types import (
     ChatKey,
     ConversationKey,
-    JSONValue,
     Message,
     Modal,
     Role,
@@ -34,7 +34,6 @@ from core.types import (
     UserKey,
 )
 
-_MAX_STEM_CHARS = 60  # of an id that gets a number
 _log = logging.getLogger(__name__)
 
 
@@ -113,7 +112,11 @@ class Conversations:
             InputError: no thread may have that id.
             ThreadTaken: another conversation has it.
         """
-        thread = await (self._named(conversation, thread_id) if thread_id else self._active(conversation))
+        now, told = self.clock.now(), {"origin": conversation.chat.platform, "version": self._version}
+        if thread_id:
+            thread = await named_thread(self.store, Thread(thread_id, conversation, now, now, metadata=told))
+        else:
+            thread = await self.store.open_thread(conversation, now, told)
         messages, tokens = await self.store.totals(thread.id)
         _log.info("memory loaded", extra={"thread_id": thread.id, "messages": messages, "tokens": tokens})
         return Conversation(thread, self, await self._ways(conversation.chat))
@@ -182,29 +185,6 @@ class Conversations:
             self._system_tokens = await self.count(self._system) if self._system else 0
         return self._system_tokens
 
-    async def _active(self, conversation: ConversationKey) -> Thread:
-        return await self.store.open_thread(conversation, self.clock.now(), self._metadata(conversation))
-
-    async def _named(self, conversation: ConversationKey, thread_id: str) -> Thread:
-        if not is_thread_id(thread_id):
-            raise InputError(f"no thread can have that id: {THREAD_ID_RULE}")
-        name, number = thread_id, 1
-        while (thread := await self.store.thread(name)) is not None and thread.status is ThreadStatus.RESET:
-            number += 1
-            name = f"{thread_id[:_MAX_STEM_CHARS]}-{number}"
-        now = self.clock.now()
-        if thread is None:
-            before = (thread for thread in await self.store.threads(conversation.user))
-            chosen = next((thread.policy for thread in before if thread.conversation == conversation), "")
-            new = Thread(name, conversation, now, now, policy=chosen, metadata=self._metadata(conversation))
-            thread = await self.store.restore(ThreadRecord(new, ()))
-        if thread.conversation != conversation:
-            raise ThreadTaken("that thread id belongs to another conversation: choose another")
-        return thread if thread.status is ThreadStatus.ACTIVE else await self.store.switch(thread.id, now) or thread
-
-    def _metadata(self, conversation: ConversationKey) -> Mapping[str, JSONValue]:
-        return {"origin": conversation.chat.platform, "version": self._version}
-
     async def _owned(self, user: UserKey, thread_id: str) -> Thread | None:
         thread = await self.store.thread(thread_id)
         return thread if thread is not None and thread.conversation.user == user else None
@@ -255,7 +235,9 @@ class Conversation:
             summaries.schedule(self._thread.id)
         return stored
 
-    async def context(self, turn: str, *, instruction: str = "", max_tokens: int | None = None, mode: str = "chat") -> Context:
+    async def context(
+        self, turn: str, *, instruction: str = "", max_tokens: int | None = None, mode: str = "chat"
+    ) -> Context:
         """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
 
         It leaves room for the `instruction` that follows it, and for the answer. `max_tokens` bounds the messages

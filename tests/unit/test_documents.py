@@ -20,6 +20,7 @@ from core.cycle import think
 from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
 from core.errors import InputError, ThreadTaken
 from core.history.export import from_lines, record_of, to_lines
+from core.history.tokens import ByCharacters
 from core.thread import Summary, is_thread_id
 from core.turn import Turn
 from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus
@@ -286,7 +287,9 @@ async def test_each_mode_is_shown_what_its_own_model_takes() -> None:
     house = House({Task.DECIDE: lambda prompt: "Finish" if prompt.brief.steps else "MemorySearch"})
     house.model._script[Task.SEARCH_QUERIES] = [QUERY]
     await say(house, *(f"message {number} " + "x" * 400 for number in range(13)))
-    house.models = replace(house.models, context_tokens={"chat": 2_000, "reasoning": 1_500})
+    house.conversations.limits = replace(
+        house.conversations.limits, context_tokens={"chat": 1_700, "reasoning": 1_200}, answer_tokens=1_024
+    )
     house.model.prompts.clear()
     await say(house, "and now?")
 
@@ -294,8 +297,9 @@ async def test_each_mode_is_shown_what_its_own_model_takes() -> None:
         return len(house.model.asked(task)[0].brief.history)
 
     assert shown(Task.SEARCH_QUERIES) < shown(Task.FINISH) < shown(Task.DECIDE)
-    for task, limit in ((Task.SEARCH_QUERIES, 1_500), (Task.FINISH, 2_000)):
-        assert sum(message.tokens for message in house.model.asked(task)[0].brief.history) <= limit - 1_024
+    for task, limit in ((Task.SEARCH_QUERIES, 1_200), (Task.FINISH, 1_700)):
+        prompt = house.model.asked(task)[0]
+        assert sum(ByCharacters().count(turn.text) for turn in prompt.turns) < limit
 
 
 # --- document 4: threads ----------------------------------------------------------------------------------------------
