@@ -101,6 +101,12 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
+    @field_validator("storage_url", mode="before")
+    @classmethod
+    def _scheme(cls, value: Any) -> Any:
+        """Take `memory` and `memory://` for `memory:`."""
+        return f"{value.strip().rstrip(':/').lower()}:" if isinstance(value, str) else value
+
     @field_validator("default_thread")
     @classmethod
     def _check_thread(cls, value: str) -> str:

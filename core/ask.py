@@ -17,6 +17,7 @@ from core.types import ChatKey, Incoming, JSONValue, Modal, UserKey
 
 _UNLIMITED = 1 << 30
 _MAX_ID_CHARS = 200
+_REQUIRED = ("message", "chat_id", "user_id")
 
 
 class FieldError(InputError):
@@ -61,30 +62,46 @@ async def ask(
     Raises:
         FieldError: one of the first three is missing, or a value is not what it is given for; it says which.
     """
-    ids = {"chat_id": chat_id, "user_id": user_id, "session_id": session_id, "thread_id": thread_id}
-    _check({"message": message, "chat_id": chat_id, "user_id": user_id}, ids | {"language": language})
-    user = UserKey(platform, user_id)
-    place, message_id = ChatKey(platform, chat_id), uuid.uuid4().hex
-    asked = Incoming(place, user, user_id, message_id, message, clock.now(), language=language, thread_id=thread_id)
+    given = _checked(
+        message=message,
+        chat_id=chat_id,
+        user_id=user_id,
+        session_id=session_id,
+        thread_id=thread_id,
+        language=language,
+    )
+    asked = Incoming(
+        ChatKey(platform, given["chat_id"]),
+        UserKey(platform, given["user_id"]),
+        given["user_id"],
+        uuid.uuid4().hex,
+        given["message"],
+        clock.now(),
+        language=given["language"],
+        thread_id=given["thread_id"],
+    )
     screen = _Screen()
     await (await door.receive(asked, screen))
     timestamp = clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return Answer(screen.answer(), session_id or uuid.uuid4().hex, timestamp)
+    return Answer(screen.answer(), given["session_id"] or uuid.uuid4().hex, timestamp)
 
 
-def _check(required: Mapping[str, object], short: Mapping[str, object]) -> None:
-    """Refuse what nothing can be looked up by. A program hands on what it was sent: types hold nothing off."""
-    given = {**required, **short}
-    if wrong := [name for name, value in given.items() if not isinstance(value, str)]:
+def _checked(**given: object) -> Mapping[str, str]:
+    """Return what was given as text; what nothing could be looked up by is refused.
+
+    A program hands on what it was sent, so that the types of `ask` hold nothing off.
+    """
+    if wrong := [name for name, value in given.items() if not isinstance(value, str | None)]:
         raise FieldError("not text", *wrong)
-    if missing := [name for name, value in required.items() if not str(value).strip()]:
+    texts = {name: str(value or "") for name, value in given.items()}
+    if missing := [name for name in _REQUIRED if not texts[name].strip()]:
         raise FieldError("missing", *missing)
-    if unfit := [
-        name for name, value in short.items() if len(str(value)) > _MAX_ID_CHARS or not str(value).isprintable()
-    ]:
+    short = {name: text for name, text in texts.items() if name != "message"}
+    if unfit := [name for name, text in short.items() if len(text) > _MAX_ID_CHARS or not text.isprintable()]:
         raise FieldError(f"more than {_MAX_ID_CHARS} characters, or some that cannot be shown", *unfit)
-    if short["thread_id"] and not is_thread_id(str(short["thread_id"])):
+    if texts["thread_id"] and not is_thread_id(texts["thread_id"]):
         raise FieldError(THREAD_ID_RULE, "thread_id")
+    return texts
 
 
 class _Screen(Surface):

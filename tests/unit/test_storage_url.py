@@ -129,6 +129,12 @@ def test_a_verb_on_what_is_stored_says_that_nothing_is(
     assert files(tmp_path) == []
 
 
+@pytest.mark.parametrize("written", ["memory", "memory:", "memory://", " Memory: "])
+def test_the_setting_may_be_written_as_a_word_or_as_an_address(written: str) -> None:
+    assert load(None, storage_url=written).in_memory
+    assert not load(None, storage_url="sqlite").in_memory
+
+
 @pytest.mark.spec("D3", "D8")
 def test_a_storage_that_there_is_not_is_named_with_those_there_are() -> None:
     with pytest.raises(ConfigError, match=r"STORAGE_URL: .*'sqlite:' or 'memory:'"):
