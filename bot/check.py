@@ -19,7 +19,8 @@ PROBE = "elefante"
 
 async def check(settings: Settings) -> dict[str, JSONValue]:
     """Return one finding for each part, and `ok`: whether all of them are."""
-    findings: list[JSONValue] = [_finding("settings", f"data in {settings.data_dir}")]
+    kept = "nothing is written to the disk" if settings.in_memory else f"data in {settings.data_dir}"
+    findings: list[JSONValue] = [_finding("settings", kept)]
     try:
         async with build(settings) as app:
             for name, probe in _PROBES.items():
@@ -34,7 +35,8 @@ async def _storage(app: App) -> str:
     if problems:
         raise BotError(f"{problems[0]}: restore a backup of {app.settings.database_path}")
     owners = await app.store.owners()
-    return f"{app.settings.database_path.name} is sound; people with memories: {len(owners)}"
+    name = "the database in memory" if app.settings.in_memory else app.settings.database_path.name
+    return f"{name} is sound; people with memories: {len(owners)}"
 
 
 async def _embedder(app: App) -> str:

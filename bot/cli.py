@@ -56,14 +56,16 @@ def _begin() -> None:
 
 
 @app.command()
-def chat() -> None:
+def chat(
+    thread: Annotated[str, typer.Option(help="Id of the conversation to go on with. Default: DEFAULT_THREAD.")] = "",
+) -> None:
     r"""Talk to the bot in this terminal. No key, no account.
 
     Example: printf 'Remember that the wifi password is abc123\n' | elefante chat
     """
     from bot.chat import chat as talk
 
-    run_now(talk(settings()))
+    run_now(talk(settings(stored=False), thread))
 
 
 @app.command()
@@ -71,7 +73,7 @@ def run() -> None:
     """Run the bot on every platform that has a token."""
     from bot.run import run as run_platforms
 
-    run_now(run_platforms(settings()))
+    run_now(run_platforms(settings(stored=False)))
 
 
 @app.command()
@@ -86,7 +88,7 @@ def think(
     """
     from bot import think as dry
 
-    loaded = settings()
+    loaded = settings(stored=False)
     thought = run_now(dry.think(loaded, text, person(user, loaded)))
     show(thought, as_json=as_json, plain=dry.render)
 
@@ -96,7 +98,7 @@ def check(as_json: JsonOption = False) -> None:
     """Check settings, storage, index, embedder and models; exit 1 if one of them fails."""
     from bot import check as health
 
-    report = run_now(health.check(settings()))
+    report = run_now(health.check(settings(stored=False)))
     show(report, as_json=as_json, plain=health.render)
     if not report["ok"]:
         raise typer.Exit(1)
@@ -115,7 +117,7 @@ def doctor(as_json: JsonOption = False) -> None:
     """Ask every platform who the bot is, and every model one tiny question; exit 1 if one does not answer."""
     from bot import doctor as examination
 
-    report = run_now(examination.examine(settings()))
+    report = run_now(examination.examine(settings(stored=False)))
     show(report, as_json=as_json, plain=examination.render)
     if not report["ok"]:
         raise typer.Exit(1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import metadata
 
+from bot.hot_models import MODE_OF
 from bot.model_settings import LIMITED
 from bot.settings import Settings
 from core.history.conversation import Conversations, WaysOf
@@ -44,6 +46,8 @@ async def build_conversations(
     """
     models, calibration = heard.models, heard.calibration
     limits, tokenizer = settings.history_limits(), build_tokenizer(settings, models.chat.name, stack)
+    own = {name: tokens for name, mode in MODE_OF.items() if (tokens := settings.context_tokens_of(mode))}
+    limits = replace(limits, context_tokens=own)
     summaries = None
     if not dry:
         summarizer = Summarizer(
@@ -59,8 +63,9 @@ async def build_conversations(
         summaries=summaries,
         system=SYSTEM,
         ratio=lambda: calibration.ratio(models.chat.name),
-        window=lambda: calibration.window(models.chat.name),
+        window=lambda mode: calibration.window(getattr(models, mode).name),
         ways=heard.ways,
+        version=metadata.version("elefante"),
     )
 
 

@@ -80,7 +80,7 @@ class DiscordSettings(BaseSettings):
             raise ConfigError("DISCORD_GATEWAY_URL", "write an address like wss://gateway.discord.gg")
         return self
 
-    def discord(self, data_dir: Path) -> DiscordConfig | None:
+    def discord(self, data_dir: Path | None = None) -> DiscordConfig | None:
         """Return what the adapter is told, or None where there is no token. It keeps a small file in `data_dir`."""
         token = self.discord_token.get_secret_value().strip()
         if not token:
@@ -97,5 +97,5 @@ class DiscordSettings(BaseSettings):
             stop_button=self.discord_stop_button,
             edit_interval_s=self.discord_edit_interval_s,
             max_age_s=self.discord_max_age_s,
-            state_path=data_dir / "discord.json",
+            state_path=None if data_dir is None else data_dir / "discord.json",
         )

@@ -56,10 +56,12 @@ class _OwnerOnlyFile(RotatingFileHandler):
         return super()._open()
 
 
-def configure(folder: Path, level: str, secrets: Iterable[str] = ()) -> None:
-    """Send every log record of the process to `folder/elefante.log`, and nothing to the terminal."""
-    handler = _OwnerOnlyFile(folder / LOG_FILE, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")
-    handler.setFormatter(JsonLines(secrets))
+def configure(folder: Path | None, level: str, secrets: Iterable[str] = ()) -> None:
+    """Send every log record of the process to `folder/elefante.log`, or nowhere, and nothing to the terminal."""
+    handler: logging.Handler = logging.NullHandler()
+    if folder is not None:
+        handler = _OwnerOnlyFile(folder / LOG_FILE, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")
+        handler.setFormatter(JsonLines(secrets))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in (
         "httpx",

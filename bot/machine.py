@@ -14,7 +14,8 @@ from core.commands.machine import Machine, ModelDesk
 def open_machine(settings: Settings, models: ModelDesk, stack: AsyncExitStack) -> Machine:
     """Return it. Until `stack` is closed it listens to what is logged; what was logged before it has read."""
     troubles = RecentTroubles(settings.secrets())
-    troubles.read(settings.data_dir)
+    if settings.log_folder is not None:
+        troubles.read(settings.log_folder)
     logging.getLogger().addHandler(troubles)
     stack.callback(logging.getLogger().removeHandler, troubles)
 

@@ -101,6 +101,11 @@ class Meter:
             cost_usd=self.prices.cost_usd(model, reading.usage),
             room=asker.room if asker else "",
         )
+        used = reading.usage or Usage()
+        facts = {"mode": mode, "task": task, "model": model, "input_tokens": used.input_tokens}
+        _log.info(
+            "tokens used", extra=facts | {"output_tokens": used.output_tokens, "known": reading.usage is not None}
+        )
         try:
             await self.record(call)
         except StorageError as error:

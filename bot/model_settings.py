@@ -41,6 +41,12 @@ _TimeoutS: TypeAlias = Annotated[
     float | None,
     Field(ge=5, description="Longest silence of the model, in seconds. Default: 30; 120 for one on this machine."),
 ]
+_ContextTokens: TypeAlias = Annotated[
+    int | None,
+    Field(
+        ge=1_000, description="What the model takes in all, in tokens, answer included. Default: MAX_CONTEXT_TOKENS."
+    ),
+]
 _Key: TypeAlias = SecretStr | None
 
 
@@ -89,6 +95,10 @@ class ModelSettings(BaseSettings):
     model_reasoning_max_tokens: _MaxTokens = 4096
     model_chat_max_tokens: _MaxTokens = 2048
     model_summary_max_tokens: _MaxTokens = 2048
+    model_reasoning_heavy_context_tokens: _ContextTokens = None
+    model_reasoning_context_tokens: _ContextTokens = None
+    model_chat_context_tokens: _ContextTokens = None
+    model_summary_context_tokens: _ContextTokens = None
     model_reasoning_heavy_timeout_s: _TimeoutS = None
     model_reasoning_timeout_s: _TimeoutS = None
     model_chat_timeout_s: _TimeoutS = None
@@ -155,6 +165,11 @@ class ModelSettings(BaseSettings):
             advice = f"write the length of {name.model}'s vectors, for example 1024"
             raise ConfigError("MODEL_EMBEDDING_DIMS", advice)
         return name, dims
+
+    def context_tokens_of(self, mode: Mode) -> int | None:
+        """Return what the mode's model takes in all, where it is not MAX_CONTEXT_TOKENS."""
+        tokens: int | None = getattr(self, f"model_{mode}_context_tokens")
+        return tokens
 
     def address(self, provider: str) -> str:
         """Return where the provider is asked. An own address without a path gets the usual one.

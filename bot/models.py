@@ -62,7 +62,8 @@ async def build_chains(
 ) -> Chains:
     """Return what builds the models. What they hold open is closed by `stack`; every call is told to `record`.
 
-    What the models report of tokens is told to `calibration`; `window_tokens` is what each takes in all.
+    What the models report of tokens is told to `calibration`; `window_tokens` is what each takes in all, unless
+    its mode has a setting of its own.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -182,6 +183,6 @@ def _options(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens
         verbosity=knob("verbosity") or None,
         temperature=knob("temperature"),
         max_tokens=knob("max_tokens"),
-        window_tokens=window_tokens,
+        window_tokens=settings.context_tokens_of(mode) or window_tokens,
         timeout_s=knob("timeout_s") or preset.timeout_s,
     )

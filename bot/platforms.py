@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from pydantic import SecretStr
+
 from bot.settings import Settings
 from bot.wiring import App
 from core.clock import SystemClock
@@ -35,13 +37,14 @@ class Start:
 class Platform:
     """A platform: the setting that turns it on, what runs it until `stop` is set, and what it says of the bot."""
 
-    token: str
+    setting: str
     run: Callable[[Start], Awaitable[None]]
     about: Callable[[Settings], Awaitable[list[str]]]
 
     def enabled(self, settings: Settings) -> bool:
-        """Return whether there is a token."""
-        return bool(getattr(settings, self.token.lower()).get_secret_value().strip())
+        """Return whether that setting is written."""
+        value = getattr(settings, self.setting.lower())
+        return bool(value.get_secret_value().strip() if isinstance(value, SecretStr) else value)
 
 
 async def _telegram(start: Start) -> None:
@@ -49,7 +52,7 @@ async def _telegram(start: Start) -> None:
     from adapters.telegram.menu import Staff
 
     app, changed = start.app, asyncio.Event()
-    if (config := app.settings.telegram(app.settings.data_dir)) is None:
+    if (config := app.settings.telegram(app.settings.state_dir)) is None:
         return
     kept = app.parts.desk.kept
 
@@ -74,9 +77,21 @@ async def _telegram(start: Start) -> None:
 async def _discord(start: Start) -> None:
     from adapters import discord
 
-    if (config := start.app.settings.discord(start.app.settings.data_dir)) is not None:
+    if (config := start.app.settings.discord(start.app.settings.state_dir)) is not None:
         own = start.app.access.own
         await discord.run(config, start.door, start.app.clock, start.stop, say=start.say, own=own)
+
+
+async def _http(start: Start) -> None:
+    from adapters import http
+
+    await http.run(start.app.settings.http_port, start.door, start.app.clock, start.stop, say=start.say)
+
+
+async def _about_http(settings: Settings) -> list[str]:
+    from adapters import http
+
+    return [http.address(settings.http_port)]
 
 
 async def _about_telegram(settings: Settings) -> list[str]:
@@ -89,13 +104,14 @@ async def _about_telegram(settings: Settings) -> list[str]:
 async def _about_discord(settings: Settings) -> list[str]:
     from adapters import discord
 
-    config = settings.discord(settings.data_dir)
+    config = settings.discord()
     return [] if config is None else await discord.about(config, SystemClock())
 
 
 PLATFORMS: dict[str, Platform] = {
     "telegram": Platform("TELEGRAM_TOKEN", _telegram, _about_telegram),
     "discord": Platform("DISCORD_TOKEN", _discord, _about_discord),
+    "api": Platform("HTTP_PORT", _http, _about_http),
 }
 
 
@@ -110,4 +126,4 @@ async def about(platform: Platform, settings: Settings) -> list[str]:
             return await platform.about(settings)
     except TimeoutError:
         advice = f"nobody answered within {PATIENCE_S:g} s; is this machine connected?"
-        raise ConfigError(platform.token, advice) from None
+        raise ConfigError(platform.setting, advice) from None

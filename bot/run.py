@@ -26,7 +26,7 @@ async def run(settings: Settings) -> None:
     """
     chosen = {name: platform for name, platform in PLATFORMS.items() if platform.enabled(settings)}
     if not chosen:
-        advice = "no platform has a token; write TELEGRAM_TOKEN=... or DISCORD_TOKEN=... into .env, or try `make chat`"
+        advice = "no platform is on; write TELEGRAM_TOKEN=... or DISCORD_TOKEN=... into .env, or try `make chat`"
         raise ConfigError("TELEGRAM_TOKEN", advice)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -21,6 +21,7 @@ from bot.telegram_settings import TelegramSettings
 from core.chatbot import TurnLimits
 from core.errors import ConfigError
 from core.memory.memories import UNDO_WITHIN
+from core.thread import THREAD_ID_RULE, is_thread_id
 from core.types import Locale, UserKey
 
 
@@ -32,6 +33,27 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     data_dir: Path = Field(
         default_factory=lambda: user_data_path("elefante", appauthor=False),
         description="Folder of the database and the logs. Default: the user-data folder of the system.",
+    )
+    storage_url: Literal["sqlite:", "memory:"] = Field(
+        default="sqlite:",
+        description="Where all that is said and remembered is kept: sqlite: (the file elefante.db in DATA_DIR) or "
+        "memory: (nothing is written to the disk, and all of it ends with the process).",
+    )
+    log_dir: Path | None = Field(
+        default=None,
+        description="Folder of the log. Default: DATA_DIR; with STORAGE_URL=memory: there is no log without it.",
+    )
+    default_thread: str = Field(
+        default="",
+        description="Id of the conversation that `elefante chat` goes on with where none is named, such as work. "
+        "Default: the one that was talked in last.",
+    )
+    http_port: int = Field(
+        default=0,
+        ge=0,
+        le=65_535,
+        description="Port on 127.0.0.1 for programs of this machine that ask by POST /api/chat/process: "
+        "docs/history.md. 0: there is none.",
     )
     backups_kept: int = Field(
         default=7, ge=1, description="How many backups stay in DATA_DIR/backups; older ones go when one is made."
@@ -78,6 +100,34 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     @classmethod
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("storage_url", mode="before")
+    @classmethod
+    def _scheme(cls, value: Any) -> Any:
+        """Take `memory` and `memory://` for `memory:`."""
+        return f"{value.strip().rstrip(':/').lower()}:" if isinstance(value, str) else value
+
+    @field_validator("default_thread")
+    @classmethod
+    def _check_thread(cls, value: str) -> str:
+        if value and not is_thread_id(value):
+            raise ConfigError("DEFAULT_THREAD", THREAD_ID_RULE)
+        return value
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether nothing is written to the disk."""
+        return self.storage_url == "memory:"
+
+    @property
+    def state_dir(self) -> Path | None:
+        """The data folder, or None where nothing is written to the disk."""
+        return None if self.in_memory else self.data_dir
+
+    @property
+    def log_folder(self) -> Path | None:
+        """The folder of the log, or None where there is no log."""
+        return self.log_dir or self.state_dir
 
     @property
     def database_path(self) -> Path:

@@ -30,9 +30,10 @@ _MODEL = (
 
 async def setup(env: Path, ask: Ask, say: Say) -> None:
     """Ask, prove, write. An empty answer leaves a setting as it is; a wrong one is told and asked again."""
-    for name, platform in PLATFORMS.items():
-        say(_WHERE[name])
-        await _until_right(partial(_platform, env, platform, say), platform.token, ask, say)
+    for name, where in _WHERE.items():
+        say(where)
+        platform = PLATFORMS[name]
+        await _until_right(partial(_platform, env, platform, say), platform.setting, ask, say)
     say(_MODEL)
     await _until_right(partial(_model, env, ask), "MODEL", ask, say)
     say(f"Written to {env}. `elefante doctor` proves the model with one tiny question; `make run` starts the bot.")
@@ -49,9 +50,9 @@ async def _until_right(write: Callable[[str], Awaitable[None]], setting: str, as
 
 
 async def _platform(env: Path, platform: Platform, say: Say, token: str) -> None:
-    for line in await about(platform, load(env, **{platform.token.lower(): token})):
+    for line in await about(platform, load(env, **{platform.setting.lower(): token})):
         say(line)
-    _write(env, platform.token, token)
+    _write(env, platform.setting, token)
 
 
 async def _model(env: Path, ask: Ask, model: str) -> None:

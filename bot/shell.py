@@ -21,17 +21,25 @@ UserOption = Annotated[str, typer.Option("--user", help="Whose memory, as PLATFO
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
-def settings() -> Settings:
-    """Read the settings, make the data folder, and open the log in it.
+def settings(*, stored: bool = True) -> Settings:
+    """Read the settings, make the folders of the data and of the log, and open the log.
+
+    `stored` says that the verb is about what is stored, which another process wrote or will read.
 
     Raises:
-        ConfigError: a setting is wrong.
+        ConfigError: a setting is wrong, or nothing is stored.
     """
     from bot.wiring import prepare_folder
 
     loaded = load()
-    prepare_folder(loaded.data_dir)
-    logs.configure(loaded.data_dir, loaded.log_level, loaded.secrets())
+    if loaded.in_memory and stored:
+        advice = "nothing is stored with memory:, so there is nothing here for this command; write sqlite:"
+        raise ConfigError("STORAGE_URL", advice)
+    if loaded.state_dir is not None:
+        prepare_folder(loaded.state_dir)
+    if loaded.log_dir is not None:
+        prepare_folder(loaded.log_dir, "LOG_DIR")
+    logs.configure(loaded.log_folder, loaded.log_level, loaded.secrets())
     return loaded
 
 

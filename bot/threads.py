@@ -141,6 +141,7 @@ async def _described(app: App, thread: Thread) -> Document:
         "title": thread.title,
         "status": thread.status.value,
         "policy": thread.policy,
+        "metadata": dict(thread.metadata),
         "chat": ":".join(part for part in (chat.platform, chat.chat, chat.thread) if part),
         "created_at": thread.created_at.isoformat(timespec="seconds"),
         "updated_at": thread.updated_at.isoformat(timespec="seconds"),

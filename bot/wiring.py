@@ -29,7 +29,7 @@ from core.chatbot import ChatBot, ChatBotParts
 from core.clock import SystemClock
 from core.commands import Desk, Kept
 from core.commands.decided import ways_by
-from core.commands.files import Spool
+from core.commands.files import NoCopies, Spool
 from core.errors import ConfigError, ProviderError
 from core.history.conversation import Conversations
 from core.llm import Models
@@ -78,10 +78,17 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
         StorageError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
-        prepare_folder(settings.data_dir)
-        database = await (open_copy if dry else open_database)(settings.database_path)
+        database = await _open(settings, dry=dry)
         stack.push_async_callback(database.close)
         yield await _build_over(database, settings, stack, dry=dry)
+
+
+async def _open(settings: Settings, *, dry: bool) -> Database:
+    """Return the database that the settings name: a file, or one in RAM, which is empty or a copy of that file."""
+    if settings.in_memory:
+        return await open_copy(None)
+    prepare_folder(settings.data_dir)
+    return await (open_copy if dry else open_database)(settings.database_path)
 
 
 async def _build_over(database: Database, settings: Settings, stack: AsyncExitStack, *, dry: bool) -> App:
@@ -155,8 +162,8 @@ class _Stores:
             self.awaited,
             self.broadcasts,
             logs_words=settings.log_content,
-            spool=Spool(settings.data_dir),
-            copies=DataFolder(settings, clock),
+            spool=Spool(settings.state_dir),
+            copies=NoCopies() if settings.in_memory else DataFolder(settings, clock),
         )
 
 
@@ -195,18 +202,18 @@ def new_index(dims: int) -> VectorIndex:
     return FaissIndex(dims)
 
 
-def prepare_folder(folder: Path) -> None:
-    """Make the data folder, readable by its owner only.
+def prepare_folder(folder: Path, setting: str = "DATA_DIR") -> None:
+    """Make the folder that a setting names, readable by its owner only. That of the data is made so if it was not.
 
     Raises:
         ConfigError: it cannot be made or written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if folder.stat().st_uid == os.getuid():
+        if setting == "DATA_DIR" and folder.stat().st_uid == os.getuid():
             folder.chmod(0o700)
     except OSError as error:
         advice = f"cannot use {folder} ({error.strerror}); name a folder you may write to"
-        raise ConfigError("DATA_DIR", advice) from error
+        raise ConfigError(setting, advice) from error
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ConfigError("DATA_DIR", f"cannot write to {folder}; name a folder you may write to")
+        raise ConfigError(setting, f"cannot write to {folder}; name a folder you may write to")

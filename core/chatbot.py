@@ -103,6 +103,8 @@ class ChatBot(Door):
                 return nothing()
             if not await self._parts.inbox.accept(incoming):
                 return nothing()
+            facts = {"platform": incoming.chat.platform, "chars": len(incoming.text), "private": incoming.private}
+            _log.info("message received", extra=facts)
         except StorageError as error:
             return asyncio.shield(self._later(self._apologise(error, incoming, View(surface, self._parts.clock))))
         return asyncio.shield(self._later(self._answer(incoming, surface)))
@@ -181,7 +183,7 @@ class ChatBot(Door):
 
     async def _open(self, incoming: Incoming, view: View) -> Turn:
         parts = self._parts
-        conversation = await parts.conversations.open(incoming.conversation)
+        conversation = await parts.conversations.open(incoming.conversation, incoming.thread_id)
         incoming = replace(incoming, text=await commands.completed(parts.desk, incoming))
         if commands.is_retry(incoming.text) and (words := await commands.asked_before(conversation, incoming.text)):
             incoming = replace(incoming, text=words)
@@ -214,6 +216,7 @@ class ChatBot(Door):
             return
         await turn.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
+        await turn.enter(TurnState.RESPONDED)
 
     async def _said_again(self, turn: Turn) -> bool:
         """Take up a turn that was broken off. What was already said is said again with a mark; True if that was all.

@@ -4,7 +4,8 @@
     ├── ConfigError(setting, advice)     stop the start; tell the owner what to write
     ├── InputError                       tell the person what to send instead
     │   ├── EmptyInput
-    │   └── InputTooLong(max_chars)
+    │   ├── InputTooLong(max_chars)
+    │   └── ThreadTaken                  name another thread
     ├── ProviderError                    a model or an embedder
     │   ├── ProviderBusy(retry_after_s)  wait, or ask another
     │   ├── ProviderDown                 ask another, or say so
@@ -59,6 +60,10 @@ class InputTooLong(InputError):
         """Keep the limit for the sentence that the person reads."""
         super().__init__(f"longer than {max_chars} characters")
         self.max_chars = max_chars
+
+
+class ThreadTaken(InputError):
+    """The thread that was named belongs to another conversation."""
 
 
 class ProviderError(BotError):

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from core.dialogue import Delta, Finish, Prompt, PromptTurn, Reply, Stop, StreamEvent
+from core.dialogue import Delta, Finish, Prompt, PromptTurn, Reply, Stop, StreamEvent, Task
 from core.errors import BadReply, ProviderRefused, StreamCut
 from core.ports import ChatModel, Embedder
 from core.types import JSONValue, Role
@@ -23,6 +23,15 @@ Shape = TypeVar("Shape")
 
 MODES: Final = ("heavy", "reasoning", "chat", "summary")
 """The modes of thought, as the fields of `Models` are called."""
+
+_MODE_OF: Final = {
+    Task.DECIDE: "heavy",
+    Task.REPORT: "chat",
+    Task.QUESTION: "chat",
+    Task.FINISH: "chat",
+    Task.SUMMARY: "summary",
+}
+"""Which mode is asked for what; the extractions are for the reasoning model."""
 
 _NAME = re.compile(r"[A-Za-z]+")
 
@@ -62,6 +71,11 @@ class Models:
             chat=_in_place(self.chat),
             summary=_in_place(self.summary),
         )
+
+
+def mode_of(task: Task) -> str:
+    """Return the mode that is asked for this."""
+    return _MODE_OF.get(task, "reasoning")
 
 
 def _in_place(model: ChatModel) -> ChatModel:
@@ -168,15 +182,25 @@ def _strict(node: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _parse(text: str, shape: type[Any]) -> object:
-    """Return the JSON of the text, fenced or not; a bare list stands for the shape's first field."""
+    """Return the JSON of the text, fenced or not.
+
+    Where the shape is a dataclass with a list as its only field, a bare list stands for it, and so does a single entry
+    of that list: document 1 has its answers in these two forms.
+    """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
         raise ValueError("no JSON")
     end = max(text.rfind("}"), text.rfind("]")) + 1
-    value = json.loads(text[start:end])
-    if isinstance(value, list) and is_dataclass(shape):
-        return {fields(shape)[0].name: value}
-    return cast("object", value)
+    try:
+        value = json.loads(text[start:end])
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not is_dataclass(shape) or len(fields(shape)) != 1:
+        return cast("object", value)
+    name = fields(shape)[0].name
+    if isinstance(value, dict) and name in value:
+        return value
+    return {name: value if isinstance(value, list) else [value]}
 
 
 def _again(prompt: Prompt, answer: str, complaint: str) -> Prompt:

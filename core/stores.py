@@ -45,7 +45,8 @@ class Said:
 class HistoryStore(Threads, Protocol):
     """Every message ever said, by thread. Order is the order of `append`.
 
-    A thread of which the model is shown less loses nothing here: nothing but `forget` removes a message.
+    A thread of which the model is shown less loses nothing here: nothing but `update`, `delete` and `forget` removes a
+    message.
     """
 
     async def append(self, thread_id: str, message: Message) -> Message:

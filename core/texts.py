@@ -21,6 +21,11 @@ FAILURES: dict[type[errors.BotError], Localized] = {
         EN: "That message is too long for me (the limit is {max_chars} characters). Could you send it in parts?",
         ES: "Ese mensaje es demasiado largo para mí (el límite es de {max_chars} caracteres). ¿Lo envías por partes?",
     },
+    errors.ThreadTaken: {
+        PT: "Esse identificador já é de outra conversa. Escolha outro.",
+        EN: "That id already belongs to another conversation. Choose a different one.",
+        ES: "Ese identificador ya es de otra conversación. Elige otro.",
+    },
     errors.ProviderBusy: {
         PT: "O modelo de linguagem está ocupado agora. Nada se perdeu; tente de novo em um minuto.",
         EN: "The language model is busy right now. Nothing was lost; please try again in a minute.",

@@ -5,13 +5,24 @@ Knows what these are, and what a history promises of them. Does not know how the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
+from core.types import ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
+
+THREAD_ID_RULE = "write 3 to 64 of a-z, A-Z, 0-9, - and _"
+"""What the id of a thread looks like, for people."""
+
+_THREAD_ID = re.compile(r"[a-zA-Z0-9_-]{3,64}")
+
+
+def is_thread_id(text: str) -> bool:
+    """Return whether a thread may have that id: 3 to 64 of a-z, A-Z, 0-9, - and _."""
+    return _THREAD_ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,7 @@ class TurnState(StrEnum):
     PENDING = "pending"
     VALIDATED = "validated"
     INVOKED = "invoked"
+    RESPONDED = "responded"
     COMPLETED = "completed"
     ERROR = "error"
 
@@ -62,8 +74,10 @@ class ThreadRecord:
 class Threads(Protocol):
     """Threads as a whole. Part of what every `core.ports.HistoryStore` promises."""
 
-    async def open_thread(self, conversation: ConversationKey, at: datetime) -> Thread:
-        """Return the conversation's one active thread, made now if there is none."""
+    async def open_thread(
+        self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None
+    ) -> Thread:
+        """Return the conversation's one active thread, made now, with that metadata, if there is none."""
         ...
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> None:
@@ -76,6 +90,21 @@ class Threads(Protocol):
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
         """Return all of that person's threads, the one used last first."""
+        ...
+
+    async def get(self, thread_id: str) -> Sequence[Message]:
+        """Return every message of the thread, oldest first."""
+        ...
+
+    async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
+        """Make these all the messages of the thread, numbered anew in that order, and return them as they are stored.
+
+        A message of this thread's keeps its id. Summaries go: they tell of places that are no longer there.
+        """
+        ...
+
+    async def delete(self, thread_id: str) -> None:
+        """Remove every message and summary of the thread, and the states of its turns; the thread itself stays."""
         ...
 
     async def describe(self, thread: Thread) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
+
+from core.types import Message
 
 
 class Tokenizer(Protocol):
@@ -21,3 +24,7 @@ class Tokenizer(Protocol):
     def count(self, text: str) -> int:
         """Return the tokens of one message of that text, what a provider adds to each message included."""
         ...
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Return the tokens of all those messages together."""
+        return sum(self.count(message.text) for message in messages)

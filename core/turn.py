@@ -15,7 +15,7 @@ from core.delivery.view import View
 from core.dialogue import Brief, Delta, Finish, Prompt, Step, Stop, Task
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Conversation
-from core.llm import Models
+from core.llm import Models, mode_of
 from core.markdown import verbatim
 from core.memory.user_memory import UserMemory
 from core.ports import Clock
@@ -123,7 +123,7 @@ class Turn:
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
         """Return the prompt that asks for `instruction` with all that this turn may show a model."""
         context = await self.conversation.context(
-            self.asked.turn, instruction=instruction, max_tokens=self.max_history_tokens
+            self.asked.turn, instruction=instruction, max_tokens=self.max_history_tokens, mode=mode_of(task)
         )
         self._sent_tokens = context.budget.window + context.budget.memories
         brief = Brief(

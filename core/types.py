@@ -84,7 +84,8 @@ class Incoming:
     private chat); `private` whether nobody else reads along; `language` is the platform's tag for the person ("pt-br").
     `pressed` says that a button was pressed, whose command the text is: it does not wait for the answers before it.
     `file` is the platform's handle of a file that came with it, for `Surface.fetch` ("" for none); `attached` says that
-    there was something besides text, and `stale` that it is older than the owner wants answered.
+    there was something besides text, and `stale` that it is older than the owner wants answered. `thread_id` names the
+    thread that it belongs to ("": the one that is active there).
     """
 
     chat: ChatKey
@@ -100,6 +101,7 @@ class Incoming:
     file: str = ""
     attached: bool = False
     stale: bool = False
+    thread_id: str = ""
 
     @property
     def conversation(self) -> ConversationKey:
@@ -116,6 +118,7 @@ class Role(StrEnum):
     USER = "user"
     SYSTEM = "system"
     ASSISTANT = "assistant"
+    TOOL = "tool"
 
 
 class Modal(StrEnum):
@@ -136,7 +139,7 @@ class Message:
 
     `sequence` is its place in the thread, from 1 (0 until stored), and `tokens` what it costs a model, counted once.
     Of an answer, `duration_s` is how long it took and `error` names the failure that it ended in. Messages of one
-    non-empty `pair` are a tool request (the ASSISTANT's) and its results, which make no sense without it.
+    non-empty `pair` are a tool request (the ASSISTANT's) and its results (the TOOL's), which make no sense without it.
     """
 
     role: Role
@@ -181,9 +184,10 @@ class ThreadStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation from its first message to its reset. `id` matches [a-zA-Z0-9-_]{3,64}.
+    """One conversation from its first message to its reset. `id` is what `core.thread.is_thread_id` accepts.
 
-    `title` is what the person calls it, `policy` the name of what chooses its context ("": as set for all).
+    `title` is what the person calls it, `policy` the name of what chooses its context ("": as set for all). `metadata`
+    tells which platform it was begun on (`origin`) and which version of the program began it (`version`).
     """
 
     id: str

@@ -5,5 +5,6 @@ into `Incoming` and hands it to the `Door` (`listener.py`, `person.py`). The res
 """
 
 from adapters.console.listener import run
+from adapters.console.person import conversation
 
-__all__ = ["run"]
+__all__ = ["conversation", "run"]

@@ -17,18 +17,27 @@ from core.ports import Clock, Door
 from core.types import Locale, UserKey
 
 
-async def run(door: Door, clock: Clock, *, user: UserKey, data_dir: Path, language: Locale | None = None) -> None:
+async def run(
+    door: Door,
+    clock: Clock,
+    *,
+    user: UserKey,
+    data_dir: Path,
+    language: Locale | None = None,
+    keeps_lines: bool = True,
+) -> None:
     """Talk until the person leaves or the input ends; everything asked by then is answered.
 
-    On a terminal with a prompt, whose history is kept in `data_dir`; otherwise line by line. Files that are handed over
-    are laid into its folder `exports`. `language` is set by the owner; without it the terminal speaks the system's.
+    On a terminal with a prompt, which keeps the lines that were typed in `data_dir` if it `keeps_lines`; otherwise line
+    by line. Files that are handed over are laid into its folder `exports`. `language` is set by the owner; without it
+    the terminal speaks the system's.
     """
     person = Person(user, language.value if language else system_language(), clock)
     with contextlib.suppress(SurfaceGone):  # nobody reads any more: what was accepted is answered at the next start
         if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
             from adapters.console.terminal import talk  # a pipe has no use for it, and it is half of the start
 
-            await talk(door, person, data_dir)
+            await talk(door, person, data_dir, keeps_lines=keeps_lines)
         else:
             await listen(door, person, data_dir)
 

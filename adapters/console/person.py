@@ -7,10 +7,15 @@ from dataclasses import dataclass
 
 from adapters.console.files import sent
 from core.ports import Clock
-from core.types import ChatKey, Incoming, UserKey
+from core.types import ChatKey, ConversationKey, Incoming, UserKey
 
 PLATFORM = "console"
 QUIT, STOP = "/quit", "/stop"
+
+
+def conversation(user: UserKey) -> ConversationKey:
+    """Return the conversation that somebody has in the terminal."""
+    return ConversationKey(ChatKey(PLATFORM, "terminal"), user)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class Person:
     def says(self, text: str) -> Incoming:
         """Return that text as a message of theirs, with an id that no message of any process has."""
         return Incoming(
-            chat=ChatKey(PLATFORM, "terminal"),
+            chat=conversation(self.user).chat,
             user=self.user,
             user_name=self.user.user,
             message_id=uuid.uuid4().hex,

@@ -13,7 +13,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.history import FileHistory
+from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output.vt100 import Vt100_Output
 
@@ -41,14 +41,14 @@ class OwnHistory(FileHistory):
 class Prompt:
     """Asks for one message after the other. Enter sends, Alt-Enter and pasting make lines, arrows recall what was."""
 
-    def __init__(self, history_path: Path, output: Output, *, colour: bool) -> None:
+    def __init__(self, history_path: Path | None, output: Output, *, colour: bool) -> None:
         def size() -> Size:
             return Size(rows=output.size.lines, columns=output.size.columns)
 
         mark: StyleAndTextTuples = [("bold ansicyan" if colour else "", "› ")]
         self._mark = mark
         self._session: PromptSession[str] = PromptSession(
-            history=OwnHistory(history_path),
+            history=OwnHistory(history_path) if history_path else InMemoryHistory(),
             key_bindings=_bindings(),
             # Terminals that do not answer where their cursor is would be complained about; we need not ask.
             output=Vt100_Output(sys.stdout, size, term=os.environ.get("TERM"), enable_cpr=False),

@@ -22,12 +22,12 @@ from core.ports import Door
 from core.types import Locale
 
 
-async def talk(door: Door, person: Person, data_dir: Path) -> None:
+async def talk(door: Door, person: Person, data_dir: Path, *, keeps_lines: bool = True) -> None:
     """Greet, then ask and answer until the person leaves."""
     colour = not os.environ.get("NO_COLOR")
     output = Output(sys.stdout)
     surface = ConsoleSurface(output, colour=colour, exports=data_dir / EXPORTS)
-    prompt = Prompt(data_dir / "console-history", output, colour=colour)
+    prompt = Prompt(data_dir / "console-history" if keeps_lines else None, output, colour=colour)
     locale = from_tag(person.language) or Locale.PT
     surface.say(GREETING[locale])
     surface.end()

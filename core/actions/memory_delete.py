@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BeforeValidator
 
 from core.actions.action import Action
+from core.actions.drafts import as_id
 from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
@@ -48,7 +52,7 @@ NOT_DELETED: Localized = {
 class Ids:
     """What the reasoning model answers."""
 
-    ids: list[str]
+    ids: list[Annotated[str, BeforeValidator(as_id)]]
 
 
 async def run(turn: Turn) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.actions.action import Action
-from core.actions.drafts import MAX_DRAFTS, DraftAnswer, to_draft
+from core.actions.drafts import MAX_DRAFTS, DraftEntry, to_draft
 from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
@@ -61,7 +61,7 @@ NOT_SAVED: Localized = {
 class Drafts:
     """What the reasoning model answers."""
 
-    items: list[DraftAnswer]
+    items: list[DraftEntry]
 
 
 async def run(turn: Turn) -> None:

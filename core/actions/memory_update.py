@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
 
 from core.actions.action import Action
-from core.actions.drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, to_bindings, to_kind
+from core.actions.drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answered, to_bindings, to_kind
 from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
@@ -63,7 +65,7 @@ class Change:
 class Changes:
     """What the reasoning model answers."""
 
-    items: list[Change]
+    items: list[Annotated[Change, BeforeValidator(as_answered)]]
 
 
 def changed(item: MemoryItem, change: Change) -> MemoryDraft:

@@ -59,4 +59,4 @@ class ChatHistory:
         self._messages.clear()
 
     def _counted(self, message: Message) -> Message:
-        return replace(message, tokens=message.tokens or self._tokenizer.count(message.text))
+        return replace(message, tokens=message.tokens or self._tokenizer.count_tokens([message]))

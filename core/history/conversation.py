@@ -14,6 +14,7 @@ from typing import TypeAlias
 from core.errors import WindowTooSmall
 from core.history import policy
 from core.history.budget import Budget, fit, parts
+from core.history.named import named_thread
 from core.history.policy import HistoryLimits, Policy
 from core.history.summary import Summaries
 from core.history.tokens import ByCharacters, count, shortened
@@ -22,7 +23,16 @@ from core.ports import Clock
 from core.stores import HistoryStore
 from core.thread import Summary, Transition, TurnState
 from core.tokenizer import Tokenizer
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Message,
+    Modal,
+    Role,
+    Thread,
+    ThreadStatus,
+    UserKey,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -60,8 +70,9 @@ class Conversations:
     """Opens conversations, and tells which there are.
 
     `system` is the system prompt that every context has to leave room for. `ratio` tells how many tokens the model
-    counts for one of the tokenizer's, and `window` what it was found to take in all, if that is known. Without
-    `summaries` nothing is summarised. `ways` tells what was decided of a place.
+    counts for one of the tokenizer's, and `window` what a mode's was found to take in all, if that is known. Without
+    `summaries` nothing is summarised. `ways` tells what was decided of a place. `version` is the program's,
+    kept with each thread that it begins.
     """
 
     def __init__(
@@ -74,8 +85,9 @@ class Conversations:
         summaries: Summaries | None = None,
         system: str = "",
         ratio: Callable[[], float] = lambda: 1.0,
-        window: Callable[[], int | None] = lambda: None,
+        window: Callable[[str], int | None] = lambda _mode: None,
         ways: WaysOf = usual_ways,
+        version: str = "",
     ) -> None:
         self.store = store
         self.clock = clock
@@ -85,13 +97,26 @@ class Conversations:
         self.ratio = ratio
         self._window = window
         self._ways = ways
+        self._version = version
         self._system = system
         self._system_tokens: int | None = None
         self._policies = self.limits.policies()
 
-    async def open(self, conversation: ConversationKey) -> Conversation:
-        """Return the conversation that goes on in that place, begun now if there is none."""
-        thread = await self.store.open_thread(conversation, self.clock.now())
+    async def open(self, conversation: ConversationKey, thread_id: str = "") -> Conversation:
+        """Return the conversation that goes on in that place, begun now if there is none.
+
+        With a `thread_id`, the thread of that id goes on there, and another one that was active is archived. An id
+        whose thread was reset goes on as ID-2, then ID-3.
+
+        Raises:
+            InputError: no thread may have that id.
+            ThreadTaken: another conversation has it.
+        """
+        now, told = self.clock.now(), {"origin": conversation.chat.platform, "version": self._version}
+        if thread_id:
+            thread = await named_thread(self.store, Thread(thread_id, conversation, now, now, metadata=told))
+        else:
+            thread = await self.store.open_thread(conversation, now, told)
         messages, tokens = await self.store.totals(thread.id)
         _log.info("memory loaded", extra={"thread_id": thread.id, "messages": messages, "tokens": tokens})
         return Conversation(thread, self, await self._ways(conversation.chat))
@@ -145,11 +170,9 @@ class Conversations:
         chosen = next((name for name in (thread.policy, decided) if name in self._policies), self.usual_policy())
         return self._policies[chosen]
 
-    @property
-    def window_tokens(self) -> int:
-        """What the model takes in all, answer included, in the tokenizer's tokens."""
-        known = self._window()
-        limit = self.limits.max_context_tokens
+    def window_tokens(self, mode: str) -> int:
+        """Return what the model of that mode takes in all, answer included, in the tokenizer's tokens."""
+        known, limit = self._window(mode), self.limits.context_tokens_of(mode)
         return int((limit if known is None else min(known, limit)) / self.ratio())
 
     async def count(self, text: str) -> int:
@@ -212,18 +235,20 @@ class Conversation:
             summaries.schedule(self._thread.id)
         return stored
 
-    async def context(self, turn: str, *, instruction: str = "", max_tokens: int | None = None) -> Context:
+    async def context(
+        self, turn: str, *, instruction: str = "", max_tokens: int | None = None, mode: str = "chat"
+    ) -> Context:
         """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
 
         It leaves room for the `instruction` that follows it, and for the answer. `max_tokens` bounds the messages
-        further, for a model that found the whole too long.
+        further, for a model that found the whole too long; `mode` is the one whose model is asked.
 
         Raises:
             InputTooLong: the person's last message does not fit into the model; it says how many characters would.
             WindowTooSmall: the bot's own instructions do not.
         """
         chosen, persona = self._policy, self._ways.persona
-        window, limits = self._all.window_tokens, self._all.limits
+        window, limits = self._all.window_tokens(mode), self._all.limits
         summary = await self._summary(limits.summary_tokens(window)) if chosen.summarises else None
         bound = chosen.bound(summary)
         own = [await self._all.count(text) for text in (persona, instruction) if text]

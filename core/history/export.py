@@ -14,8 +14,18 @@ from typing import Any
 
 from core.errors import InputError
 from core.stores import HistoryStore
-from core.thread import Summary, ThreadRecord, Transition, TurnState
-from core.types import ChatKey, ConversationKey, JSONValue, Message, Modal, Role, Thread, ThreadStatus, UserKey
+from core.thread import THREAD_ID_RULE, Summary, ThreadRecord, Transition, TurnState, is_thread_id
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    JSONValue,
+    Message,
+    Modal,
+    Role,
+    Thread,
+    ThreadStatus,
+    UserKey,
+)
 
 _PAGE = 500
 
@@ -126,6 +136,8 @@ def _message(fields: dict[str, Any]) -> Message:
 
 def _thread(fields: dict[str, Any], owner: UserKey | None) -> Thread:
     chat, user = ChatKey(**fields["chat"]), owner or UserKey(**fields["user"])
+    if not is_thread_id(fields["id"]):
+        raise ValueError(THREAD_ID_RULE)
     return Thread(
         id=fields["id"],
         conversation=ConversationKey(replace(chat, platform=user.platform), user),

@@ -7,7 +7,7 @@ the history: it only says how far back one looks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.thread import Summary
@@ -94,6 +94,12 @@ class HistoryLimits:
     threshold_tokens: int = 3_500  # TOKEN_THRESHOLD
     max_summary_tokens: int = 800
     batch_tokens: int = 6_000
+    context_tokens: Mapping[str, int] = field(default_factory=dict)
+    """What the model of a mode takes, by the names of `core.llm.MODES`, where that is not `max_context_tokens` (H1)."""
+
+    def context_tokens_of(self, mode: str) -> int:
+        """Return what the model of that mode takes, answer included."""
+        return self.context_tokens.get(mode, self.max_context_tokens)
 
     def answer_tokens_of(self, window_tokens: int) -> int:
         """Return what is kept free for the answer in a window of that size."""

@@ -68,7 +68,7 @@ class Summarizer:
     @property
     def _window_tokens(self) -> int:
         known = self._window()
-        limit = self._limits.max_context_tokens
+        limit = self._limits.context_tokens_of("summary")
         return limit if known is None else min(known, limit)
 
     @property
@@ -124,7 +124,7 @@ class Summarizer:
         batch = self._affordable(await self._store.since(thread_id, after, min(_BATCH_MESSAGES, through - after)))
         if not batch:
             return None
-        _log.info("summary begun", extra={"thread_id": thread_id, "messages": len(batch)})
+        _log.info("summary triggered", extra={"thread_id": thread_id, "messages": len(batch)})
         before = old.text if old else ""
         while (text := await self._summarise(before, batch)) is None:  # a summary of fewer messages may fit
             batch = batch[: len(batch) // 2]

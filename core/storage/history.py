@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from core.storage import history_rows as rows_of
@@ -12,7 +12,7 @@ from core.storage.record import microseconds, random_id, to_json
 from core.storage.sqlite import Database, Transaction
 from core.stores import HistoryStore, Said
 from core.thread import Summary, ThreadRecord, Transition
-from core.types import ChatKey, ConversationKey, Message, Thread, ThreadStatus, UserKey
+from core.types import ChatKey, ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
 
 _ACTIVE = f"""
     SELECT {THREAD} FROM threads WHERE platform = ? AND user = ? AND chat = ? AND topic = ? AND status = 'active'
@@ -25,7 +25,9 @@ class SqliteHistory(HistoryStore):
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def open_thread(self, conversation: ConversationKey, at: datetime) -> Thread:
+    async def open_thread(
+        self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None
+    ) -> Thread:
         """Return the conversation's one active thread, made now if there is none, with the policy of the last one."""
         key = rows_of.place(conversation)
         rows = await self._database.rows(_ACTIVE, key)
@@ -33,13 +35,15 @@ class SqliteHistory(HistoryStore):
             async with self._database.transaction() as transaction:
                 await transaction.run(
                     """
-                    INSERT INTO threads (platform, user, chat, topic, id, created_at, updated_at, status, policy)
-                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 'active', coalesce((
+                    INSERT INTO threads (
+                        platform, user, chat, topic, id, created_at, updated_at, metadata, status, policy
+                    )
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, 'active', coalesce((
                         SELECT policy FROM threads WHERE platform = ?1 AND user = ?2 AND chat = ?3 AND topic = ?4
                         ORDER BY updated_at DESC LIMIT 1
                     ), '')) ON CONFLICT DO NOTHING
                     """,
-                    (*key, random_id(), microseconds(at)),
+                    (*key, random_id(), microseconds(at), to_json(metadata or {})),
                 )
                 rows = await transaction.run(_ACTIVE, key)
         return rows_of.thread(rows[0])
@@ -101,6 +105,28 @@ class SqliteHistory(HistoryStore):
                     f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND source_id = ?", (thread_id, message.source_id)
                 )
         return rows_of.message(rows[0])
+
+    async def get(self, thread_id: str) -> Sequence[Message]:
+        """Return every message of the thread, oldest first."""
+        return await self.since(thread_id, 0, 2**62)
+
+    async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
+        """Make these all the messages of the thread, numbered anew, and return them as they are stored."""
+        async with self._database.transaction() as transaction:
+            known = {row[0] for row in await transaction.run("SELECT id FROM messages WHERE thread = ?", (thread_id,))}
+            await transaction.run("DELETE FROM messages WHERE thread = ?", (thread_id,))
+            await transaction.run("DELETE FROM summaries WHERE thread = ?", (thread_id,))
+            rows = [rows_of.message_values(thread_id, message, message.id in known) for message in messages]
+            await transaction.run_many(rows_of.APPEND, rows)
+        await self._database.scrub()
+        return await self.get(thread_id)
+
+    async def delete(self, thread_id: str) -> None:
+        """Remove every message and summary of the thread, and the states of its turns; the thread itself stays."""
+        async with self._database.transaction() as transaction:
+            for table in ("messages", "summaries", "transitions"):
+                await transaction.run(f"DELETE FROM {table} WHERE thread = ?", (thread_id,))
+        await self._database.scrub()
 
     async def tail(self, thread_id: str, limit: int, *, before: int = 0) -> Sequence[Message]:
         """Return the newest `limit` messages, oldest first; with `before`, of those with a smaller sequence."""

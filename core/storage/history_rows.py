@@ -21,10 +21,10 @@ SUMMARY = "text, through, after, tokens, at, model"
 INSERT_THREAD = f"INSERT INTO threads ({THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 APPEND = f"""
     INSERT INTO messages (
-        sequence, upto,
+        id, sequence, upto,
         thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair
     ) VALUES (
-        coalesce((SELECT max(sequence) FROM messages WHERE thread = ?1), 0) + 1,
+        ?14, coalesce((SELECT max(sequence) FROM messages WHERE thread = ?1), 0) + 1,
         coalesce((SELECT upto FROM messages WHERE thread = ?1 ORDER BY sequence DESC LIMIT 1), 0) + ?10,
         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
     ) ON CONFLICT DO NOTHING RETURNING {MESSAGE}
@@ -91,12 +91,12 @@ def message(row: Row) -> Message:
     )
 
 
-def message_values(thread_id: str, message: Message) -> tuple[object, ...]:
-    """Return the parameters of APPEND."""
+def message_values(thread_id: str, message: Message, keeps_id: bool = False) -> tuple[object, ...]:
+    """Return the parameters of APPEND, under its own id or under a new one."""
     return (
         thread_id, message.role, message.modal, message.in_history, to_json(message.content), _microseconds(message.at),
         message.turn, message.source_id, message.memory_id, message.tokens, message.duration_s, message.error,
-        message.pair,
+        message.pair, message.id if keeps_id else None,
     )  # fmt: skip
 
 

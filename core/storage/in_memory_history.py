@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from core.errors import StorageError
 from core.storage.record import random_id, storable
 from core.stores import HistoryStore, Said
 from core.thread import Summary, ThreadRecord, Transition
-from core.types import ConversationKey, Message, Thread, ThreadStatus, UserKey
+from core.types import ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
 
 
 class InMemoryHistory(HistoryStore):
@@ -24,13 +24,16 @@ class InMemoryHistory(HistoryStore):
         self._transitions: dict[str, list[Transition]] = {}
         self._ids = itertools.count(1)
 
-    async def open_thread(self, conversation: ConversationKey, at: datetime) -> Thread:
+    async def open_thread(
+        self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None
+    ) -> Thread:
         """Return the conversation's one active thread, made now if there is none, with the policy of the last one."""
         if active := self._active(conversation):
             return active
         earlier = [thread for thread in self._threads.values() if thread.conversation == conversation]
         policy = max(earlier, key=lambda thread: thread.updated_at).policy if earlier else ""
-        thread = Thread(random_id(), conversation, created_at=at, updated_at=at, policy=policy)
+        told = dict(metadata or {})
+        thread = Thread(random_id(), conversation, created_at=at, updated_at=at, policy=policy, metadata=told)
         self._keep(thread)
         return thread
 
@@ -79,6 +82,26 @@ class InMemoryHistory(HistoryStore):
         if message.at is not None:
             self._threads[thread_id] = replace(thread, updated_at=max(thread.updated_at, message.at))
         return stored
+
+    async def get(self, thread_id: str) -> Sequence[Message]:
+        """Return every message of the thread, oldest first."""
+        return tuple(self._messages.get(thread_id, ()))
+
+    async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
+        """Make these all the messages of the thread, numbered anew, and return them as they are kept."""
+        self._check(thread_id)
+        known = {message.id for message in self._messages[thread_id]}
+        self._messages[thread_id] = [
+            replace(message, id=message.id if message.id in known else next(self._ids), sequence=sequence)
+            for sequence, message in enumerate(messages, 1)
+        ]
+        self._summaries[thread_id].clear()
+        return await self.get(thread_id)
+
+    async def delete(self, thread_id: str) -> None:
+        """Remove every message and summary of the thread, and the states of its turns; the thread itself stays."""
+        for kept in (self._messages, self._summaries, self._transitions):
+            kept.get(thread_id, []).clear()
 
     async def tail(self, thread_id: str, limit: int, *, before: int = 0) -> Sequence[Message]:
         """Return the newest `limit` messages, oldest first; with `before`, of those with a smaller sequence."""

@@ -30,6 +30,7 @@ class SqliteInbox(Inbox):
             "pressed": incoming.pressed,
             "attached": incoming.attached,
             "file": incoming.file,
+            "thread_id": incoming.thread_id,
         }
         async with self._database.transaction() as transaction:
             stored = await transaction.run(
@@ -87,4 +88,5 @@ def _incoming(platform: str, row: Row) -> Incoming:
         pressed=fields.get("pressed", False),  # not in what an older version of this program accepted
         attached=fields.get("attached", False),
         file=fields.get("file", ""),
+        thread_id=fields.get("thread_id", ""),
     )

@@ -168,15 +168,15 @@ async def open_database(path: Path, migrations: Sequence[Migration] = MIGRATIONS
     return Database(writer, reader)
 
 
-async def open_copy(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> Database:
-    """Open a copy of the whole database in RAM, where a dry run may write; empty if there is no file.
+async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATIONS) -> Database:
+    """Open a copy of the whole database in RAM, which nobody else sees; empty if there is no file, or None.
 
     Raises:
         SchemaTooNew, Damaged, StorageError: as `open_database`.
     """
     copy = await _connect(":memory:")
     try:
-        if uri := _uri_of(path):
+        if path is not None and (uri := _uri_of(path)):
             source = await _connect(uri)
             try:
                 with translated():

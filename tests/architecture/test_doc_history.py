@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "history.md").read_text("utf-8")
 
 
-@pytest.mark.spec("L6", "L1", "D8")
+@pytest.mark.spec("L6", "L1")
 def test_the_history_alone_shows_what_fits_and_goes_on_where_it_ended(tmp_path: Path) -> None:
     [program] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     body = program.split("-> None:\n")[1].split("asyncio.run")[0].strip().splitlines()

@@ -183,6 +183,54 @@ async def test_forgetting_a_person_removes_only_that_persons_threads(history: Hi
     assert (await history.open_thread(ROOM, START)).id != mine.id
 
 
+@pytest.mark.spec("L3")
+async def test_the_messages_of_a_memory_id_are_read_replaced_and_deleted(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    other = await history.open_thread(ConversationKey(ROOM.chat, BIA), START)
+    said = [await history.append(thread.id, Message(Role.USER, text, tokens=7)) for text in "abc"]
+    theirs = await history.append(other.id, Message(Role.USER, "theirs", tokens=7))
+    await history.fold(thread.id, Summary("a and b", through=2))
+    await history.enter(thread.id, Transition("t1", TurnState.PENDING, START))
+    assert list(await history.get(thread.id)) == said
+
+    added = Message(Role.TOOL, {"found": 1}, at=LATER, tokens=1, pair="x")
+    updated = list(await history.update(thread.id, [said[2], added, replace(theirs, content="not theirs")]))
+    assert [message.content for message in updated] == ["c", {"found": 1}, "not theirs"]
+    assert [message.sequence for message in updated] == [1, 2, 3]
+    assert updated[0] == replace(said[2], sequence=1)
+    assert updated[1] == replace(added, id=updated[1].id, sequence=2)
+    assert updated[2].id not in {0, theirs.id}
+    assert list(await history.get(thread.id)) == updated
+    assert await history.totals(thread.id) == (3, 15)
+    assert await history.summary(thread.id) is None
+    assert (await history.append(thread.id, SAID)).sequence == 4
+
+    await history.delete(thread.id)
+    assert list(await history.get(thread.id)) == []
+    assert await history.totals(thread.id) == (0, 0)
+    assert list(await history.transitions(thread.id)) == []
+    assert (await history.open_thread(ROOM, LATER)).id == thread.id
+    assert (await history.append(thread.id, SAID)).sequence == 1
+    assert list(await history.get(other.id)) == [theirs]
+
+
+@pytest.mark.spec("L3")
+async def test_a_memory_id_that_is_not_there_holds_nothing(history: HistoryStore) -> None:
+    assert list(await history.get("unknown")) == []
+    await history.delete("unknown")
+    with pytest.raises(StorageError):
+        await history.update("unknown", [SAID])
+
+
+@pytest.mark.spec("D1")
+async def test_a_thread_keeps_the_metadata_that_it_was_begun_with(history: HistoryStore) -> None:
+    told = {"origin": "telegram", "version": "0.1.0"}
+    thread = await history.open_thread(ROOM, START, told)
+    assert thread.metadata == told
+    assert (await history.open_thread(ROOM, LATER, {"origin": "elsewhere"})).metadata == told
+    assert (await history.threads(ANA))[0].metadata == told
+
+
 @pytest.mark.spec("J5")
 async def test_a_conversation_survives_a_restart(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from core.history.tokens import TOKENIZERS
 from core.providers.anthropic_tokens import AnthropicTokenizer
 from core.tokenizer import Tokenizer
+from core.types import Message, Role
 
 
 class Counter(HTTPServer):
@@ -73,6 +74,20 @@ def test_whatever_the_text_it_is_counted(tokenizer: Tokenizer, text: str) -> Non
     assert tokenizer.count(text) >= 0
     assert tokenizer.count(text) == tokenizer.count(text)
     assert tokenizer.name
+
+
+@pytest.mark.spec("H1")
+def test_a_list_of_messages_is_counted_with_what_each_of_them_costs(tokenizer: Tokenizer) -> None:
+    talk = [
+        Message(Role.SYSTEM, "be brief"),
+        Message(Role.USER, "Olá, como vai?"),
+        Message(Role.ASSISTANT, "", pair="1"),
+        Message(Role.TOOL, {"at": [1, 2]}, pair="1"),
+    ]
+    each = [tokenizer.count(text) for text in ("be brief", "Olá, como vai?", "", '{"at":[1,2]}')]
+    assert tokenizer.count_tokens(talk) == sum(each)
+    assert tokenizer.count_tokens(talk[:2]) == each[0] + each[1]
+    assert tokenizer.count_tokens([]) == 0
 
 
 @pytest.mark.spec("H1")

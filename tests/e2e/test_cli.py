@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,7 @@ def test_conversations_from_the_shell_and_back(elefante: Elefante, tmp_path: Pat
     elefante("chat", said="Lembre que a senha do cofre é zebra77\n", CONSOLE_USER="ana")
     user = ("--user", "console:ana")
     (thread,) = document(elefante("threads", "list", *user, "--json"))["threads"]
+    assert thread["metadata"] == {"origin": "console", "version": metadata.version("elefante")}
     assert thread["status"] == "active"
     whole = document(elefante("threads", "show", thread["id"], *user, "--json"))
     assert whole["messages"][0]["content"] == "Lembre que a senha do cofre é zebra77"

@@ -82,6 +82,22 @@ def test_the_bot_itself_thinks_visibly_saves_and_finds_again_in_a_new_process(tm
     assert terminal.wait_end() == 0
 
 
+@pytest.mark.spec("D8")
+def test_in_memory_the_terminal_recalls_what_was_typed_and_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bot", "chat"]
+    terminal = Terminal(command, environment(DATA_DIR=str(tmp_path / "data"), STORAGE_URL="memory:"))
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    terminal.type(f"Lembre que a senha do aliexpress é 123456{ENTER}")
+    terminal.wait("Guardei")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    terminal.type(UP)
+    terminal.wait(lambda: terminal.rows[-1].startswith("› Lembre"))
+    terminal.type(CTRL_C)
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    assert leave(terminal) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
 def leave(terminal: Terminal) -> int:
     terminal.type(CTRL_D)
     return terminal.wait_end()

@@ -103,6 +103,27 @@ async def told(text: str, folder: Path, **environment: str) -> list[str]:
 QUESTION = "Qual é a senha do wifi?"
 
 
+@pytest.mark.spec("J9")
+async def test_the_log_tells_each_step_of_an_answer_with_its_tokens_and_none_of_its_words(tmp_path: Path) -> None:
+    async with wire("openai") as lab:
+        lab.server.answers = [saying(lab.api)]
+        environment = settings(lab) | {"DATA_DIR": str(tmp_path), "TOKEN_THRESHOLD": "100", "RECENT_WINDOW_SIZE": "2"}
+        lines = "".join(f"Gosto muito de {fruit} e de {'x' * 200}\n" for fruit in ("uva", "pera", "kiwi"))
+        code, _, err = await elefante("chat", said=lines, **environment)
+        assert (code, err) == (0, "")
+    log = [json.loads(line) for line in (tmp_path / "elefante.log").read_text("utf-8").splitlines()]
+    events = [line["event"] for line in log]
+    first = [events.index(event) for event in ("message received", "memory loaded", "tokens used", "turn")]
+    assert first == sorted(first)
+    assert events.count("message received") == events.count("memory loaded") == 3
+    assert events.index("summary triggered") < events.index("summary done")
+    used = [line for line in log if line["event"] == "tokens used"]
+    assert len(used) == len(lab.server.asked)
+    assert {line["mode"] for line in used} >= {"reasoning_heavy", "chat", "summary"}
+    assert all(line["input_tokens"] > 0 and line["output_tokens"] > 0 and line["model"] for line in used)
+    assert not [word for word in ("uva", "pera", "kiwi") if word in json.dumps(log, ensure_ascii=False)]
+
+
 @pytest.mark.spec("D4")
 async def test_a_bad_key_is_told_to_the_person_without_the_key(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

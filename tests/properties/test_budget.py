@@ -21,7 +21,7 @@ kinds = st.sampled_from(
         (Role.ASSISTANT, Modal.TEXT, ""),
         (Role.SYSTEM, Modal.MEMORY, ""),
         (Role.ASSISTANT, Modal.TEXT, "call"),
-        (Role.SYSTEM, Modal.TEXT, "call"),
+        (Role.TOOL, Modal.TEXT, "call"),
     ]
 )
 talks = st.lists(st.tuples(kinds, st.integers(1, 30)), max_size=20).map(
@@ -88,6 +88,18 @@ def test_a_tools_result_never_stays_without_its_request(talk: list[Message], bud
         assert asked or not message.pair
 
 
+@pytest.mark.spec("L5", "H1")
+def test_a_tools_request_and_its_results_leave_together_and_another_tools_stay() -> None:
+    asked, told, later = (
+        Message(Role.ASSISTANT, "weather?", pair="1", tokens=10),
+        Message(Role.TOOL, "rain", pair="1", tokens=10),
+        [Message(Role.ASSISTANT, "time?", pair="2", tokens=10), Message(Role.TOOL, "noon", pair="2", tokens=10)],
+    )
+    said = Message(Role.USER, "and now?", tokens=10)
+    assert fit([asked, told, *later, said], 50) == (asked, told, *later, said)
+    assert fit([asked, told, *later, said], 40) == (*later, said)
+
+
 @pytest.mark.spec("H4")
 def test_a_last_message_that_alone_does_not_fit_says_how_long_it_may_be() -> None:
     with pytest.raises(InputTooLong) as caught:
@@ -102,7 +114,7 @@ def test_the_parts_of_a_budget_leave_the_rest() -> None:
     assert Budget(100, system=10, summary=20, window=30, memories=5, answer=15).remaining == 20
 
 
-@pytest.mark.spec("H2", "H5", "L4")
+@pytest.mark.spec("H5", "L4")
 def test_a_history_has_one_system_prompt_first_and_always() -> None:
     history = ChatHistory(30, ByCharacters())
     history.add_message(Message(Role.USER, "a" * 30))
@@ -116,6 +128,29 @@ def test_a_history_has_one_system_prompt_first_and_always() -> None:
     assert history.get_remaining_budget() == 5
     history.add_system_prompt("be brief")
     assert history.get_trimmed_history() == kept
+
+
+@pytest.mark.spec("H2")
+def test_the_five_verbs_of_document_3_with_messages_of_all_four_roles() -> None:
+    history = ChatHistory(40, ByCharacters())
+    history.add_system_prompt("s" * 30)
+    assert history.get_remaining_budget() == 30
+    talk = [
+        Message(Role.USER, "u" * 10),
+        Message(Role.ASSISTANT, "a" * 10, pair="1"),
+        Message(Role.TOOL, "t" * 10, pair="1"),
+        Message(Role.USER, "v" * 54),
+    ]
+    for message in talk:
+        history.add_message(message)
+    assert [message.text[0] for message in history.get_trimmed_history()] == ["s", "a", "t", "v"]
+    assert history.get_remaining_budget() == 4
+    history.add_message(Message(Role.ASSISTANT, "b" * 30))
+    assert [message.text[0] for message in history.get_trimmed_history()] == ["s", "v", "b"]
+    assert history.get_remaining_budget() == 4
+    history.clear_history()
+    assert [message.text[0] for message in history.get_trimmed_history()] == ["s"]
+    assert history.get_remaining_budget() == 30
 
 
 @pytest.mark.spec("H5")

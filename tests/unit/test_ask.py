@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,13 +100,35 @@ async def test_document_2s_long_talk_is_summarised_and_the_summary_answers() -> 
 @pytest.mark.spec("J6")
 @pytest.mark.parametrize(
     ("change", "missing"),
-    [({"message": " "}, "message"), ({"chat_id": ""}, "chat_id"), ({"user_id": "", "chat_id": ""}, "chat_id, user_id")],
+    [
+        ({"message": " "}, "missing: message"),
+        ({"chat_id": ""}, "missing: chat_id"),
+        ({"user_id": None, "chat_id": ""}, "missing: chat_id, user_id"),
+        ({"user_id": 7}, "not text: user_id"),
+        ({"session_id": b"s"}, "not text: session_id"),
+        ({"chat_id": "c" * 201}, "200 characters.*: chat_id"),
+        ({"user_id": "a\ud800"}, "cannot be shown: user_id"),
+        ({"thread_id": "x"}, "3 to 64 .*: thread_id"),
+    ],
 )
-async def test_a_missing_field_is_named(change: dict[str, str], missing: str) -> None:
+async def test_a_field_that_is_missing_or_wrong_is_named(change: dict[str, Any], missing: str) -> None:
     house = House(SCRIPT)
     async with house.chatbot() as door:
-        with pytest.raises(InputError, match=f"missing: {missing}"):
+        with pytest.raises(InputError, match=missing):
             await ask(door, house.clock, **{"message": "oi", "chat_id": "c", "user_id": "u"} | change)
+    assert not house.model.prompts
+
+
+@pytest.mark.spec("J6")
+async def test_fields_that_are_left_out_are_named_and_optional_ones_may_be_none() -> None:
+    house = House(SCRIPT)
+    async with house.chatbot() as door:
+        with pytest.raises(InputError, match="missing: message, chat_id, user_id"):
+            await ask(door, house.clock)
+        optional: dict[str, Any] = {"session_id": None, "thread_id": None, "language": None}
+        answer = await ask(door, house.clock, message="oi", chat_id="c", user_id="u", platform="test", **optional)
+    assert answer.response == HELLO
+    assert answer.session_id
 
 
 @pytest.mark.spec("J6")

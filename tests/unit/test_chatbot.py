@@ -251,14 +251,14 @@ async def test_messages_of_one_chat_are_answered_in_order() -> None:
     assert surface.texts == ["A", "B", "C"]
 
 
-@pytest.mark.spec("D4", "J9")
+@pytest.mark.spec("D4")
 async def test_a_turn_goes_through_its_states_each_with_its_time() -> None:
     house = House(FINISH)
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi"), house.surface()))
     (thread,) = await house.history.threads(ANA)
     states = await house.history.transitions(thread.id)
-    assert [entered.state.value for entered in states] == ["pending", "validated", "invoked", "completed"]
+    assert [entered.state.value for entered in states] == ["pending", "validated", "invoked", "responded", "completed"]
     assert len({entered.turn for entered in states}) == 1
     assert all(entered.at == house.clock.now() for entered in states)
 

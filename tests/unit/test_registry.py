@@ -30,7 +30,7 @@ def test_finish_cannot_be_off() -> None:
         Registry(ACTIONS, ["finish"])
 
 
-@pytest.mark.spec("T6", "T13")
+@pytest.mark.spec("T6")
 def test_an_unknown_action_is_named_with_those_there_are() -> None:
     with pytest.raises(ConfigError, match="MemorySearch, MemorySave") as failure:
         Registry(ACTIONS).disable("UseTool")

@@ -35,7 +35,6 @@ async def write_and_fail(database: Database) -> None:
         raise KeyError
 
 
-@pytest.mark.spec("D8")
 async def test_every_file_of_it_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "deep" / "er" / "elefante.db", NOTES)
     await write(database, "secret")

@@ -313,7 +313,7 @@ async def test_a_failed_summary_is_tried_again_and_nothing_is_lost(
     assert bench.clock.monotonic() == 35
     assert len((await conversation.context("")).messages) == 4
     said = [record.message for record in caplog.records if record.name.startswith("core.history")]
-    assert said == ["memory loaded", *["summary begun", "summary failed"] * 2, "summary begun", "summary done"]
+    assert said == ["memory loaded", *["summary triggered", "summary failed"] * 2, "summary triggered", "summary done"]
     assert "m1" not in caplog.text
 
 

@@ -59,7 +59,6 @@ async def test_the_form_of_the_file_is_the_one_that_is_documented() -> None:
     assert documented == ExportFile.model_json_schema()
 
 
-@pytest.mark.spec("D8")
 async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
     house = House(store=SqliteMemories(database), history=SqliteHistory(database), ledger=SqliteLedger(database))

@@ -50,6 +50,11 @@ def test_document_3s_rule_is_four_characters_a_token_and_ten_more_a_message(text
 
 
 @pytest.mark.spec("H1")
+def test_document_3s_own_example_is_about_six_tokens() -> None:
+    assert ByCharacters().count_tokens([Message(Role.USER, "Olá, como vai?")]) == 6
+
+
+@pytest.mark.spec("H1")
 @pytest.mark.parametrize(("text", "tokens"), [("Olá, me chamo Edmar", 6), ("", 0), ("uma duas três", 4)])
 def test_document_2s_rule_gives_its_own_example(text: str, tokens: int) -> None:
     assert ByWords().count(text) == tokens

@@ -1,0 +1,103 @@
+"""The HTTP form of `core.ask` (document 2): `POST /api/chat/process` on 127.0.0.1, for programs of this machine.
+
+Whoever can connect names the person who asks, so nothing but loopback is listened on, and pages in a browser are kept
+out: a foreign one can neither send JSON here nor use our name as its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from core.ask import FieldError, ask
+from core.errors import ConfigError
+from core.ports import Clock, Door
+
+PLATFORM: Final = "api"
+PATH: Final = "/api/chat/process"
+_HOST: Final = "127.0.0.1"
+_HOST_NAMES: Final = frozenset({"127.0.0.1", "localhost"})
+_MAX_BODY_BYTES: Final = 1 << 20
+_NOT_ANSWERED: Final = "the bot does not answer this person: its owner lets them in by `elefante users allow api:ID`"
+_NAMES: Final = {
+    "message": "message",
+    "chat_id": "chatId",
+    "user_id": "userId",
+    "session_id": "sessionId",
+    "thread_id": "threadId",
+    "language": "language",
+}
+"""The fields of `ask`, and what they are called in a request."""
+
+
+def address(port: int) -> str:
+    """Return where the server is asked."""
+    return f"http://{_HOST}:{port}{PATH}"
+
+
+async def run(port: int, door: Door, clock: Clock, stop: asyncio.Event, *, say: Callable[[str], None]) -> None:
+    """Answer requests until `stop` is set.
+
+    Raises:
+        ConfigError: the port cannot be listened on.
+    """
+
+    async def process(request: web.Request) -> web.Response:
+        answer = await ask(door, clock, platform=PLATFORM, **await _fields(request))
+        if not answer.response:
+            return _refusal(HTTPStatus.FORBIDDEN, _NOT_ANSWERED, "userId")
+        return web.json_response(answer.to_json())
+
+    app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[_in_json])
+    app.router.add_post(PATH, process)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, _HOST, port).start()
+    except OSError as error:
+        await runner.cleanup()
+        raise ConfigError("HTTP_PORT", f"cannot listen on {_HOST}:{port} ({error.strerror}); choose another") from None
+    say(f"Programs of this machine ask at {address(port)}")
+    try:
+        await stop.wait()
+    finally:
+        await runner.cleanup()
+
+
+async def _fields(request: web.Request) -> dict[str, Any]:
+    """Return the arguments of `ask` that the request holds."""
+    try:
+        body = json.loads(await request.read())
+    except (ValueError, RecursionError):  # also bytes that are no text
+        raise web.HTTPBadRequest(reason="the body is no JSON") from None
+    if not isinstance(body, dict):
+        raise web.HTTPBadRequest(reason="the body is no JSON object")
+    return {ours: body[theirs] for ours, theirs in _NAMES.items() if body.get(theirs) is not None}
+
+
+@web.middleware
+async def _in_json(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Keep browsers out, and refuse in JSON."""
+    if urlsplit(f"//{request.host}").hostname not in _HOST_NAMES:
+        return _refusal(HTTPStatus.FORBIDDEN, f"ask at {_HOST}, by that name")
+    if request.method == "POST" and request.content_type != "application/json":
+        return _refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send Content-Type: application/json")
+    try:
+        return await handler(request)
+    except FieldError as error:
+        names = [_NAMES[name] for name in error.fields]
+        return _refusal(HTTPStatus.BAD_REQUEST, f"{error.advice}: {', '.join(names)}", names[0])
+    except web.HTTPException as error:
+        return _refusal(HTTPStatus(error.status), error.reason)
+
+
+def _refusal(status: HTTPStatus, reason: str, field: str | None = None) -> web.Response:
+    return web.json_response({"error": reason, "field": field}, status=status)

@@ -1,0 +1,66 @@
+"""`elefante run` with nothing but HTTP_PORT: a real process that programs of the same machine ask."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.unit.test_http import free_port
+
+
+async def post(url: str, message: str, **more: str) -> tuple[int, Any]:
+    body = {"message": message, "chatId": "c", "userId": "ana", "language": "en"} | more
+    async with aiohttp.ClientSession() as session, session.post(url, json=body) as response:
+        return response.status, await response.json()
+
+
+@pytest.mark.spec("J6", "D8")
+async def test_a_process_without_a_platform_answers_programs_and_keeps_nothing_on_the_disk(tmp_path: Path) -> None:
+    port = free_port()
+    own = {"DATA_DIR": str(tmp_path / "data"), "STORAGE_URL": "memory:", "HTTP_PORT": str(port)}
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"} or name.startswith("COV")}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bot", "run"), env=kept | own, stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stderr is not None
+    try:
+        line = (await process.stderr.readline()).decode()
+        url = f"http://127.0.0.1:{port}/api/chat/process"
+        assert line == f"elefante: Programs of this machine ask at {url}\n"
+        assert (await post(url, "remember that my locker code is 4417"))[0] == 200
+        status, told = await post(url, "what is my locker code?", sessionId="s1")
+        assert (status, told["sessionId"]) == (200, "s1")
+        assert "4417" in told["response"]
+        assert "4417" not in (await post(url, "what is my locker code?", userId="bia"))[1]["response"]
+        assert (await post(url, ""))[0] == 400
+        with socket.socket() as beside, pytest.raises(ConnectionRefusedError):
+            beside.connect(("127.0.0.2", port))  # loopback, too, and not listened on
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, err = await process.communicate()
+    assert (process.returncode, err.decode()) == (0, "")
+    assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 (the process has ended)
+
+
+async def test_a_port_that_is_taken_stops_the_start_with_the_settings_name(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"} or name.startswith("COV")}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bot", "run"),
+            env=kept | {"DATA_DIR": str(tmp_path), "HTTP_PORT": port},
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, err = await process.communicate()
+    assert process.returncode == 2
+    assert f"elefante: HTTP_PORT: cannot listen on 127.0.0.1:{port}" in err.decode()

@@ -1,0 +1,421 @@
+"""What the documents ask of a turn, seen from outside: what is stored, what is shown, what a model is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from core.actions import ACTIONS
+from core.actions.action import Action
+from core.actions.registry import Registry
+from core.cycle import think
+from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
+from core.errors import InputError, ThreadTaken
+from core.history.export import from_lines, record_of, to_lines
+from core.history.tokens import ByCharacters
+from core.thread import Summary, is_thread_id
+from core.turn import Turn
+from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus
+from tests.fakes.house import ANA, BIA, House, Script
+from tests.fakes.model import Answer, ScriptedModel
+from tests.fakes.surface import RecordingSurface
+from tests.fakes.talk import talking
+from tests.unit.test_cycle import QUERY, SAVE, keep, run
+
+PLACE = ConversationKey(ChatKey("test", "c"), ANA)
+
+
+async def say(house: House, *texts: str) -> RecordingSurface:
+    """Let Ana say that, each in a turn of its own, and return what she saw."""
+    surface = house.surface()
+    async with house.chatbot() as bot:
+        for text in texts:
+            await (await bot.receive(house.incoming(text, message_id=uuid.uuid4().hex), surface))
+    return surface
+
+
+async def wire(house: House) -> list[dict[str, Any]]:
+    """Every message of Ana's conversation, as document 1 serialises it."""
+    [thread] = await house.history.threads(ANA)
+    return [dict(message.to_wire()) for message in await house.history.get(thread.id)]
+
+
+# --- document 1: the messages of a turn -------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("T1", "T2", "T7", "T9")
+async def test_every_message_of_a_turn_has_the_four_keys_with_what_document_1_gives_it() -> None:
+    house = House(
+        {
+            Task.DECIDE: ["MemorySearch", "Finish"],
+            Task.SEARCH_QUERIES: [QUERY],
+            Task.REPORT: ["I looked for it."],
+            Task.FINISH: ["It is 123456"],
+        }
+    )
+    memory_id = await keep(house, "123456", "aliexpress password")
+    await run(house, "what is my aliexpress password?")
+    asked, memory, report, answer = await wire(house)
+    assert asked == {
+        "chat-history": True,
+        "modal": "text",
+        "role": "user",
+        "content": "what is my aliexpress password?",
+    }
+    assert (memory["chat-history"], memory["modal"], memory["role"]) == (True, "memory", "system")
+    assert memory["content"]["id"] == memory_id
+    assert memory["content"]["content"] == "123456"
+    assert {key: report[key] for key in ("chat-history", "modal", "role")} == {
+        "chat-history": True,
+        "modal": "text",
+        "role": "assistant",
+    }
+    assert report["content"].strip()
+    assert answer == {"chat-history": False, "modal": "text", "role": "assistant", "content": "It is 123456"}
+    for message in (asked, memory, report, answer):
+        assert list(message) == ["chat-history", "modal", "role", "content"]
+        assert json.loads(json.dumps(message)) == message
+
+
+@pytest.mark.spec("T9")
+async def test_one_memory_message_for_each_memory_found_and_then_a_report_that_the_next_decision_reads() -> None:
+    house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["code"]']})
+    kept = {await keep(house, content, "code") for content in ("1", "2", "3")}
+    await run(house, "what are my codes?")
+    _, *memories, report, _ = await wire(house)
+    assert {memory["content"]["id"] for memory in memories} == kept
+    assert len(memories) == 3
+    assert (report["role"], report["chat-history"]) == ("assistant", True)
+    following = house.model.asked(Task.DECIDE)[1].brief.history
+    assert [message.modal for message in following[-4:]] == [Modal.MEMORY] * 3 + [Modal.TEXT]
+    assert following[-1].text == report["content"]
+
+
+CHANGES = {
+    "MemorySave": (Task.SAVE_DRAFTS, SAVE),
+    "MemoryUpdate": (Task.UPDATE_DRAFTS, '{"items": [{"id": "ID", "type": null, "content": "new", "bindings": null}]}'),
+    "MemoryDelete": (Task.DELETE_IDS, '{"ids": ["ID"]}'),
+}
+STATUSES = {
+    "MemorySearch": "Searching memories...",
+    "MemorySave": "Saving memories...",
+    "MemoryUpdate": "Updating memories...",
+    "MemoryDelete": "Deleting memories...",
+}
+
+
+async def changed(action: str) -> tuple[House, list[str]]:
+    """Search, so that there is a memory in view, then do that; return the house and every status that was told."""
+    task, answer = CHANGES[action]
+    house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
+    memory_id = await keep(house, "123456", "aliexpress password")
+    house.model._script[task] = [answer.replace("ID", memory_id)]
+    told: list[str] = []
+    await run(house, "my aliexpress password", told=told)
+    return house, told
+
+
+@pytest.mark.spec("T10", "T11", "T12")
+@pytest.mark.parametrize("action", CHANGES)
+async def test_what_was_done_is_told_in_a_text_that_stays_in_the_history(action: str) -> None:
+    house, _ = await changed(action)
+    *before, report, answer = await wire(house)
+    assert len(before) == 3  # the question, the memory, the report of the search
+    assert (report["role"], report["modal"], report["chat-history"]) == ("assistant", "text", True)
+    assert report["content"].strip()
+    assert answer["chat-history"] is False
+
+
+@pytest.mark.spec("T4", "T9", "T10", "T11", "T12")
+@pytest.mark.parametrize("action", CHANGES)
+async def test_every_action_says_first_what_it_is_about_to_do(action: str) -> None:
+    _, told = await changed(action)
+    thinking = "AI is thinking..."
+    starts = [after for before, after in pairwise(told) if before == thinking]
+    assert told[0] == thinking
+    assert starts[:2] == [STATUSES["MemorySearch"], STATUSES[action]]
+
+
+class Halting(ScriptedModel):
+    """Halts after the first word of its last answer; `seen` is what the person sees then."""
+
+    surface: RecordingSurface
+    last = ""
+    seen = ""
+
+    async def _events(self, answer: Answer) -> AsyncIterator[StreamEvent]:
+        async for event in super()._events(answer):
+            yield event
+            for _ in range(100 if answer == self.last and not self.seen else 0):
+                await asyncio.sleep(0)
+                shown = [shown for shown in self.surface.screen if shown.modal is Modal.TEXT]
+                self.seen = shown[-1].text if shown else ""
+
+
+async def halted(house: House, text: str, answer: str) -> tuple[str, RecordingSurface]:
+    """Say that to a bot whose chat model halts in that answer; return what was to be seen meanwhile, and in the end."""
+    surface, model = house.surface(), Halting(house.script)
+    model.surface, model.last = surface, answer
+    house.models = replace(house.models, chat=model)
+    turn = await house.turn(text, surface)
+    await think(turn, house.registry, max_steps=8)
+    await turn.view.close()
+    return model.seen, surface
+
+
+@pytest.mark.spec("T7")
+async def test_finish_is_streamed_by_the_chat_model_and_nothing_is_decided_after_it() -> None:
+    house = House({Task.DECIDE: ["Finish", "MemorySave"], Task.FINISH: ["one two three"], Task.SAVE_DRAFTS: [SAVE]})
+    seen, surface = await halted(house, "hi", "one two three")
+    assert seen.startswith("one")
+    assert "three" not in seen
+    assert surface.texts == ["one two three"]
+    assert len(house.model.asked(Task.DECIDE)) == 1
+    assert not house.model.asked(Task.SAVE_DRAFTS)
+
+
+@pytest.mark.spec("T8")
+async def test_a_question_is_streamed_after_the_search_and_its_answer_begins_the_next_turn() -> None:
+    house = House(
+        {
+            Task.DECIDE: ["MemorySearch", "Question", "Finish"],
+            Task.SEARCH_QUERIES: [QUERY],
+            Task.QUESTION: ["Which shop is it for?"],
+        }
+    )
+    seen, _ = await halted(house, "what is my password?", "Which shop is it for?")
+    assert not seen.startswith("Which shop is it for?")
+    question = (await wire(house))[-1]
+    assert question == {
+        "chat-history": True,
+        "modal": "text",
+        "role": "assistant",
+        "content": "Which shop is it for?",
+    }
+    assert seen.startswith("Which")
+    assert len(house.model.asked(Task.DECIDE)) == 2
+    await say(house, "aliexpress")
+    [next_decision] = house.model.asked(Task.DECIDE)[2:]
+    assert [message.text for message in next_decision.brief.history[-2:]] == ["Which shop is it for?", "aliexpress"]
+
+
+@pytest.mark.spec("T13")
+async def test_a_tool_takes_its_place_in_the_table_and_the_cycle_without_another_change() -> None:
+    async def use(turn: Turn) -> None:
+        for role, text in ((Role.ASSISTANT, "weather(Lisbon)"), (Role.TOOL, "rain")):
+            await turn.conversation.add(Message(role, text, turn=turn.asked.turn, pair="call-1"))
+        turn.steps.append(Step("UseTool", Outcome.DONE, detail="it rains"))
+
+    tool = Action("UseTool", "The person asks for something that only a tool knows.", use)
+    house = House({Task.DECIDE: ["UseTool", "Finish"], Task.FINISH: ["It rains."]})
+    house.registry = Registry((*ACTIONS[:-1], tool, ACTIONS[-1]))
+    surface = await run(house, "will it rain?")
+    assert "UseTool" in house.model.asked(Task.DECIDE)[0].brief.choices
+    assert [(m.role, m.text) for m in house.model.asked(Task.FINISH)[0].brief.history[-2:]] == [
+        (Role.ASSISTANT, "weather(Lisbon)"),
+        (Role.TOOL, "rain"),
+    ]
+    assert surface.texts == ["It rains."]
+    house.registry.disable("UseTool")
+    await run(house, "will it rain?")
+    assert "UseTool" not in house.model.asked(Task.DECIDE)[-1].brief.choices
+    assert not [action.name for action in ACTIONS if "tool" in action.name.casefold()], "named, and not built"
+
+
+# --- document 2: what a model is shown --------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("J1")
+async def test_a_prompt_is_guidelines_then_the_summary_then_the_window_word_for_word_then_the_message() -> None:
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["first answer", "second answer", "third answer"]})
+    await say(house, "first question", "second question")
+    bare = house.model.asked(Task.FINISH)[-1]
+    assert "[HISTÓRICO_RESUMIDO]" not in "".join(turn.text for turn in bare.turns)
+    conversation = await house.conversations.open(PLACE)
+    await house.conversations.set_policy(ANA, conversation.thread.id, "summary")
+    await house.history.fold(conversation.thread.id, Summary("Ana has a cat.", through=2, tokens=5))
+    await say(house, "third question")
+    prompt = house.model.asked(Task.FINISH)[-1]
+    for mark in ("[HISTÓRICO_RESUMIDO]", "[JANELA_ATUAL]", "<memory>", "long-term memory"):
+        assert mark in prompt.system
+    text = "\n".join(f"{turn.role.value}: {turn.text}" for turn in prompt.turns)
+    parts = (
+        "[HISTÓRICO_RESUMIDO]",
+        "Ana has a cat.",
+        "[JANELA_ATUAL]",
+        "second question",
+        "assistant: second answer",
+        "third question",
+    )
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "first" not in text
+    roles = [turn.role for turn in prompt.turns]
+    assert roles == [Role.USER, Role.ASSISTANT, Role.USER]
+
+
+@pytest.mark.spec("J9")
+async def test_the_log_tells_of_the_message_and_of_what_was_loaded_before_anything_is_thought(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "core")
+    house = House({Task.DECIDE: ["Finish"]})
+    async with house.chatbot() as bot:
+        for message_id in ("1", "1", "2"):  # a repeat is no message
+            incoming = house.incoming("a secret question", message_id=message_id)
+            await (await bot.receive(incoming, house.surface()))
+    told = [vars(record) for record in caplog.records if record.name in {"core.chatbot", "core.history.conversation"}]
+    assert [line["msg"] for line in told] == ["message received", "memory loaded", "turn"] * 2
+    assert (told[0]["platform"], told[0]["chars"], told[0]["private"]) == ("test", 17, True)
+    assert (told[4]["messages"], told[1]["thread_id"]) == (2, told[2]["thread_id"])
+    assert "secret" not in caplog.text
+
+
+# --- document 3: each model has its own limit -------------------------------------------------------------------------
+
+
+@pytest.mark.spec("H1")
+async def test_each_mode_is_shown_what_its_own_model_takes() -> None:
+    house = House({Task.DECIDE: lambda prompt: "Finish" if prompt.brief.steps else "MemorySearch"})
+    house.model._script[Task.SEARCH_QUERIES] = [QUERY]
+    await say(house, *(f"message {number} " + "x" * 400 for number in range(13)))
+    house.conversations.limits = replace(
+        house.conversations.limits, context_tokens={"chat": 1_700, "reasoning": 1_200}, answer_tokens=1_024
+    )
+    house.model.prompts.clear()
+    await say(house, "and now?")
+
+    def shown(task: Task) -> int:
+        return len(house.model.asked(task)[0].brief.history)
+
+    assert shown(Task.SEARCH_QUERIES) < shown(Task.FINISH) < shown(Task.DECIDE)
+    for task, limit in ((Task.SEARCH_QUERIES, 1_200), (Task.FINISH, 1_700)):
+        prompt = house.model.asked(task)[0]
+        assert sum(ByCharacters().count(turn.text) for turn in prompt.turns) < limit
+
+
+# --- document 4: threads ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("D1")
+@pytest.mark.parametrize("name", ["ab", "a" * 65, "a b", "ação", "a/b", "../x", "abc\n", ""])
+async def test_no_thread_has_an_id_of_another_alphabet_or_length(name: str) -> None:
+    house = House()
+    assert not is_thread_id(name)
+    if name:
+        with pytest.raises(InputError, match="3 to 64"):
+            await house.conversations.open(PLACE, name)
+        assert await house.history.threads(ANA) == []
+    conversation = await house.conversations.open(PLACE)
+    assert is_thread_id(conversation.thread.id)
+    lines = list(to_lines(await record_of(house.history, conversation.thread)))
+    with pytest.raises(InputError, match="line 1 "):
+        from_lines([json.dumps({"thread": json.loads(lines[0])["thread"] | {"id": name}})])
+
+
+@pytest.mark.spec("D1")
+async def test_a_thread_that_is_named_is_begun_gone_on_with_and_told_apart() -> None:
+    house = House()
+    first = await house.conversations.open(PLACE)
+    await house.conversations.set_policy(ANA, first.thread.id, "last-tokens")
+    for name in ("a-Z_9", "x" * 64):
+        named = await house.conversations.open(PLACE, name)
+        assert named.thread.id == name
+        assert named.thread.policy == "last-tokens"
+        assert named.thread.metadata == first.thread.metadata == {"origin": "test", "version": ""}
+        await named.add(Message(Role.USER, name))
+    assert (await house.conversations.open(PLACE)).thread.id == "x" * 64
+    again = await house.conversations.open(PLACE, "a-Z_9")
+    assert [m.text for m in (await again.context("")).messages] == ["a-Z_9"]
+    assert {t.id: t.status for t in await house.history.threads(ANA)} == {
+        first.thread.id: ThreadStatus.ARCHIVED,
+        "a-Z_9": ThreadStatus.ACTIVE,
+        "x" * 64: ThreadStatus.ARCHIVED,
+    }
+
+
+@pytest.mark.spec("D1", "D6")
+async def test_a_named_thread_that_was_reset_goes_on_under_the_next_number_and_knows_nothing() -> None:
+    house = House()
+    for number in ("", "-2", "-3"):
+        conversation = await house.conversations.open(PLACE, "work")
+        assert conversation.thread.id == f"work{number}"
+        assert (await conversation.context("")).messages == ()
+        await conversation.add(Message(Role.USER, "hi"))
+        await conversation.reset()
+
+
+@pytest.mark.spec("D1", "T15")
+async def test_the_id_of_anothers_thread_opens_nothing() -> None:
+    house = House()
+    theirs = (await house.conversations.open(ConversationKey(PLACE.chat, BIA), "work")).thread
+    for place in (PLACE, ConversationKey(ChatKey("test", "other"), BIA)):
+        with pytest.raises(ThreadTaken):
+            await house.conversations.open(place, "work")
+    assert await house.history.threads(ANA) == []
+    assert await house.history.thread("work") == theirs
+
+
+@pytest.mark.spec("D6")
+async def test_reset_marks_the_thread_reset_and_what_was_said_in_it_stays_in_the_history(tmp_path: Any) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.say("my name is Edmar")
+        [before] = await talk.house.history.threads(ANA)
+        await talk.say("/reset")
+        after = await talk.house.history.thread(before.id)
+        assert after is not None
+        assert after.status is ThreadStatus.RESET
+        assert "my name is Edmar" in [m.text for m in await talk.house.history.get(before.id)]
+        await talk.say("hello")
+        statuses = {t.id: t.status for t in await talk.house.history.threads(ANA)}
+        assert sorted(statuses.values()) == [ThreadStatus.ACTIVE, ThreadStatus.RESET]
+
+
+@pytest.mark.spec("D1")
+async def test_a_message_that_waits_for_a_restart_is_answered_in_the_thread_that_it_named(tmp_path: Any) -> None:
+    async with talking(tmp_path) as talk:
+        incoming = replace(talk.house.incoming("hello"), thread_id="work")
+        assert await talk.house.inbox.accept(incoming)
+        await talk.restart()
+        assert [owed.thread_id for owed in await talk.house.inbox.owed("test")] == ["work"]
+
+
+SCRIPT: Script = {Task.DECIDE: ["Finish"]}
+
+
+@pytest.mark.spec("T2", "T3", "T4")
+async def test_a_decision_is_asked_with_the_message_the_history_and_every_action_and_answers_a_name_only() -> None:
+    house = House(SCRIPT)
+    await say(house, "first", "second")
+    decision: Prompt = house.model.asked(Task.DECIDE)[-1]
+    assert decision.brief.message == "second"
+    assert [(m.role, m.text, m.in_history) for m in decision.brief.history] == [
+        (Role.USER, "first", True),
+        (Role.ASSISTANT, "ok", False),
+        (Role.USER, "second", True),
+    ]
+    assert decision.brief.choices == tuple(action.name for action in ACTIONS)
+    assert all(f"- {action.name}: {action.when}" in decision.turns[-1].text for action in ACTIONS)
+
+
+@pytest.mark.spec("T3")
+async def test_the_cycle_goes_on_until_an_action_ends_it() -> None:
+    house = House(
+        {
+            Task.DECIDE: ["MemorySave", "MemorySearch", "Question"],
+            Task.SAVE_DRAFTS: [SAVE],
+            Task.SEARCH_QUERIES: [QUERY],
+        }
+    )
+    turn = await house.turn("hi", house.surface())
+    await think(turn, house.registry, max_steps=8)
+    await turn.view.close()
+    assert [step.action for step in turn.steps] == ["MemorySave", "MemorySearch", "Question"]

@@ -1,0 +1,189 @@
+"""Whether what is said and remembered is on the disk or in RAM is one setting, and both bots are whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from adapters.console import conversation
+from bot.metering import AttributedDoor
+from bot.settings import Settings, load
+from bot.wiring import App, build, open_chatbot
+from core.ask import ask
+from core.errors import ConfigError, StorageError
+from core.people import Person, Standing
+from core.types import ChatKey, ConversationKey, UserKey
+from tests.fakes.clock import START
+
+ROOT = Path(__file__).parents[2]
+ANA = UserKey("api", "ana")
+Elefante = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def elefante(tmp_path: Path) -> Elefante:
+    """Run the command where nothing is but its home."""
+
+    def run(*arguments: str, said: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
+        measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+        own = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DATA_DIR": str(tmp_path / "data"), "LANG": "en_US"}
+        return subprocess.run(
+            [sys.executable, "-m", "bot", *arguments],
+            input=said,
+            env={"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"} | own | measured | settings,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+async def say(app: App, *texts: str) -> list[str]:
+    """Say that to a bot, as a member, and return its answers."""
+    await app.access._people.put(Person(ANA, Standing.MEMBER, "Ana", START))
+    async with open_chatbot(app) as bot:
+        door = AttributedDoor(bot)
+        asked = {"chat_id": "c", "user_id": ANA.user, "language": "en"}
+        return [(await ask(door, app.clock, message=text, **asked)).response for text in texts]
+
+
+@pytest.mark.spec("D8")
+@pytest.mark.parametrize(("storage", "kept"), [("sqlite:", True), ("memory:", False)])
+async def test_a_bot_remembers_either_way_and_only_one_on_the_disk_still_does_when_it_is_started_again(
+    tmp_path: Path, storage: str, *, kept: bool
+) -> None:
+    settings = load(None, data_dir=tmp_path / "data", storage_url=storage)
+    async with build(settings) as app:
+        _, found = await say(app, "remember that my locker code is 4417", "what is my locker code?")
+        assert "4417" in found
+        assert await app.memories.of(ANA).count() == 1
+        assert len(await app.conversations.threads(ANA)) == 1
+    async with build(settings) as app:
+        assert await app.memories.of(ANA).count() == (1 if kept else 0)
+        assert len(await app.conversations.threads(ANA)) == (1 if kept else 0)
+        assert bool(await app.access._people.find(ANA)) is kept
+    assert bool(files(tmp_path)) is kept
+
+
+@pytest.mark.spec("D8")
+async def test_in_memory_everything_works_that_works_on_the_disk(tmp_path: Path) -> None:
+    async with build(load(None, data_dir=tmp_path / "data", storage_url="memory:")) as app:
+        said = await say(
+            app, "remember that my code is 4417", "/memories", "/undo", "/memories", "/reset", "/privacy", "/export"
+        )
+        assert "4417" in said[1]
+        assert "4417" not in said[3]
+        assert said[6].startswith("All I keep of api:ana")
+        await app.parts.inbox.forget(ANA)
+        await app.conversations.store.forget(ANA)
+        assert await app.store.forget(ANA) == 0
+        assert await app.conversations.threads(ANA) == []
+        assert await app.database.integrity() == []
+        with pytest.raises(StorageError):
+            await app.parts.desk.kept.copies.make()
+    assert files(tmp_path) == []
+
+
+@pytest.mark.spec("D8")
+async def test_what_is_in_memory_is_never_read_from_a_database_that_lies_in_the_folder(tmp_path: Path) -> None:
+    async with build(load(None, data_dir=tmp_path)) as app:
+        await say(app, "remember that my locker code is 4417")
+    before = (tmp_path / "elefante.db").read_bytes()
+    async with build(load(None, data_dir=tmp_path, storage_url="memory:")) as app:
+        assert await app.memories.of(ANA).count() == 0
+    assert (tmp_path / "elefante.db").read_bytes() == before
+
+
+@pytest.mark.spec("D8")
+def test_the_command_in_memory_talks_and_leaves_nothing_behind(elefante: Elefante, tmp_path: Path) -> None:
+    said = "Remember that my locker code is 4417\nwhat is my locker code?\n"
+    done = elefante("chat", said=said, STORAGE_URL="memory:")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("4417") >= 2
+    assert elefante("check", STORAGE_URL="memory:").returncode == 0
+    assert "4417" not in elefante("chat", said="what is my locker code?\n", STORAGE_URL="memory:").stdout
+    assert files(tmp_path) == []
+
+
+@pytest.mark.spec("D8")
+@pytest.mark.parametrize("verb", [("memories", "add", "x", "-b", "y"), ("users", "list"), ("backup",)])
+def test_a_verb_on_what_is_stored_says_that_nothing_is(
+    elefante: Elefante, tmp_path: Path, verb: tuple[str, ...]
+) -> None:
+    done = elefante(*verb, STORAGE_URL="memory:")
+    assert done.returncode == 2
+    assert done.stderr.startswith("elefante: STORAGE_URL: nothing is stored with memory:")
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("written", ["memory", "memory:", "memory://", " Memory: "])
+def test_the_setting_may_be_written_as_a_word_or_as_an_address(written: str) -> None:
+    assert load(None, storage_url=written).in_memory
+    assert not load(None, storage_url="sqlite").in_memory
+
+
+@pytest.mark.spec("D3", "D8")
+def test_a_storage_that_there_is_not_is_named_with_those_there_are() -> None:
+    with pytest.raises(ConfigError, match=r"STORAGE_URL: .*'sqlite:' or 'memory:'"):
+        load(None, storage_url="mongodb://127.0.0.1")
+
+
+@pytest.mark.spec("D3")
+def test_the_log_lies_in_its_own_folder_and_one_that_cannot_be_used_is_named(
+    elefante: Elefante, tmp_path: Path
+) -> None:
+    elefante("chat", said="hi\n", LOG_DIR=str(tmp_path / "logs"))
+    lines = (tmp_path / "logs" / "elefante.log").read_text().splitlines()
+    assert "message received" in [json.loads(line)["event"] for line in lines]
+    assert not (tmp_path / "data" / "elefante.log").exists()
+    elefante("chat", said="hi\n", LOG_DIR=str(tmp_path / "ram"), STORAGE_URL="memory:")
+    assert (tmp_path / "ram" / "elefante.log").exists()
+    (tmp_path / "file").touch()
+    done = elefante("chat", LOG_DIR=str(tmp_path / "file"))
+    assert (done.returncode, done.stderr.startswith("elefante: LOG_DIR: cannot use")) == (2, True)
+
+
+@pytest.mark.spec("D3", "D1")
+async def test_the_terminal_goes_on_with_the_default_thread_and_with_another_that_is_named(
+    elefante: Elefante, tmp_path: Path
+) -> None:
+    named = {"DEFAULT_THREAD": "work", "CONSOLE_USER": "ana"}
+    elefante("chat", said="first\n", **named)
+    elefante("chat", "--thread", "home", said="second\n/reset\nthird\n", **named)
+    elefante("chat", said="fourth\n", **named)
+    elefante("chat", "--thread", "home", said="fifth\n", **named)
+    owner = UserKey("console", "ana")
+    async with build(Settings(data_dir=tmp_path / "data")) as app:
+        store = app.conversations.store
+        said = {
+            thread.id: [m.text for m in await store.get(thread.id) if m.role.value == "user"]
+            for thread in await store.threads(owner)
+        }
+        assert said.pop("work") == ["first", "fourth"]
+        assert said.pop("home") == ["second"]
+        assert said.pop("home-2") == ["fifth"]
+        assert list(said.values()) == [["third"]]
+        thread = await store.thread("work")
+        assert thread is not None
+        assert thread.conversation == conversation(owner) == ConversationKey(ChatKey("console", "terminal"), owner)
+
+
+@pytest.mark.spec("D3", "D1")
+def test_a_thread_that_cannot_be_is_named_at_the_start(elefante: Elefante) -> None:
+    done = elefante("chat", DEFAULT_THREAD="a b")
+    assert (done.returncode, done.stderr) == (2, "elefante: DEFAULT_THREAD: write 3 to 64 of a-z, A-Z, 0-9, - and _\n")
+    done = elefante("chat", "--thread", "x")
+    assert (done.returncode, "3 to 64" in done.stderr) == (2, True)
