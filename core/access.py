@@ -51,8 +51,8 @@ class Access:
 
     Whom nobody gave a standing is a guest where the mode says so, and a stranger everywhere else; `mode` is the one
     that holds while nobody decided on another.
-    A platform without an owner has a one-time code; whoever sends `/start CODE` in a private chat owns the bot there.
-    Codes live as long as the process and are not stored.
+    A platform without an owner has a one-time code, in every mode; whoever sends `/start CODE` in a private chat owns the
+    bot there. Codes live as long as the process and are not stored.
     """
 
     def __init__(
@@ -101,12 +101,12 @@ class Access:
         return given or (Standing.GUEST if await self._welcomes(incoming) else None)
 
     async def judge(self, incoming: Incoming) -> Verdict:
-        """Return what is done with a message that has just come; a stranger's is noted, and may claim the bot."""
+        """Return what is done with a message that has just come; it may claim the bot, and a stranger's is noted."""
+        if await self._claims(incoming):
+            return Verdict.CLAIMED
         verdict = await self.recheck(incoming)
         if verdict is not Verdict.TELL_OFF:
             return verdict
-        if await self._claims(incoming):
-            return Verdict.CLAIMED
         now = self._clock.now()
         stranger = Stranger(incoming.user, _name(incoming), now, _language(incoming))
         if not await self._people.note_stranger(stranger, TOLD_EVERY):
@@ -184,13 +184,18 @@ class Access:
         return person.standing
 
     async def _claims(self, incoming: Incoming) -> bool:
-        command, _, given = incoming.text.partition(" ")
-        code = self._codes.get(incoming.user.platform)
-        if command != "/start" or code is None or not hmac.compare_digest(given.strip().encode(), code.encode()):
+        """Make the sender the owner if they sent the code in private, whomever the bot answers. The blocked cannot."""
+        platform, (command, _, given) = incoming.user.platform, incoming.text.partition(" ")
+        code = self._codes.get(platform)
+        if not incoming.private or command != "/start" or code is None:
             return False
-        owner = Person(incoming.user, Standing.OWNER, _name(incoming), self._clock.now())
-        del self._codes[incoming.user.platform]
-        return await self._people.claim(owner)
+        if not hmac.compare_digest(given.strip().encode(), code.encode()):
+            return False
+        if await self.standing(incoming.user) is Standing.BLOCKED:
+            return False
+        claimed = await self._people.claim(Person(incoming.user, Standing.OWNER, _name(incoming), self._clock.now()))
+        self._codes.pop(platform, None)
+        return claimed
 
 
 def room_name(chat: ChatKey) -> str:
