@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, StrEnum, auto
@@ -49,6 +49,8 @@ class Verdict(Enum):
 class Access:
     """Closed by default: the owner, and whom somebody let in. On `trusted` platforms everybody is the owner.
 
+    On `embedded` platforms a program of somebody's own decides who asks: each is a member there, without further rights,
+    unless the program granted them others by name (`grants`), which live as long as the process.
     Whom nobody gave a standing is a guest where the mode says so, and a stranger everywhere else; `mode` is the one
     that holds while nobody decided on another.
     A platform without an owner has a one-time code, in every mode; whoever sends `/start CODE` in a private chat owns the
@@ -62,12 +64,16 @@ class Access:
         clock: Clock,
         *,
         trusted: Collection[str] = (),
+        embedded: Collection[str] = (),
+        grants: Mapping[UserKey, Standing] | None = None,
         mode: Mode = Mode.PRIVATE,
     ) -> None:
         self._people = people
         self._decisions = decisions
         self._clock = clock
         self._trusted = frozenset(trusted)
+        self._embedded = frozenset(embedded)
+        self._grants = dict(grants or {})
         self._mode = mode
         self._codes: dict[str, str] = {}
 
@@ -90,10 +96,7 @@ class Access:
 
     async def standing(self, user: UserKey) -> Standing | None:
         """Return the standing that somebody gave the person, or None if nobody did. It holds everywhere."""
-        if user.platform in self._trusted:
-            return Standing.OWNER
-        person = await self._people.find(user)
-        return None if person is None else person.standing
+        return self._standing_of(user, await self._people.find(user))
 
     async def standing_here(self, incoming: Incoming) -> Standing | None:
         """Return what the sender is to the bot where they wrote, or None for a stranger there."""
@@ -175,13 +178,19 @@ class Access:
 
     async def _known(self, incoming: Incoming) -> Standing | None:
         """Return the sender's standing, and keep the name that they go by now."""
-        person = await self._people.find(incoming.user)
-        if person is None:
-            return None
-        name = _name(incoming)
-        if name and name != person.name:
+        person, name = await self._people.find(incoming.user), _name(incoming)
+        if person is not None and name and name != person.name:
             await self._people.rename(incoming.user, name)
-        return person.standing
+        return self._standing_of(incoming.user, person)
+
+    def _standing_of(self, user: UserKey, person: Person | None) -> Standing | None:
+        if user.platform in self._trusted:
+            return Standing.OWNER
+        if user in self._grants:
+            return self._grants[user]
+        if person is not None:
+            return person.standing
+        return Standing.MEMBER if user.platform in self._embedded else None
 
     async def _claims(self, incoming: Incoming) -> bool:
         """Make the sender the owner if they sent the code in private, whomever the bot answers. The blocked cannot."""

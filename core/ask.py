@@ -1,18 +1,20 @@
 """One question, one answer: the bot inside a program of your own (document 2's agent).
 
-Knows the Door, and what a request must name. Does not know what answers behind the Door, or any platform.
+Whoever is asked for has a member's rights; `bot.wiring.build` grants others by name (docs/history.md).
 """
 
 from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from typing import Final
 
 from core.errors import InputError
 from core.ports import Clock, Door, Surface
 from core.screen import Shown, SurfaceLimits
 from core.types import ChatKey, Incoming, JSONValue, Modal, UserKey
 
+PLATFORM: Final = "api"
 _UNLIMITED = 1 << 30
 
 
@@ -37,7 +39,7 @@ async def ask(
     chat_id: str,
     user_id: str,
     session_id: str = "",
-    platform: str = "api",
+    platform: str = PLATFORM,
     language: str = "",
 ) -> Answer:
     """Return the bot's answer to one message; the chat's memory is that of `chat_id` and `user_id`.
