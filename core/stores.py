@@ -211,6 +211,10 @@ class MemoryStore(Protocol):
         """Map each of the owner's accounts to how many memories came from it."""
         ...
 
+    async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
+        """Return the ids of the owner's memories that came from that account."""
+        ...
+
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
         ...

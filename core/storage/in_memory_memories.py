@@ -183,6 +183,10 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         found = Counter(entry.account for entry in self._of(owner).values())
         return {account: found[account] for account in await self.accounts(owner)}
 
+    async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
+        """Return the ids of the owner's memories that came from that account."""
+        return frozenset(key for key, entry in self._of(owner).items() if entry.account == account)
+
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
         held = self._of(owner)

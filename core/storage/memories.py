@@ -201,6 +201,13 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         counts: dict[int, int] = dict(await self._database.rows(memory_links.COUNTS, person))
         return {UserKey(platform, name): counts.get(i, 0) for i, platform, name in accounts} or {owner: 0}
 
+    async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
+        """Return the ids of the owner's memories that came from that account."""
+        rows = await self._database.rows(
+            memory_links.FROM_ACCOUNT, (owner.platform, owner.user, account.platform, account.user)
+        )
+        return frozenset(key for (key,) in rows)
+
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
         rows = await self._database.rows(THOSE, (owner.platform, owner.user, to_json(list(memory_ids))))
