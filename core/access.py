@@ -49,12 +49,12 @@ class Verdict(Enum):
 class Access:
     """Closed by default: the owner, and whom somebody let in. On `trusted` platforms everybody is the owner.
 
-    On `embedded` platforms a program of somebody's own decides who asks: each is a member there, without further rights,
-    unless the program granted them others by name (`grants`), which live as long as the process.
+    On `embedded` platforms a program of somebody's own decides who asks: each is a member there, and more only if the
+    program grants it by name (`grants`), for as long as the process lives.
     Whom nobody gave a standing is a guest where the mode says so, and a stranger everywhere else; `mode` is the one
     that holds while nobody decided on another.
-    A platform without an owner has a one-time code, in every mode; whoever sends `/start CODE` in a private chat owns the
-    bot there. Codes live as long as the process and are not stored.
+    A platform without an owner has a one-time code, in every mode; whoever sends `/start CODE` in a private chat owns
+    the bot there. Codes live as long as the process and are not stored.
     """
 
     def __init__(

@@ -135,8 +135,8 @@ class MemoryStore(Protocol):
     ) -> MemoryItem | None:
         """Replace kind, content and bindings; None, and nothing changed, if the owner has no such memory.
 
-        Phrases whose text stays keep their id and vectors; `created_at` and sources stay. The new words may be spoken of
-        in `mark.room`, in `rooms`, and in every room if `shared`: where the old ones were heard counts for nothing.
+        Phrases whose text stays keep their id and vectors; `created_at` and sources stay. The new words are heard in
+        `mark.room`, in `rooms`, and in every room if `shared`: where the old ones were heard counts for nothing.
         """
         ...
 

@@ -74,7 +74,9 @@ async def _part(request: Request, accounts: Sequence[UserKey]) -> None:
     """Part the accounts; what each heard of the others' memories stays out of its prompts from now on."""
     memories, history = request.desk.kept.memories, request.desk.kept.history
     for conversation, running in list(request.running.items()):
-        if conversation.user in accounts and (conversation != request.incoming.conversation or request.incoming.pressed):
+        if conversation.user in accounts and (
+            conversation != request.incoming.conversation or request.incoming.pressed
+        ):
             running.stop()  # it would go on with the joint memory
 
     async def withhold_others() -> None:

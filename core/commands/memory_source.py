@@ -23,7 +23,9 @@ _MAX_CHARS: Final = 1500
 async def source(request: Request, item: MemoryItem, origin: str) -> None:
     """Show the messages that the memory rests on, with date, account and room."""
     said = await _said(request, item)
-    versions = [each for change in await request.turn.memory.versions(item.id) for each in (change.before, change.after)]
+    versions = [
+        each for change in await request.turn.memory.versions(item.id) for each in (change.before, change.after)
+    ]
     rooms = {room for each in (item, *versions) if each for room in each.rooms}
     lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
     for each in said[-_MAX_MESSAGES:]:

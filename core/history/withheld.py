@@ -53,7 +53,7 @@ async def withhold(store: HistoryStore, user: UserKey, theirs: Collection[str]) 
 
 
 async def _withhold_since(store: HistoryStore, thread: Thread, foreign: Collection[str]) -> None:
-    """Extend what is withheld of a thread to all that was said by now, if it showed any of those since the last time."""
+    """Withhold of a thread all that was said by now, too, if it showed any of those since the last time."""
     before = withheld_of(thread)
     first, through, turn = 0, before.through, before.turn
     while page := await store.since(thread.id, through, _PAGE):

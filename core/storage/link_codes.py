@@ -10,7 +10,6 @@ from core.storage.record import microseconds, moment
 from core.storage.sqlite import Database
 from core.types import UserKey
 
-
 _ROW = "digest, platform, user, name, at, asked_platform, asked_user, asked_at"
 
 

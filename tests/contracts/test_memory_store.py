@@ -443,9 +443,7 @@ async def test_new_words_are_heard_where_they_were_said_and_nowhere_else(
 ) -> None:
     [item] = await store.add(ANA, [PASSWORD], at=START, mark=Mark("save", KITCHEN))
     item = await store.put_flags(ANA, item.id, pinned=True, shared=True) or item
-    new = await store.update(
-        ANA, item.id, WIFI, at=LATER, mark=Mark("update", room), rooms=rooms, shared=shared
-    )
+    new = await store.update(ANA, item.id, WIFI, at=LATER, mark=Mark("update", room), rooms=rooms, shared=shared)
     assert new is not None
     assert (new.rooms, new.shared, new.pinned) == (tuple(sorted({room, *rooms} - {""})), shared, True)
     assert await store.audible(ANA, KITCHEN) == ({item.id} if shared or KITCHEN in new.rooms else frozenset())
@@ -564,7 +562,9 @@ async def test_phrases_that_an_undo_leaves_keep_their_vectors(store: MemoryStore
     assert list((await store.unembedded(ANA, SPACE, 9)).values()) == ["senha do aliexpress"]
 
 
-async def test_what_was_pinned_since_stays_so_and_where_the_new_words_were_heard_since_goes_with_them(store: MemoryStore) -> None:
+async def test_what_was_pinned_since_stays_so_and_where_the_new_words_were_heard_since_goes_with_them(
+    store: MemoryStore,
+) -> None:
     [item] = await store.add(ANA, [PASSWORD], at=START)
     await store.update(ANA, item.id, WIFI, at=LATER, mark=Mark("act", GARDEN))
     await store.put_flags(ANA, item.id, pinned=True, shared=True)

@@ -34,7 +34,7 @@ def decide(prompt: Prompt) -> str:
     return "MemorySearch" if asks else "Finish"
 
 
-SCRIPT = {task: echo for task in Task} | {Task.DECIDE: decide, Task.SEARCH_QUERIES: lambda _: '{"items": ["*"]}'}
+SCRIPT = dict.fromkeys(Task, echo) | {Task.DECIDE: decide, Task.SEARCH_QUERIES: lambda _: '{"items": ["*"]}'}
 
 
 @pytest.fixture
