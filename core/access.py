@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, StrEnum, auto
@@ -49,10 +49,12 @@ class Verdict(Enum):
 class Access:
     """Closed by default: the owner, and whom somebody let in. On `trusted` platforms everybody is the owner.
 
+    On `embedded` platforms a program of somebody's own decides who asks: each is a member there, and more only if the
+    program grants it by name (`grants`), for as long as the process lives.
     Whom nobody gave a standing is a guest where the mode says so, and a stranger everywhere else; `mode` is the one
     that holds while nobody decided on another.
-    A platform without an owner has a one-time code; whoever sends `/start CODE` in a private chat owns the bot there.
-    Codes live as long as the process and are not stored.
+    A platform without an owner has a one-time code, in every mode; whoever sends `/start CODE` in a private chat owns
+    the bot there. Codes live as long as the process and are not stored.
     """
 
     def __init__(
@@ -62,12 +64,16 @@ class Access:
         clock: Clock,
         *,
         trusted: Collection[str] = (),
+        embedded: Collection[str] = (),
+        grants: Mapping[UserKey, Standing] | None = None,
         mode: Mode = Mode.PRIVATE,
     ) -> None:
         self._people = people
         self._decisions = decisions
         self._clock = clock
         self._trusted = frozenset(trusted)
+        self._embedded = frozenset(embedded)
+        self._grants = dict(grants or {})
         self._mode = mode
         self._codes: dict[str, str] = {}
 
@@ -90,10 +96,7 @@ class Access:
 
     async def standing(self, user: UserKey) -> Standing | None:
         """Return the standing that somebody gave the person, or None if nobody did. It holds everywhere."""
-        if user.platform in self._trusted:
-            return Standing.OWNER
-        person = await self._people.find(user)
-        return None if person is None else person.standing
+        return self._standing_of(user, await self._people.find(user))
 
     async def standing_here(self, incoming: Incoming) -> Standing | None:
         """Return what the sender is to the bot where they wrote, or None for a stranger there."""
@@ -101,12 +104,12 @@ class Access:
         return given or (Standing.GUEST if await self._welcomes(incoming) else None)
 
     async def judge(self, incoming: Incoming) -> Verdict:
-        """Return what is done with a message that has just come; a stranger's is noted, and may claim the bot."""
+        """Return what is done with a message that has just come; it may claim the bot, and a stranger's is noted."""
+        if await self._claims(incoming):
+            return Verdict.CLAIMED
         verdict = await self.recheck(incoming)
         if verdict is not Verdict.TELL_OFF:
             return verdict
-        if await self._claims(incoming):
-            return Verdict.CLAIMED
         now = self._clock.now()
         stranger = Stranger(incoming.user, _name(incoming), now, _language(incoming))
         if not await self._people.note_stranger(stranger, TOLD_EVERY):
@@ -175,22 +178,33 @@ class Access:
 
     async def _known(self, incoming: Incoming) -> Standing | None:
         """Return the sender's standing, and keep the name that they go by now."""
-        person = await self._people.find(incoming.user)
-        if person is None:
-            return None
-        name = _name(incoming)
-        if name and name != person.name:
+        person, name = await self._people.find(incoming.user), _name(incoming)
+        if person is not None and name and name != person.name:
             await self._people.rename(incoming.user, name)
-        return person.standing
+        return self._standing_of(incoming.user, person)
+
+    def _standing_of(self, user: UserKey, person: Person | None) -> Standing | None:
+        if user.platform in self._trusted:
+            return Standing.OWNER
+        if user in self._grants:
+            return self._grants[user]
+        if person is not None:
+            return person.standing
+        return Standing.MEMBER if user.platform in self._embedded else None
 
     async def _claims(self, incoming: Incoming) -> bool:
-        command, _, given = incoming.text.partition(" ")
-        code = self._codes.get(incoming.user.platform)
-        if command != "/start" or code is None or not hmac.compare_digest(given.strip().encode(), code.encode()):
+        """Make the sender the owner if they sent the code in private, whomever the bot answers. The blocked cannot."""
+        platform, (command, _, given) = incoming.user.platform, incoming.text.partition(" ")
+        code = self._codes.get(platform)
+        if not incoming.private or command != "/start" or code is None:
             return False
-        owner = Person(incoming.user, Standing.OWNER, _name(incoming), self._clock.now())
-        del self._codes[incoming.user.platform]
-        return await self._people.claim(owner)
+        if not hmac.compare_digest(given.strip().encode(), code.encode()):
+            return False
+        if await self.standing(incoming.user) is Standing.BLOCKED:
+            return False
+        claimed = await self._people.claim(Person(incoming.user, Standing.OWNER, _name(incoming), self._clock.now()))
+        self._codes.pop(platform, None)
+        return claimed
 
 
 def room_name(chat: ChatKey) -> str:

@@ -1,6 +1,6 @@
 """One question, one answer: the bot inside a program of your own (document 2's agent).
 
-Knows the Door, and what a request must name. Does not know what answers behind the Door, or any platform.
+Whoever is asked for has a member's rights; `bot.wiring.build` grants others by name (docs/history.md).
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from core.errors import InputError
 from core.ports import Clock, Door, Surface
@@ -15,6 +16,7 @@ from core.screen import Shown, SurfaceLimits
 from core.thread import THREAD_ID_RULE, is_thread_id
 from core.types import ChatKey, Incoming, JSONValue, Modal, UserKey
 
+PLATFORM: Final = "api"
 _UNLIMITED = 1 << 30
 _MAX_ID_CHARS = 200
 _REQUIRED = ("message", "chat_id", "user_id")
@@ -52,7 +54,7 @@ async def ask(
     user_id: str = "",
     session_id: str = "",
     thread_id: str = "",
-    platform: str = "api",
+    platform: str = PLATFORM,
     language: str = "",
 ) -> Answer:
     """Return the bot's answer to one message; the chat's memory is that of `chat_id` and `user_id`.

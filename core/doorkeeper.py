@@ -9,14 +9,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 
-from core.access import Access, Verdict
+from core.access import Access, Mode, Verdict
 from core.cards import Cards
 from core.delivery.view import View
 from core.errors import SurfaceError
 from core.locales import Locales
 from core.ports import Clock, Surface
 from core.screen import Shown
-from core.texts import AWAY, CLAIMED, DEAD_BUTTON, PAUSED, PRIVATE
+from core.texts import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
 from core.types import ChatKey, Incoming, Localized
 
 _log = logging.getLogger(__name__)
@@ -65,7 +65,9 @@ class Doorkeeper:
 
     async def turn_away(self, verdict: Verdict, incoming: Incoming, view: View) -> None:
         """Tell the sender what the verdict is, if it is one to be told."""
-        if verdict in _WORDS:
+        if verdict is Verdict.CLAIMED and await self._access.mode() is Mode.OPEN:
+            await self._say(CLAIMED_OPEN, incoming, view)
+        elif verdict in _WORDS:
             await self._say(_WORDS[verdict], incoming, view)
 
     def _soon(self, work: Coroutine[None, None, None]) -> Awaitable[None]:

@@ -146,12 +146,17 @@ class PreferenceStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LinkCode:
-    """A code by which somebody's other account may be linked to theirs: `digest` is what is kept of it."""
+    """A code by which somebody's other account may be linked to theirs: `digest` is what is kept of it.
+
+    `asked` is the account that was told last what entering it gives away, and `asked_at` when.
+    """
 
     digest: str
     user: UserKey
     name: str
     at: datetime
+    asked: UserKey | None = None
+    asked_at: datetime | None = None
 
 
 class LinkCodes(Protocol):
@@ -165,12 +170,16 @@ class LinkCodes(Protocol):
         """Return the code, or None if there is none of that digest."""
         ...
 
+    async def take(self, digest: str) -> bool:
+        """Forget the code of that digest, and return whether there was one: of several who take it, one has it."""
+        ...
+
     async def drop(self, before: datetime) -> None:
         """Forget what was put before then."""
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Forget the account's code. None is fine."""
+        """Forget the account's code, and that it was asked about another's. None is fine."""
         ...
 
 

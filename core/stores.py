@@ -131,11 +131,13 @@ class MemoryStore(Protocol):
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
         mark: Mark = NO_MARK,
+        rooms: Sequence[str] = (),
+        shared: bool = False,
     ) -> MemoryItem | None:
         """Replace kind, content and bindings; None, and nothing changed, if the owner has no such memory.
 
-        Phrases whose text stays keep their id and vectors; `created_at` and sources stay. With a `mark.room`, it counts
-        as said there, too.
+        Phrases whose text stays keep their id and vectors; `created_at` and sources stay. The new words are heard in
+        `mark.room`, in `rooms`, and in every room if `shared`: where the old ones were heard counts for nothing.
         """
         ...
 
@@ -177,8 +179,9 @@ class MemoryStore(Protocol):
         """Take back all of an act, in one transaction, and return its changes, the newest first, marked as undone.
 
         A deleted memory comes back with its id, age, flags, rooms and sources, without vectors; a saved one is gone,
-        with all its changes; a changed one has the text and rooms that it had. None, and nothing changed, if there is
-        nothing of that act, it was taken back before, or one of its memories changed since.
+        with all its changes; a changed one has the text that it had, and is heard where that was: in the same rooms,
+        and shared if it was. None, and nothing changed, if there is nothing of that act, it was taken back before, or
+        one of its memories changed since.
         """
         ...
 
@@ -209,12 +212,19 @@ class MemoryStore(Protocol):
         """Map each of the owner's accounts to how many memories came from it."""
         ...
 
+    async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
+        """Return the ids of the owner's memories that came from that account."""
+        ...
+
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
         ...
 
-    async def find(self, owner: UserKey, kind: MemoryKind, content: str) -> MemoryItem | None:
-        """Return the owner's memory of that kind and content (compared by `core.unicode.fold`), or None."""
+    async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
+        """Return the owner's memory of that kind and content (compared by `core.unicode.fold`), or None.
+
+        One that has the content to the letter comes first. With a `room`, others count only if they were said there.
+        """
         ...
 
     async def page(

@@ -98,6 +98,12 @@ CLAIMED: Localized = {
     ES: "Listo: este bot ahora es tuyo. Solo te atiende a ti, hasta que dejes entrar a otros. Di hola, o mira /help.",
 }
 
+CLAIMED_OPEN: Localized = {
+    PT: "Pronto: este bot agora é seu. Todos são atendidos; para mudar isso: /admin access. Diga oi, ou veja /help.",
+    EN: "Done: this bot is yours now. Everybody is answered; to change that: /admin access. Say hi, or see /help.",
+    ES: "Listo: este bot ahora es tuyo. Atiende a todos; para cambiarlo: /admin access. Di hola, o mira /help.",
+}
+
 PRIVATE: Localized = {
     PT: "Este bot é particular e ainda não conhece você. Peça a quem cuida dele para deixar você entrar.",
     EN: "This bot is private and does not know you yet. Ask its owner to let you in.",

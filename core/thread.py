@@ -134,6 +134,10 @@ class Threads(Protocol):
         """Store the summary if the newest one ends at its `after` (0: if there is none); False, and nothing, if not."""
         ...
 
+    async def drop_summaries(self, thread_id: str, after: int) -> None:
+        """Remove the summaries that tell of a message with a sequence greater than `after`."""
+        ...
+
     async def enter(self, thread_id: str, transition: Transition) -> None:
         """Store that a turn entered a state."""
         ...

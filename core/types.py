@@ -238,6 +238,11 @@ class MemoryItem:
     shared: bool = False
     pinned: bool = False
 
+    @property
+    def draft(self) -> MemoryDraft:
+        """What of it is text: the draft that would store it."""
+        return MemoryDraft(self.kind, self.content, self.bindings)
+
     def to_json(self) -> dict[str, JSONValue]:
         """Return what a model, an export and a `memory` message show of it; times in ISO 8601, UTC."""
         return {

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from core.actions.action import Action
+from core.actions.audience import narrowed_text
 from core.actions.drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answered, to_bindings, to_kind
 from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
@@ -86,7 +87,7 @@ async def run(turn: Turn) -> None:
     changes = {change.id: change for change in answer.items[:MAX_DRAFTS]}
     items, refused = await turn.known_ids(list(changes))
     drafts = {item.id: changed(item, changes[item.id]) for item in items}
-    drafts = {item.id: drafts[item.id] for item in items if drafts[item.id] != as_draft(item)}
+    drafts = {item.id: drafts[item.id] for item in items if drafts[item.id] != item.draft}
     vectors = await turn.memory.embed([phrase for draft in drafts.values() for phrase in turn.memory.phrases_of(draft)])
     await turn.status(WRITING[turn.locale])
     written = [
@@ -99,11 +100,8 @@ async def run(turn: Turn) -> None:
     step = Step(NAME, Outcome.DONE if updated else Outcome.NOTHING, items=updated, refused_ids=refused)
     undo = await undo_button(turn) if updated else ()
     await turn.report(step, REPORT, (UPDATED if updated else NOT_UPDATED)[turn.locale], undo)
-
-
-def as_draft(item: MemoryItem) -> MemoryDraft:
-    """Return a stored memory as the draft that would store it."""
-    return MemoryDraft(item.kind, item.content, item.bindings)
+    if fewer := narrowed_text(turn, items, updated):
+        await turn.tell(fewer)
 
 
 MEMORY_UPDATE = Action(NAME, WHEN, run, remembers=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from core.actions.undo import undo_button
@@ -18,7 +18,7 @@ from core.commands.intake import Intake, Taken
 from core.errors import FileTooLarge, SurfaceError, SurfaceGone
 from core.plural import Counted, counted
 from core.screen import Choice
-from core.types import Locale, Localized, MemoryItem, Vector
+from core.types import Locale, Localized, Vector
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MEGABYTE: Final = 1_000_000
@@ -46,11 +46,13 @@ async def _preview(request: Request) -> None:
     if not held.taken:
         await request.tell(NOTHING_IN_IT)
         return
-    locale, known = request.locale, await _known(request, held.taken)
+    locale, known = request.locale, len(await _known(request, held.taken))
+    heard = sum(bool(each.shared or each.rooms) for each in held.taken)
     code = request.desk.confirmations.ask(request.incoming.user, held)
     lines = [counted(IN_IT, locale, len(held.taken))]
     lines += [counted(KNOWN, locale, known)] if known else []
     lines += [counted(REFUSED, locale, held.refused)] if held.refused else []
+    lines += [counted(HEARD, locale, heard)] if heard else []
     lines.append(TO_CONFIRM[locale].format(code=code))
     confirm = Choice(counted(SAVE, locale, len(held.taken)), f"/import {code}", in_place=True)
     await request.turn.tell("\n".join(lines), choices=[confirm])
@@ -77,10 +79,11 @@ async def _held(request: Request) -> Intake | None:
     return None
 
 
-async def _known(request: Request, taken: Sequence[Taken]) -> int:
+async def _known(request: Request, taken: Sequence[Taken]) -> set[str]:
+    """Return the ids of the memories that the file has and the person, too."""
     memory = request.turn.memory
     found = [await memory.store.find(memory.owner, each.draft.kind, each.draft.content) for each in taken]
-    return sum(item is not None for item in found)
+    return {item.id for item in found if item is not None}
 
 
 async def _confirmed(request: Request, code: str) -> None:
@@ -90,13 +93,14 @@ async def _confirmed(request: Request, code: str) -> None:
         return
     await request.turn.status(SAVING[request.locale])
     known = await _known(request, held.taken)
-    await _save(request, held.taken)
-    lines = [counted(SAVED, request.locale, len(held.taken) - known)]
-    lines += [counted(KNOWN, request.locale, known)] if known else []
+    await _save(request, held.taken, known)
+    lines = [counted(SAVED, request.locale, len(held.taken) - len(known))]
+    lines += [counted(KNOWN, request.locale, len(known))] if known else []
     await request.turn.tell("\n".join(lines), choices=await undo_button(request.turn))
 
 
-async def _save(request: Request, taken: Sequence[Taken]) -> None:
+async def _save(request: Request, taken: Sequence[Taken], known: Collection[str]) -> None:
+    """Keep what the file has; what is known already goes on to be heard where it is heard now, and nowhere else."""
     memory = request.turn.memory
     drafts = [each.draft for each in taken]
     vectors: Mapping[str, Vector] = {}
@@ -105,18 +109,13 @@ async def _save(request: Request, taken: Sequence[Taken]) -> None:
     items = await memory.save(drafts, vectors)
     said_in: defaultdict[str, list[str]] = defaultdict(list)
     for each, item in zip(taken, items, strict=True):
-        for room in each.rooms:
+        shared = item.shared if item.id in known else each.shared
+        if (each.pinned or item.pinned, shared) != (item.pinned, item.shared):
+            await memory.flag(item.id, pinned=each.pinned or item.pinned, shared=shared)
+        for room in each.rooms if item.id not in known else ():
             said_in[room].append(item.id)
-        await _flag(request, each, item)
     for room, memory_ids in said_in.items():
         await memory.store.put_room(memory.owner, memory_ids, room)
-
-
-async def _flag(request: Request, taken: Taken, item: MemoryItem) -> None:
-    """Pin and share what the file says is; what it does not say stays as it is here."""
-    pinned, shared = taken.pinned or item.pinned, taken.shared or item.shared
-    if (pinned, shared) != (item.pinned, item.shared):
-        await request.turn.memory.flag(item.id, pinned=pinned, shared=shared)
 
 
 READING: Localized = {PT: "Lendo o arquivo…", EN: "Reading the file…", ES: "Leyendo el archivo…"}
@@ -151,6 +150,20 @@ REFUSED: Counted = {
     ES: {
         "one": "{count} queda fuera: no tiene texto, o es demasiado larga.",
         "other": "{count} quedan fuera: no tienen texto, o son demasiado largas.",
+    },
+}
+HEARD: Counted = {
+    PT: {
+        "one": "De {count} posso falar em salas, como diz o arquivo, se eu ainda não a conheço.",
+        "other": "De {count} posso falar em salas, como diz o arquivo, se eu ainda não as conheço.",
+    },
+    EN: {
+        "one": "I may speak of {count} in rooms, as the file says, unless I know it already.",
+        "other": "I may speak of {count} in rooms, as the file says, unless I know them already.",
+    },
+    ES: {
+        "one": "De {count} puedo hablar en salas, como dice el archivo, si todavía no la conozco.",
+        "other": "De {count} puedo hablar en salas, como dice el archivo, si todavía no las conozco.",
     },
 }
 SAVE: Counted = {

@@ -135,7 +135,7 @@ def _texts(given: Any) -> tuple[str, ...]:
 
 
 def _distinct(taken: Iterable[Taken]) -> tuple[Taken, ...]:
-    """Return each memory once; what is said twice has the phrases, flags and rooms of both."""
+    """Return each memory once; what is said twice has the phrases of both, and is heard only where both were."""
     found: dict[tuple[MemoryKind, str], Taken] = {}
     for each in taken:
         key = (each.draft.kind, fold(each.draft.content))  # as a memory compares them
@@ -146,5 +146,5 @@ def _distinct(taken: Iterable[Taken]) -> tuple[Taken, ...]:
 def _both(one: Taken, other: Taken) -> Taken:
     bindings = to_bindings((*one.draft.bindings, *other.draft.bindings))
     draft = MemoryDraft(one.draft.kind, one.draft.content, bindings)
-    rooms = tuple(dict.fromkeys((*one.rooms, *other.rooms)))
-    return Taken(draft, one.pinned or other.pinned, one.shared or other.shared, rooms)
+    rooms = tuple(room for room in one.rooms if room in other.rooms)
+    return Taken(draft, one.pinned or other.pinned, one.shared and other.shared, rooms)

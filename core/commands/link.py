@@ -1,7 +1,8 @@
 """/link and /unlink: two accounts of one person, one memory. Knows codes, and what is to be said before it is done.
 
 A code shows that whoever enters it has seen the other account. That is not enough: somebody could be talked into
-entering a stranger's. So the one who enters it is told whose it is and what they would hand over, and says yes to that.
+entering a stranger's. So the one who enters it is told whose it is and what they would hand over, and says yes to that
+in a message or press of its own, sent after they were told.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from core.commands.command import Command, Request
+from core.history.withheld import withhold
 from core.markdown import verbatim
 from core.people import LinkCode
 from core.plural import Counted, counted
@@ -60,12 +63,30 @@ async def unlink(request: Request, argument: str) -> None:
             UNLINK[request.locale].format(keeps=keeps), choices=[Choice(PART[request.locale], f"/unlink {YES}")]
         )
         return
-    for other in accounts[1:]:
-        await memories.unlink(accounts[0], other)
+    await _part(request, accounts)
     await request.turn.tell(PARTED[request.locale].format(keeps=keeps))
     for other in accounts:
         if other != user:
             await desk.notices.tell(other, Shown(PARTED[request.locale].format(keeps=keeps)))
+
+
+async def _part(request: Request, accounts: Sequence[UserKey]) -> None:
+    """Part the accounts; what each heard of the others' memories stays out of its prompts from now on."""
+    memories, history = request.desk.kept.memories, request.desk.kept.history
+    for conversation, running in list(request.running.items()):
+        if conversation.user in accounts and (
+            conversation != request.incoming.conversation or request.incoming.pressed
+        ):
+            running.stop()  # it would go on with the joint memory
+
+    async def withhold_others() -> None:
+        for account in accounts:
+            await withhold(history, account, await memories.from_account(account))
+
+    await withhold_others()  # first: a crash must not leave parted accounts with each other's words
+    for other in accounts[1:]:
+        await memories.unlink(accounts[0], other)
+    await withhold_others()  # and what was said in between
 
 
 async def _give_code(request: Request) -> None:
@@ -89,20 +110,41 @@ async def _enter(request: Request, code: str, *, sure: bool) -> None:
         await request.tell(SAME_ACCOUNT)
     elif len(await memories.accounts(found.user)) > 1:
         await request.tell(OTHER_LINKED)
-    elif not sure:
+    elif not sure or not _was_told(request, found):
         await _ask(request, found, code)
     else:
-        await desk.kept.links.forget(found.user)
-        await memories.link(found.user, user)
-        await request.tell(DONE, accounts=_listed([found.user, user]))
-        told = DONE[request.locale].format(accounts=_listed([found.user, user]))
-        await desk.notices.tell(found.user, Shown(told, choices=(Choice(PART[request.locale], "/unlink"),)))
+        await _join(request, found)
+
+
+def _was_told(request: Request, found: LinkCode) -> bool:
+    """Whether the person was told what the code gives away before they sent this. Platforms count whole seconds."""
+    incoming = request.incoming
+    if found.asked != incoming.user or found.asked_at is None:
+        return False
+    return incoming.at >= found.asked_at.replace(microsecond=0)
+
+
+async def _join(request: Request, found: LinkCode) -> None:
+    """Link the accounts, unless the code was used or an account was linked in the meantime."""
+    desk, user = request.desk, request.incoming.user
+    if not await desk.kept.links.take(found.digest):
+        await request.tell(NO_CODE)
+        return
+    try:
+        await desk.kept.memories.link(found.user, user)
+    except ValueError:
+        accounts = await desk.kept.memories.accounts(user)
+        await request.tell(LINKED if len(accounts) > 1 else OTHER_LINKED, accounts=_listed(accounts))
+        return
+    told = DONE[request.locale].format(accounts=_listed([found.user, user]))
+    await request.turn.tell(told)
+    await desk.notices.tell(found.user, Shown(told, choices=(Choice(PART[request.locale], "/unlink"),)))
 
 
 async def _ask(request: Request, found: LinkCode, code: str) -> None:
-    """Say whose code it is, and what entering it gives away."""
-    memories = request.desk.kept.memories
-    mine = await memories.of(request.incoming.user).count()
+    """Say whose code it is and what entering it gives away, and note that this was said."""
+    memories, links, user = request.desk.kept.memories, request.desk.kept.links, request.incoming.user
+    mine = await memories.of(user).count()
     theirs = await memories.of(found.user).count()
     name = f" ({verbatim(found.name)})" if found.name else ""
     yours = counted(YOURS, request.locale, mine)
@@ -111,6 +153,9 @@ async def _ask(request: Request, found: LinkCode, code: str) -> None:
         ASK[request.locale].format(yours=yours, other=other, account=verbatim(str(found.user)) + name),
         choices=[Choice(JOIN[request.locale], f"/link {_plain(code)} {YES}")],
     )
+    await request.turn.view.flush()
+    if found.asked != user:  # else a yes that is pressed at once would never come late enough
+        await links.put(replace(found, asked=user, asked_at=request.desk.clock.now()))
 
 
 def _listed(accounts: Sequence[UserKey]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.actions.audience import narrowed_text
 from core.actions.drafts import MAX_CONTENT_CHARS, to_kind
 from core.actions.undo import undo_button
 from core.commands.awaited import await_text
@@ -42,6 +43,7 @@ async def _change(request: Request, item: MemoryItem, text: str) -> None:
         await tell_unknown(request)
         return
     told = CHANGED[locale] if changed.kind is item.kind else f"{CHANGED[locale]} {NOW_TEXT[locale]}"
+    told = f"{narrowed_text(request.turn, [item], [changed])}\n{told}".strip()
     await show_card(request, changed, told=told, choices=await undo_button(request.turn))
 
 

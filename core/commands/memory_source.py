@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from core.access import room_name
@@ -22,9 +23,13 @@ _MAX_CHARS: Final = 1500
 async def source(request: Request, item: MemoryItem, origin: str) -> None:
     """Show the messages that the memory rests on, with date, account and room."""
     said = await _said(request, item)
+    versions = [
+        each for change in await request.turn.memory.versions(item.id) for each in (change.before, change.after)
+    ]
+    rooms = {room for each in (item, *versions) if each for room in each.rooms}
     lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
     for each in said[-_MAX_MESSAGES:]:
-        message, where = each.message, _where(item, each.chat, request.locale)
+        message, where = each.message, _where(each.chat, rooms, request.locale)
         date = f"{message.at:%Y-%m-%d %H:%M} UTC · " if message.at else ""
         text = message.text if len(message.text) <= _MAX_CHARS else message.text[:_MAX_CHARS] + "…"
         lines += ["", f"{date}{where}", fenced(text)]
@@ -50,10 +55,10 @@ async def _said(request: Request, item: MemoryItem) -> list[Said]:
     return sorted(said, key=lambda each: each.message.id)
 
 
-def _where(item: MemoryItem, chat: ChatKey, locale: Locale) -> str:
-    """Return the platform, and which room that was. The memory knows its rooms: what is none of them was private."""
+def _where(chat: ChatKey, rooms: Collection[str], locale: Locale) -> str:
+    """Return the platform, and which room that was: what is none of those that the memory was heard in was private."""
     room = room_name(chat)
-    place = IN_ROOM[locale].format(room=verbatim(room)) if room in item.rooms else IN_PRIVATE[locale]
+    place = IN_ROOM[locale].format(room=verbatim(room)) if room in rooms else IN_PRIVATE[locale]
     return f"{chat.platform} · {place}"
 
 

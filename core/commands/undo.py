@@ -5,7 +5,7 @@ Knows what each outcome is called. Does not know what may be undone: that is `co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from core.access import room_name
@@ -59,24 +59,25 @@ async def _tell_undone(request: Request, changes: Sequence[Change]) -> None:
     lines: list[str] = []
     for title, items in ((BACK, back), (GONE, gone), (RESTORED, restored)):
         if items:
-            lines += [title[request.locale], *_lines(request, items)]
+            # Of what is there again, it counts where it is heard now; of what is gone, where it was said.
+            told = [item for item in items if _was_said_here(request, item)]
+            if title is not GONE:
+                told = list(await request.turn.memory.get([item.id for item in items]))
+            lines += [title[request.locale], *_lines(request, told, len(items))]
     await request.turn.tell("\n".join(lines) or NOTHING_LEFT[request.locale], choices=_show(request, back + restored))
 
 
-def _lines(request: Request, items: Iterable[MemoryItem]) -> list[str]:
+def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str]:
     """Return the memories that may be spoken of here, a line each, and how many more there are."""
-    known = list(items)
-    told = [item for item in known if _is_audible(request, item)]
     lines = [memory_line(item) for item in told[:_MAX_LINES]]
-    if more := len(known) - len(lines):
-        lines.append(counted(MORE if len(told) == len(known) else NOT_HERE, request.locale, more))
+    if more := total - len(lines):
+        lines.append(counted(MORE if len(told) == total else NOT_HERE, request.locale, more))
     return lines
 
 
-def _is_audible(request: Request, item: MemoryItem) -> bool:
-    """Whether whoever reads along may read the memory, too: it was said there, or its owner shares it."""
-    incoming = request.incoming
-    return incoming.private or item.shared or room_name(incoming.chat) in item.rooms
+def _was_said_here(request: Request, item: MemoryItem) -> bool:
+    """Whether whoever reads along heard it said, too."""
+    return request.incoming.private or room_name(request.incoming.chat) in item.rooms
 
 
 def _show(request: Request, items: Sequence[MemoryItem]) -> list[Choice]:

@@ -19,6 +19,7 @@ from core.history.policy import HistoryLimits, Policy
 from core.history.summary import Summaries
 from core.history.tokens import ByCharacters, count, shortened
 from core.history.window import newest
+from core.history.withheld import withheld_of
 from core.ports import Clock
 from core.stores import HistoryStore
 from core.thread import Summary, Transition, TurnState
@@ -261,7 +262,9 @@ class Conversation:
         if room.remaining + room.summary <= 0:
             raise WindowTooSmall(f"{room.system} tokens of instructions in a window of {window}")
         left = min(room.remaining, bound.max_tokens or room.remaining, max_tokens or room.remaining)
-        messages = fit(await newest(self._store, self._thread.id, bound, turn=turn, max_tokens=left), left)
+        withheld = withheld_of(self._thread)
+        shown = await newest(self._store, self._thread.id, bound, turn=turn, max_tokens=left, withheld=withheld)
+        messages = fit(shown, left)
         said, memories = parts(messages)
         budget = replace(room, window=said, memories=memories)
         return Context(summary.text if summary else "", messages, persona, budget)

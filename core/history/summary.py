@@ -17,6 +17,7 @@ from core.errors import BotError, EmptyReply
 from core.history.budget import is_said_by_person
 from core.history.policy import HistoryLimits
 from core.history.tokens import count, shortened
+from core.history.withheld import NOTHING, Withheld, withheld_of
 from core.language import choose
 from core.llm import complete
 from core.ports import ChatModel, Clock
@@ -98,9 +99,13 @@ class Summarizer:
             return False
         through = await self._before_window(thread_id)
         folded = False
-        while step := await self._step(thread_id, through):
+        withheld = await self._withheld(thread_id)
+        while step := await self._step(thread_id, through, withheld):
             if not await self._store.fold(thread_id, step):
                 break  # another one was quicker
+            if (now := await self._withheld(thread_id)) != withheld:  # meanwhile it came to rest on what is withheld
+                await self._store.drop_summaries(thread_id, now.after)
+                break
             folded = True
             facts = {"thread_id": thread_id, "through": step.through, "tokens": step.tokens}
             _log.info("summary done", extra=facts)
@@ -117,7 +122,11 @@ class Summarizer:
         first = min([first, *begun[-self._limits.window_cycles :][:1]])
         return max((sequence for sequence in begun if sequence <= first), default=first) - 1
 
-    async def _step(self, thread_id: str, through: int) -> Summary | None:
+    async def _withheld(self, thread_id: str) -> Withheld:
+        thread = await self._store.thread(thread_id)
+        return NOTHING if thread is None else withheld_of(thread)
+
+    async def _step(self, thread_id: str, through: int, withheld: Withheld) -> Summary | None:
         """Return the next summary on the way to `through`, or None where there is nothing left to fold."""
         old = await self._store.summary(thread_id)
         after = old.through if old else 0
@@ -126,7 +135,7 @@ class Summarizer:
             return None
         _log.info("summary triggered", extra={"thread_id": thread_id, "messages": len(batch)})
         before = old.text if old else ""
-        while (text := await self._summarise(before, batch)) is None:  # a summary of fewer messages may fit
+        while (text := await self._summarise(before, batch, withheld)) is None:  # one of fewer messages may fit
             batch = batch[: len(batch) // 2]
         text, tokens = await shortened(self._tokenizer, text, self._max_tokens)
         return Summary(text, batch[-1].sequence, after, tokens, self._clock.now(), self._model.name)
@@ -140,12 +149,12 @@ class Summarizer:
                 return messages[:at]
         return messages
 
-    async def _summarise(self, old: str, batch: Sequence[Message]) -> str | None:
+    async def _summarise(self, old: str, batch: Sequence[Message], withheld: Withheld) -> str | None:
         """Return the new summary; one beyond its budget is folded again, and the shortest is taken.
 
         None if the answer was cut off, so that what its end would have told is missing, and the batch can be smaller.
         """
-        said = tuple(message for message in batch if _is_worth_telling(message))
+        said = tuple(message for message in batch if _is_worth_telling(message) and not withheld.hides(message))
         if not said:
             return old
         best = await self._ask(old, said)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 
 from core.history.budget import is_said_by_person
 from core.history.policy import Bound
+from core.history.withheld import NOTHING, Withheld
 from core.stores import HistoryStore
 from core.types import Message, Modal, Role
 
@@ -17,7 +18,7 @@ _PAGE, _MAX_PAGE = 64, 512
 
 
 async def newest(
-    store: HistoryStore, thread_id: str, bound: Bound, *, turn: str, max_tokens: int
+    store: HistoryStore, thread_id: str, bound: Bound, *, turn: str, max_tokens: int, withheld: Withheld = NOTHING
 ) -> tuple[Message, ...]:
     """Return what a turn is shown within the bound, oldest first; `max_tokens` only says when to stop reading.
 
@@ -28,7 +29,7 @@ async def newest(
     tokens = 0
     said = False
     async for message in backwards(store, thread_id):
-        if not is_shown(message, turn):
+        if not is_shown(message, turn) or withheld.hides(message):
             continue
         own = bool(turn) and message.turn == turn
         full = tokens > max_tokens or (not own and _is_beyond(bound, message, len(taken), tokens))

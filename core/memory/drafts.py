@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.types import MemoryDraft, MemoryItem
-from core.unicode import clean, fold
+from core.unicode import clean, fold, one_line
+
+MAX_PHRASE_CHARS = 200
 
 
 def cleaned(draft: MemoryDraft) -> MemoryDraft:
@@ -28,9 +30,21 @@ def distinct(drafts: Sequence[MemoryDraft]) -> Sequence[MemoryDraft]:
     return list(found.values())
 
 
-def merged(known: MemoryItem | MemoryDraft, draft: MemoryDraft) -> MemoryDraft:
+def merged(known: MemoryDraft, draft: MemoryDraft) -> MemoryDraft:
     """Return what is known, with those bindings of the draft that it lacks."""
     return MemoryDraft(known.kind, known.content, _once((*known.bindings, *draft.bindings)))
+
+
+def said_again(item: MemoryItem, draft: MemoryDraft, room: str) -> tuple[MemoryDraft, tuple[str, ...]]:
+    """Return a memory whose content was said again in a room ("": in private), and the rooms where it is heard now.
+
+    The phrases that it is found by are heard wherever the content is: one that was not said in every such place goes.
+    """
+    rooms = tuple(sorted({*item.rooms, room} - {""}))
+    known = [phrase for phrase in item.bindings if rooms == item.rooms or phrase in draft.bindings]
+    new = draft.bindings if not item.shared and set(rooms) <= {room} else ()
+    bindings = _once((*known, *new)) or (one_line(item.content, MAX_PHRASE_CHARS),)
+    return MemoryDraft(item.kind, item.content, bindings), rooms
 
 
 def _once(bindings: Iterable[str]) -> tuple[str, ...]:

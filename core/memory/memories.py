@@ -94,6 +94,10 @@ class Memories:
         """Map each of the owner's accounts to how many memories came from it."""
         return await self._store.counts(owner)
 
+    async def from_account(self, account: UserKey) -> frozenset[str]:
+        """Return the ids of the memories that came from that account, whoever has them now."""
+        return await self._store.from_account(account, account)
+
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""
         return await self._store.owners()

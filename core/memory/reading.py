@@ -68,8 +68,9 @@ class MemoryReading:
         return rank(items, evidence, limit=limit, partial=partial)
 
     async def get(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
-        """Return those of the ids that this person has, in the order asked."""
-        return await self.store.get(self.owner, memory_ids)
+        """Return those of the ids that this person has, in the order asked; in a room, what is audible there."""
+        items = await self.store.get(self.owner, memory_ids)
+        return [item for item in items if self._is_audible(item)]
 
     async def page(
         self, *, limit: int, before: str = "", skip: int = 0, kind: MemoryKind | None = None
@@ -88,6 +89,10 @@ class MemoryReading:
     async def versions(self, memory_id: str) -> Sequence[Change]:
         """Return what was done to a memory, the newest first, as far as it was recorded."""
         return await self.store.changes(self.owner, memory_id=memory_id)
+
+    def _is_audible(self, item: MemoryItem) -> bool:
+        """Whether it may be spoken of where this is read."""
+        return not self.mark.room or item.shared or self.mark.room in item.rooms
 
     async def _gather(
         self, queries: Sequence[str], vectors: Mapping[str, Vector], reach: Reach

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from core.memory.drafts import cleaned, distinct, merged
+from core.memory.drafts import MAX_PHRASE_CHARS, cleaned, distinct, said_again
 from core.memory.indexes import Shelf
 from core.memory.reading import MemoryReading
 from core.memory.undo import Undone, UndoResult
 from core.ports import Clock
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Vector
+from core.unicode import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,16 @@ class UserMemory(MemoryReading):
     ) -> Sequence[MemoryItem]:
         """Store the drafts and return the memories that now hold them, one for each different draft, in order.
 
-        What is known already (same kind, same content) gains the new bindings, and the room that it was said in,
-        instead of a second memory.
+        What is known already (same kind, same content) gains the room that it was said in instead of a second memory,
+        and those of the new bindings that nobody hears where they were not said.
 
         Raises:
             ValueError: a draft without a readable binding; nothing is stored.
         """
         wanted = distinct([cleaned(draft) for draft in drafts])
         async with self.indexes.changing(self.owner) as shelf:
-            known = [await self.store.find(self.owner, draft.kind, draft.content) for draft in wanted]
+            room = self.mark.room
+            known = [await self.store.find(self.owner, draft.kind, draft.content, room=room) for draft in wanted]
             fresh = [draft for draft, item in zip(wanted, known, strict=True) if item is None]
             added = await self.store.add(
                 self.owner,
@@ -68,26 +70,36 @@ class UserMemory(MemoryReading):
     ) -> MemoryItem | None:
         """Change what is given of a memory; None, and nothing changed, if this person has none of that id.
 
+        The new words are heard where they were said: in this room, or in private only. In a room, nothing is kept of
+        the words of a memory that is not audible there.
+
         Raises:
             ValueError: no readable binding; nothing is changed.
         """
         async with self.indexes.changing(self.owner) as shelf:
             for item in await self.store.get(self.owner, [memory_id]):
+                known = item.draft
+                if not self._is_audible(item):
+                    if content is None:
+                        return None
+                    known = MemoryDraft(MemoryKind.TEXT, content, (one_line(content, MAX_PHRASE_CHARS),))
                 draft = MemoryDraft(
-                    item.kind if kind is None else kind,
-                    item.content if content is None else content,
-                    item.bindings if bindings is None else tuple(bindings),
+                    known.kind if kind is None else kind,
+                    known.content if content is None else content,
+                    known.bindings if bindings is None else tuple(bindings),
                 )
-                return await self._replace(shelf, item.id, cleaned(draft), vectors)
+                rooms, shared = (item.rooms, item.shared) if draft == item.draft else ((), False)
+                return await self._replace(shelf, item, cleaned(draft), vectors, rooms=rooms, shared=shared)
         return None
 
     async def delete(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Delete those of the ids that this person has, and return what was deleted.
 
-        Where nothing can be undone, nothing of it is kept.
+        Where nothing can be undone, nothing of it is kept. In a room, what is not audible there stays.
         """
         mark = self.mark if self.undo_within else replace(self.mark, act="")
         async with self.indexes.changing(self.owner) as shelf:
+            memory_ids = [item.id for item in await self.get(memory_ids)]
             before = await self._indexed(shelf, memory_ids)
             deleted = await self.store.delete(self.owner, memory_ids, at=self.clock.now(), mark=mark)
             await self._follow(shelf, [], {}, before)
@@ -103,7 +115,7 @@ class UserMemory(MemoryReading):
         None is returned if this person has none of that id.
         """
         async with self.indexes.changing(self.owner):
-            for item in await self.store.get(self.owner, [memory_id]):
+            for item in await self.get([memory_id]):
                 return await self.store.put_flags(
                     self.owner,
                     item.id,
@@ -150,28 +162,37 @@ class UserMemory(MemoryReading):
     async def _merge(
         self, shelf: Shelf, item: MemoryItem, draft: MemoryDraft, vectors: Mapping[str, Vector]
     ) -> MemoryItem:
-        both = merged(item, draft)
-        if both.bindings == item.bindings:
-            if self.mark.room and self.mark.room not in item.rooms:
-                await self.store.put_room(self.owner, [item.id], self.mark.room)
-                [item] = await self.store.get(self.owner, [item.id])
-            return item
-        return await self._replace(shelf, item.id, both, vectors) or item
+        both, rooms = said_again(item, draft, self.mark.room)
+        if both.bindings != item.bindings:
+            return await self._replace(shelf, item, both, vectors, rooms=rooms, shared=item.shared) or item
+        if rooms != item.rooms:
+            await self.store.put_room(self.owner, [item.id], self.mark.room)
+            [item] = await self.store.get(self.owner, [item.id])
+        return item
 
     async def _replace(
-        self, shelf: Shelf, memory_id: str, draft: MemoryDraft, vectors: Mapping[str, Vector]
+        self,
+        shelf: Shelf,
+        old: MemoryItem,
+        draft: MemoryDraft,
+        vectors: Mapping[str, Vector],
+        *,
+        rooms: Sequence[str],
+        shared: bool,
     ) -> MemoryItem | None:
-        before = await self._indexed(shelf, [memory_id])
+        before = await self._indexed(shelf, [old.id])
         item = await self.store.update(
             self.owner,
-            memory_id,
+            old.id,
             draft,
             at=self.clock.now(),
             vectors=vectors,
             space=self.embedding.space,
             mark=self.mark,
+            rooms=rooms,
+            shared=shared,
         )
-        await self._follow(shelf, [memory_id], vectors, before)
+        await self._follow(shelf, [old.id], vectors, before)
         return item
 
     async def _embed_again(self, memory_ids: Sequence[str], vectors: Mapping[str, Vector]) -> None:

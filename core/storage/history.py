@@ -207,6 +207,11 @@ class SqliteHistory(HistoryStore):
             await transaction.run(rows_of.FOLD, rows_of.summary_values(thread_id, summary))
         return True
 
+    async def drop_summaries(self, thread_id: str, after: int) -> None:
+        """Remove the summaries that tell of a message with a sequence greater than `after`."""
+        async with self._database.transaction() as transaction:
+            await transaction.run("DELETE FROM summaries WHERE thread = ? AND through > ?", (thread_id, after))
+
     async def enter(self, thread_id: str, transition: Transition) -> None:
         """Store that a turn entered a state."""
         async with self._database.transaction() as transaction:

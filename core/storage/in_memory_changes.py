@@ -127,17 +127,11 @@ class InMemoryChanges:
         return [kept for kept in self.of(owner, act=act) if act and not kept.change.undone]
 
 
-def rooms_before(now: MemoryItem, before: MemoryItem, after: MemoryItem) -> tuple[str, ...]:
-    """Return the rooms of a memory without those that the change from `before` to `after` brought."""
-    brought = set(after.rooms) - set(before.rooms)
-    return tuple(room for room in now.rooms if room not in brought)
-
-
-def with_room(rooms: tuple[str, ...], room: str) -> tuple[str, ...]:
-    """Return the rooms, in order, with one more, if it is one."""
-    return tuple(sorted({*rooms, storable(room)})) if room else rooms
+def with_rooms(rooms: tuple[str, ...], *more: str) -> tuple[str, ...]:
+    """Return the rooms, in order, with those of the others that are any."""
+    return tuple(sorted({*rooms, *(storable(room) for room in more if room)}))
 
 
 def said(item: MemoryItem | None) -> tuple[object, ...]:
     """Return what must be as an act left it for that to be taken back; flags and rooms may have been changed since."""
-    return () if item is None else (item.kind, item.content, item.bindings, item.updated_at)
+    return () if item is None else (item.draft, item.updated_at)

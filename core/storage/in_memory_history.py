@@ -136,6 +136,11 @@ class InMemoryHistory(HistoryStore):
         kept = self._summaries.get(thread_id, [])
         return kept[-1] if kept else None
 
+    async def drop_summaries(self, thread_id: str, after: int) -> None:
+        """Remove the summaries that tell of a message with a sequence greater than `after`."""
+        kept = self._summaries.get(thread_id, [])
+        kept[:] = [summary for summary in kept if summary.through <= after]
+
     async def summaries(self, thread_id: str) -> Sequence[Summary]:
         """Return every summary, oldest first: together they tell which messages each rests on."""
         return tuple(self._summaries.get(thread_id, []))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from core.people import LinkCode, LinkCodes
@@ -23,10 +24,19 @@ class InMemoryLinkCodes(LinkCodes):
         """Return the code, or None if there is none of that digest."""
         return next((code for code in self._codes.values() if code.digest == digest), None)
 
+    async def take(self, digest: str) -> bool:
+        """Forget the code of that digest, and return whether there was one."""
+        found = await self.find(digest)
+        return found is not None and self._codes.pop(found.user, None) is not None
+
     async def drop(self, before: datetime) -> None:
         """Forget what was put before then."""
         self._codes = {user: code for user, code in self._codes.items() if code.at >= before}
 
     async def forget(self, user: UserKey) -> None:
-        """Forget the account's code. None is fine."""
+        """Forget the account's code, and that it was asked about another's. None is fine."""
         self._codes.pop(user, None)
+        self._codes = {
+            key: replace(code, asked=None, asked_at=None) if code.asked == user else code
+            for key, code in self._codes.items()
+        }

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from core.storage.in_memory_changes import Entry, InMemoryChanges, Step, rooms_before, said, with_room
+from core.storage.in_memory_changes import Entry, InMemoryChanges, Step, said, with_rooms
 from core.storage.in_memory_phrases import InMemoryPhrases, check_space
 from core.storage.record import checked, random_id, storable
 from core.stores import NO_MARK, Mark, MemoryStore
@@ -64,8 +64,10 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
         mark: Mark = NO_MARK,
+        rooms: Sequence[str] = (),
+        shared: bool = False,
     ) -> MemoryItem | None:
-        """Replace kind, content and bindings; None, and nothing changed, if the owner has no such memory.
+        """Replace kind, content, bindings and where they are heard; None if the owner has no such memory.
 
         Raises:
             ValueError: no binding, or an empty one; nothing is changed.
@@ -82,7 +84,8 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             content=ready.content,
             bindings=ready.bindings,
             updated_at=at,
-            rooms=with_room(before.rooms, mark.room),
+            rooms=with_rooms((), mark.room, *rooms),
+            shared=shared,
         )
         self._set_phrases(entry, vectors or {}, space)
         self._record(owner, mark, entry, Change(mark.act, ChangeKind.UPDATED, at, before, entry.item))
@@ -112,7 +115,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         """Note that those of the owner's memories were said in that room, too."""
         held = self._of(owner)
         for entry in [held[key] for key in memory_ids if key in held]:
-            entry.item = replace(entry.item, rooms=with_room(entry.item.rooms, room))
+            entry.item = replace(entry.item, rooms=with_rooms(entry.item.rooms, room))
 
     async def changes(
         self,
@@ -180,16 +183,26 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         found = Counter(entry.account for entry in self._of(owner).values())
         return {account: found[account] for account in await self.accounts(owner)}
 
+    async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
+        """Return the ids of the owner's memories that came from that account."""
+        return frozenset(key for key, entry in self._of(owner).items() if entry.account == account)
+
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
         held = self._of(owner)
         return [held[key].item for key in dict.fromkeys(memory_ids) if key in held]
 
-    async def find(self, owner: UserKey, kind: MemoryKind, content: str) -> MemoryItem | None:
-        """Return the owner's memory of that kind and content (compared by `core.unicode.fold`), or None."""
-        wanted = (kind, fold(storable(content)))
-        items = (entry.item for entry in self._of(owner).values())
-        return next((item for item in items if (item.kind, fold(item.content)) == wanted), None)
+    async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
+        """Return the owner's memory of that kind and content, one that has it to the letter first, or None."""
+        text, place = storable(content), storable(room)
+        alike = [
+            entry
+            for entry in self._of(owner).values()
+            if (entry.item.kind, fold(entry.item.content)) == (kind, fold(text))
+            and (not room or entry.item.content == text or place in entry.item.rooms)
+        ]
+        found = min(alike, key=lambda entry: (entry.item.content != text, entry.number), default=None)
+        return None if found is None else found.item
 
     async def page(
         self,
@@ -257,8 +270,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             self._keep(owner, Entry(step.number, step.account, step.before), {}, "")
         else:
             now, old = entry.item, step.before
-            rooms = rooms_before(now, old, step.after)
-            entry.item = replace(old, rooms=rooms, shared=now.shared, pinned=now.pinned, source_ids=now.source_ids)
+            entry.item = replace(old, pinned=now.pinned, source_ids=now.source_ids)
             self._set_phrases(entry, {}, "")
 
 

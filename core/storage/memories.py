@@ -64,8 +64,10 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
         mark: Mark = NO_MARK,
+        rooms: Sequence[str] = (),
+        shared: bool = False,
     ) -> MemoryItem | None:
-        """Replace kind, content and bindings; None, and nothing changed, if the owner has no such memory.
+        """Replace kind, content, bindings and where they are heard; None if the owner has no such memory.
 
         Raises:
             ValueError: no binding, or an empty one; nothing is changed.
@@ -78,7 +80,8 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
                 return None
             await memory_rows.replace(transaction, self._lexicon, memory, at)
             await memory_rows.put_phrase_vectors(transaction, [memory], vectors or {}, space)
-            await memory_rows.insert_rooms(transaction, [memory.key], mark.room)
+            heard = [mark.room, *rooms, EVERYWHERE if shared else ""]
+            await memory_rows.replace_rooms(transaction, memory.key, heard)
             [row] = await transaction.run(THOSE, those)
             if mark.act:
                 step = Step(stored(before[0]), stored(row))
@@ -198,16 +201,28 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         counts: dict[int, int] = dict(await self._database.rows(memory_links.COUNTS, person))
         return {UserKey(platform, name): counts.get(i, 0) for i, platform, name in accounts} or {owner: 0}
 
+    async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
+        """Return the ids of the owner's memories that came from that account."""
+        rows = await self._database.rows(
+            memory_links.FROM_ACCOUNT, (owner.platform, owner.user, account.platform, account.user)
+        )
+        return frozenset(key for (key,) in rows)
+
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
         rows = await self._database.rows(THOSE, (owner.platform, owner.user, to_json(list(memory_ids))))
         return in_order(rows, memory_ids)
 
-    async def find(self, owner: UserKey, kind: MemoryKind, content: str) -> MemoryItem | None:
-        """Return the owner's memory of that kind and content (compared by `core.unicode.fold`), or None."""
+    async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
+        """Return the owner's memory of that kind and content, one that has it to the letter first, or None."""
+        text = storable(content)
         rows = await self._database.rows(
-            ITEMS + " AND m.digest = ? AND m.kind = ? ORDER BY m.id LIMIT 1",
-            (owner.platform, owner.user, digest(storable(content)), kind),
+            f"""
+            {ITEMS} AND m.digest = ?3 AND m.kind = ?4
+            AND (?6 = '' OR m.content = ?5 OR EXISTS (SELECT 1 FROM rooms WHERE memory = m.id AND room = ?6))
+            ORDER BY m.content != ?5, m.id LIMIT 1
+            """,
+            (owner.platform, owner.user, digest(text), kind, text, storable(room)),
         )
         return stored(rows[0]).item if rows else None
 

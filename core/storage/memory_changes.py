@@ -12,7 +12,7 @@ from datetime import datetime
 
 from core.storage import memory_rows
 from core.storage.lexicon import Lexicon
-from core.storage.memory_items import OWNER, THOSE, Stored, draft_of, read, stored, written
+from core.storage.memory_items import EVERYWHERE, OWNER, THOSE, Stored, read, stored, written
 from core.storage.memory_rows import Named
 from core.storage.record import microseconds, moment, to_json
 from core.storage.sqlite import Row, Transaction
@@ -110,7 +110,7 @@ async def undo(transaction: Transaction, lexicon: Lexicon, owner: UserKey, act: 
 
 def _said(memory: Stored | None) -> tuple[object, ...]:
     """Return what must be as the act left it; flags and rooms may have been changed since."""
-    return () if memory is None else (draft_of(memory.item), memory.item.updated_at)
+    return () if memory is None else (memory.item.draft, memory.item.updated_at)
 
 
 def _steps(rows: Sequence[Row]) -> Mapping[str, Step]:
@@ -132,6 +132,5 @@ async def _take_back(
         await memory_rows.restore(transaction, lexicon, owner, step.before)
     else:
         old = step.before.item
-        await memory_rows.replace(transaction, lexicon, Named(old.id, draft_of(old)), old.updated_at)
-        brought = set(step.after.item.rooms) - set(old.rooms)
-        await memory_rows.drop_rooms(transaction, old.id, brought)
+        await memory_rows.replace(transaction, lexicon, Named(old.id, old.draft), old.updated_at)
+        await memory_rows.replace_rooms(transaction, old.id, [*old.rooms, EVERYWHERE if old.shared else ""])

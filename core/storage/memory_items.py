@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.storage.record import microseconds, moment, to_json
 from core.storage.sqlite import Row
-from core.types import MemoryDraft, MemoryItem, MemoryKind
+from core.types import MemoryItem, MemoryKind
 
 OWNER = "(SELECT coalesce(linked, id) FROM owners WHERE platform = ? AND user = ?)"
 """Whose memories an account's are: those of the one that it is linked to, or its own."""
@@ -70,11 +70,6 @@ def in_order(rows: Sequence[Row], memory_ids: Sequence[str]) -> list[MemoryItem]
     """Read rows of THOSE, in the order of the ids."""
     found = {item.id: item for item in items(rows)}
     return [found[key] for key in dict.fromkeys(memory_ids) if key in found]
-
-
-def draft_of(item: MemoryItem) -> MemoryDraft:
-    """Return what of a memory is text."""
-    return MemoryDraft(item.kind, item.content, item.bindings)
 
 
 def written(memory: Stored) -> str:

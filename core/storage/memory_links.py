@@ -15,6 +15,7 @@ _ID = "SELECT id FROM owners WHERE platform = ? AND user = ?"
 ACCOUNTS = f"""
     SELECT id, platform, user FROM owners WHERE id = {OWNER} OR linked = {OWNER} ORDER BY linked IS NOT NULL, id
 """
+FROM_ACCOUNT = f"SELECT key FROM memories WHERE owner = {OWNER} AND coalesce(account, owner) = ({_ID})"
 COUNTS = f"SELECT coalesce(account, owner), count(*) FROM memories WHERE owner = {OWNER} GROUP BY 1"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.storage.lexicon import Lexicon
-from core.storage.memory_items import EVERYWHERE, OWNER, Stored, draft_of
+from core.storage.memory_items import EVERYWHERE, OWNER, Stored
 from core.storage.record import digest, microseconds, phrases_of, storable, to_blob
 from core.storage.sqlite import Transaction
 from core.stores import Mark
@@ -106,10 +106,16 @@ async def drop_rooms(transaction: Transaction, key: str, rooms: Iterable[str]) -
     )
 
 
+async def replace_rooms(transaction: Transaction, key: str, rooms: Iterable[str]) -> None:
+    """Write in which rooms a memory may be spoken of, in place of those where it could be before."""
+    await transaction.run("DELETE FROM rooms WHERE memory = (SELECT id FROM memories WHERE key = ?)", (key,))
+    await insert_rooms(transaction, [key], *rooms)
+
+
 async def restore(transaction: Transaction, lexicon: Lexicon, owner: UserKey, stored: Stored) -> None:
     """Write a memory that was deleted as it was, with the number of its row; its phrases are new, without vectors."""
     item = stored.item
-    memory = Named(item.id, draft_of(item))
+    memory = Named(item.id, item.draft)
     times = (microseconds(item.created_at), microseconds(item.updated_at))
     await transaction.run(
         f"""

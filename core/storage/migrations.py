@@ -137,4 +137,25 @@ _NOTICES: Migration = (
     "ALTER TABLE strangers ADD COLUMN denied INTEGER NOT NULL DEFAULT 0",  # since `at`
 )
 
-MIGRATIONS: tuple[Migration, ...] = (*FIRST, _CHANGES, _MONEY, _NOTICES)
+_AUDIENCE: Migration = (
+    # Which account was told what entering the code gives away, and when.
+    "ALTER TABLE link_codes ADD COLUMN asked_platform TEXT",
+    "ALTER TABLE link_codes ADD COLUMN asked_user TEXT",
+    "ALTER TABLE link_codes ADD COLUMN asked_at INTEGER",
+    "CREATE INDEX messages_turn ON messages (turn)",  # for the next step alone
+    # A changed memory is heard where its present words were said: in the room of the last change's turn, if it was one.
+    """
+    DELETE FROM rooms WHERE memory IN (SELECT id FROM memories WHERE key IN (
+        SELECT key FROM changes WHERE kind = 'updated' AND NOT undone
+    )) AND room NOT IN (
+        SELECT threads.platform || ':' || threads.chat
+        FROM memories JOIN changes ON changes.id = (
+            SELECT max(id) FROM changes WHERE key = memories.key AND kind = 'updated' AND NOT undone
+        ) JOIN messages ON messages.turn = changes.act JOIN threads ON threads.id = messages.thread
+        WHERE memories.id = rooms.memory
+    )
+    """,
+    "DROP INDEX messages_turn",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (*FIRST, _CHANGES, _MONEY, _NOTICES, _AUDIENCE)

@@ -57,6 +57,20 @@ async def test_old_codes_are_dropped_and_newer_ones_stay(codes: LinkCodes) -> No
     assert await codes.find("b") is not None
 
 
+async def test_who_was_asked_about_a_code_is_known_until_they_are_forgotten(codes: LinkCodes) -> None:
+    asked = LinkCode("a", ANA, "Ana", NOON, ABROAD, NOON + timedelta(seconds=1))
+    await codes.put(asked)
+    assert await codes.find("a") == asked
+    await codes.forget(ABROAD)
+    assert await codes.find("a") == LinkCode("a", ANA, "Ana", NOON)
+
+
+async def test_a_code_is_taken_once(codes: LinkCodes) -> None:
+    await codes.put(LinkCode("a", ANA, "Ana", NOON))
+    assert [await codes.take(digest) for digest in ("b", "a", "a")] == [False, True, False]
+    assert await codes.find("a") is None
+
+
 async def test_a_person_who_is_forgotten_leaves_no_code(codes: LinkCodes) -> None:
     await codes.put(LinkCode("a", ANA, "Ana", NOON))
     await codes.put(LinkCode("b", ABROAD, "Ana", NOON))

@@ -423,11 +423,10 @@ async def test_a_rooms_pages_hold_what_is_audible_there_in_the_same_order(store:
 
 
 async def test_a_memory_gathers_the_rooms_that_it_was_said_in(store: MemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await store.add(ANA, [PASSWORD], at=START, mark=Mark(room=GARDEN))
     await store.put_room(ANA, [item.id, "unknown"], KITCHEN)
     await store.put_room(ANA, [item.id], KITCHEN)
-    updated = await store.update(ANA, item.id, WIFI, at=LATER, mark=Mark(room=GARDEN))
-    assert updated is not None
+    [updated] = await store.get(ANA, [item.id])
     assert updated.rooms == (GARDEN, KITCHEN)
     await store.put_flags(ANA, item.id, pinned=True, shared=True)
     await store.put_flags(ANA, item.id, pinned=False, shared=False)
@@ -435,6 +434,37 @@ async def test_a_memory_gathers_the_rooms_that_it_was_said_in(store: MemoryStore
     await store.put_room(BIA, [item.id], "telegram:cellar")
     assert await store.put_flags(BIA, item.id, pinned=True, shared=True) is None
     assert list(await store.get(ANA, [item.id])) == [updated]
+
+
+@pytest.mark.parametrize("room", ["", GARDEN, KITCHEN])
+@pytest.mark.parametrize(("rooms", "shared"), [((), False), ((KITCHEN,), False), ((), True), ((KITCHEN,), True)])
+async def test_new_words_are_heard_where_they_were_said_and_nowhere_else(
+    store: MemoryStore, room: str, rooms: tuple[str, ...], *, shared: bool
+) -> None:
+    [item] = await store.add(ANA, [PASSWORD], at=START, mark=Mark("save", KITCHEN))
+    item = await store.put_flags(ANA, item.id, pinned=True, shared=True) or item
+    new = await store.update(ANA, item.id, WIFI, at=LATER, mark=Mark("update", room), rooms=rooms, shared=shared)
+    assert new is not None
+    assert (new.rooms, new.shared, new.pinned) == (tuple(sorted({room, *rooms} - {""})), shared, True)
+    assert await store.audible(ANA, KITCHEN) == ({item.id} if shared or KITCHEN in new.rooms else frozenset())
+    assert await store.undo(ANA, "update")
+    assert list(await store.get(ANA, [item.id])) == [item], "the old words, and where they were heard"
+
+
+async def test_the_same_content_to_the_letter_comes_first_and_in_a_room_nothing_like_it_that_was_not_said_there(
+    store: MemoryStore,
+) -> None:
+    secret, spoken = (MemoryDraft(MemoryKind.TEXT, text, ("k",)) for text in ("Code AbC", "code abc"))
+    [private] = await store.add(ANA, [secret], at=START)
+    assert await store.find(ANA, spoken.kind, spoken.content) == private
+    assert await store.find(ANA, spoken.kind, spoken.content, room=KITCHEN) is None
+    assert await store.find(ANA, spoken.kind, secret.content, room=KITCHEN) == private
+    [there] = await store.add(ANA, [spoken], at=START, mark=Mark(room=KITCHEN))
+    assert await store.find(ANA, spoken.kind, spoken.content) == there
+    assert await store.find(ANA, spoken.kind, secret.content) == private
+    assert await store.find(ANA, spoken.kind, "CODE ABC", room=KITCHEN) == there
+    assert await store.find(ANA, spoken.kind, "CODE ABC", room=GARDEN) is None
+    assert await store.find(BIA, spoken.kind, spoken.content, room=KITCHEN) is None
 
 
 async def test_full_text_in_a_room_is_not_crowded_out_by_what_is_private(store: MemoryStore) -> None:
@@ -532,13 +562,15 @@ async def test_phrases_that_an_undo_leaves_keep_their_vectors(store: MemoryStore
     assert list((await store.unembedded(ANA, SPACE, 9)).values()) == ["senha do aliexpress"]
 
 
-async def test_flags_and_rooms_given_since_do_not_hinder_an_undo_and_stay(store: MemoryStore) -> None:
+async def test_what_was_pinned_since_stays_so_and_where_the_new_words_were_heard_since_goes_with_them(
+    store: MemoryStore,
+) -> None:
     [item] = await store.add(ANA, [PASSWORD], at=START)
     await store.update(ANA, item.id, WIFI, at=LATER, mark=Mark("act", GARDEN))
     await store.put_flags(ANA, item.id, pinned=True, shared=True)
     await store.put_room(ANA, [item.id], KITCHEN)
     assert await store.undo(ANA, "act")
-    assert list(await store.get(ANA, [item.id])) == [replace(item, pinned=True, shared=True, rooms=(KITCHEN,))]
+    assert list(await store.get(ANA, [item.id])) == [replace(item, pinned=True)]
 
 
 async def test_the_newest_act_is_undone_first_and_then_the_one_before(store: MemoryStore) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -51,13 +51,20 @@ async def running(
 
 @asynccontextmanager
 async def serving(
-    server: DiscordServer, clock: FakeClock, door: Door, config: DiscordConfig | None = None
+    server: DiscordServer,
+    clock: FakeClock,
+    door: Door,
+    config: DiscordConfig | None = None,
+    *,
+    owned: Callable[[UserKey, str], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Bot]:
-    """Run the adapter for that door."""
+    """Run the adapter for that door; `owned` is told whom Discord names as owner, too."""
     stop, said, owners = asyncio.Event(), list[str](), dict[UserKey, str]()
 
     async def own(user: UserKey, name: str) -> None:
         owners[user] = name
+        if owned is not None:
+            await owned(user, name)
 
     config = replace(config or DiscordConfig(TOKEN), api_base_url=server.api_url)
     task = asyncio.create_task(discord.run(config, door, clock, stop, say=said.append, own=own))

@@ -117,6 +117,7 @@ async def test_a_code_that_is_wrong_or_used_or_ones_own_links_nothing(tmp_path: 
         code = re.search(r"[A-Z]{4}-[A-Z]{4}", await bot.tell_telegram("/link", "/link "))
         assert code is not None
         await bot.tell_telegram(f"/link {code[0]} yes", "very account")
+        await bot.tell_discord(f"/link {code[0].lower()} yes", "Only say yes")
         await bot.tell_discord(f"/link {code[0].lower()} yes", "one memory")
         await bot.tell_telegram("/unlink yes", "parted")
         await bot.tell_discord(f"/link {code[0]} yes", "no such code")

@@ -89,6 +89,42 @@ async def test_whoever_sends_the_code_first_owns_the_bot() -> None:
     assert await access.claim_code("test") is None
 
 
+@pytest.mark.parametrize("given", [None, Standing.GUEST, Standing.MEMBER, Standing.ADMIN])
+@pytest.mark.parametrize("paused", [False, True])
+@pytest.mark.parametrize("mode", Mode)
+async def test_the_code_holds_in_every_mode_for_whoever_sends_it(
+    mode: Mode, given: Standing | None, *, paused: bool
+) -> None:
+    house = House(FINISH, trusted=(), mode=mode)
+    if given is not None:
+        await house.people.put(Person(BIA, given, "Bia", house.clock.now()))
+    if paused:
+        await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", "", ON))
+    access = house.access()
+    code = await access.claim_code("test")
+    async with house.chatbot(access) as bot:
+        for n, (user, private) in enumerate([(ANA, False), (BIA, True), (ANA, True)]):
+            surface = house.surface()
+            asked = house.incoming(f"/start {code}", user=user, message_id=str(n), chat=f"c{n}")
+            await (await bot.receive(replace(asked, private=private), surface))
+            if user is BIA:
+                [told] = surface.texts
+                assert told.startswith("Done: this bot is yours now.")
+                assert ("Everybody is answered" in told) is (mode is Mode.OPEN)
+    assert {p.user: p.standing for p in await house.people.all()} == {BIA: Standing.OWNER}
+
+
+async def test_who_is_blocked_cannot_claim_the_bot_and_leaves_the_code_to_others() -> None:
+    house = House(FINISH, trusted=(), mode=Mode.OPEN)
+    await house.people.put(Person(BIA, Standing.BLOCKED, "", house.clock.now()))
+    access = house.access()
+    code = await access.claim_code("test")
+    async with house.chatbot(access) as bot:
+        await (await bot.receive(house.incoming(f"/start {code}", user=BIA), house.surface()))
+        await (await bot.receive(house.incoming(f"/start {code}", message_id="2"), house.surface()))
+    assert {p.user: p.standing for p in await house.people.all()} == {BIA: Standing.BLOCKED, ANA: Standing.OWNER}
+
+
 @pytest.mark.parametrize("text", ["/start", "/start wrong", "/start ", "{code}", "/startx {code}", "/start {code} x"])
 async def test_anything_else_claims_nothing(text: str) -> None:
     house = closed()

@@ -241,3 +241,25 @@ def test_no_bytes_whatsoever_break_the_reader(raw: bytes) -> None:
     except intake.NotReadable:
         return
     assert all(each.draft.content and each.draft.bindings for each in held.taken)
+
+
+async def test_a_file_has_nothing_that_is_known_heard_where_it_is_not_heard_now() -> None:
+    entry = {"content": "known", "bindings": ["new phrase"], "pinned": True, "shared": True, "rooms": ["test:room"]}
+    async with Shelf() as ana:
+        [item] = await ana.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "known", ("secret phrase",))], {})
+        told = await ana.say("/import", file_of(entry, {**entry, "content": "unknown"}))
+        assert "I may speak of 2 in rooms, as the file says, unless I know them already." in told
+        await ana.press("Save")
+        known, unknown = sorted(await ana.memories(), key=lambda each: each.content)
+        assert (known.id, known.pinned, known.shared, known.rooms) == (item.id, True, False, ())
+        assert (unknown.pinned, unknown.shared, unknown.rooms) == (True, True, ("test:room",))
+
+
+async def test_what_a_file_says_twice_is_heard_only_where_both_are() -> None:
+    one = {"content": "code abc", "bindings": ["secret phrase"], "rooms": []}
+    other = {"content": "Code ABC", "bindings": ["spoken phrase"], "rooms": ["test:room"], "shared": True}
+    async with Shelf() as ana:
+        await ana.say("/import", file_of(one, other))
+        await ana.press("Save")
+        [item] = await ana.memories()
+        assert (item.bindings, item.shared, item.rooms) == (("secret phrase", "spoken phrase"), False, ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 
@@ -42,8 +43,14 @@ async def code_of(lobby: Lobby, user: UserKey) -> str:
     return str(code)
 
 
+async def agree(lobby: Lobby, code: str, user: UserKey = THERE) -> list[str]:
+    """Enter the code, and say yes to what is said then."""
+    await lobby.say(f"/link {code}", user)
+    return await lobby.say(f"/link {code} yes", user)
+
+
 async def linked(lobby: Lobby) -> None:
-    await lobby.say(f"/link {await code_of(lobby, HERE)} yes", THERE)
+    await agree(lobby, await code_of(lobby, HERE))
 
 
 async def test_who_enters_a_code_is_told_whose_it_is_and_asked_before_anything_is_shared(lobby: Lobby) -> None:
@@ -99,6 +106,7 @@ async def test_a_code_holds_for_ten_minutes_and_once(lobby: Lobby) -> None:
     await lobby.house.clock.advance(601)
     assert (await lobby.say(f"/link {late} yes", THERE))[0].startswith("There is no such code")
     code = await code_of(lobby, HERE)
+    await lobby.say(f"/link {code}", THERE)
     await lobby.house.clock.advance(599)
     assert "one memory" in (await lobby.say(f"/link {code} yes", THERE))[0]
     await lobby.say("/unlink yes", THERE)
@@ -118,9 +126,69 @@ async def test_an_account_is_not_linked_to_itself_nor_twice(lobby: Lobby) -> Non
 async def test_a_code_of_an_account_that_was_linked_meanwhile_links_nothing(lobby: Lobby) -> None:
     code = await code_of(lobby, HERE)
     other = await code_of(lobby, STRANGE)
-    await lobby.say(f"/link {other} yes", HERE)
+    await lobby.say(f"/link {code}", THERE)
+    await agree(lobby, other, HERE)
     assert "linked to another already" in (await lobby.say(f"/link {code} yes", THERE))[0]
     assert list(await lobby.house.memories.accounts(THERE)) == [THERE]
+
+
+@pytest.mark.parametrize("text", ["/link {code} yes", "/link {code}  YES", "/LINK {code} yes"])
+async def test_a_yes_that_comes_with_the_code_is_no_yes_to_what_was_not_said_yet(lobby: Lobby, text: str) -> None:
+    code = await code_of(lobby, HERE)
+    [asked] = await lobby.say(text.format(code=code), THERE)
+    assert "Only say yes if both accounts are yours" in asked
+    assert list(await lobby.house.memories.accounts(THERE)) == [THERE]
+    assert "one memory" in (await lobby.say(text.format(code=code), THERE))[0], "now they were told"
+
+
+async def test_a_yes_counts_from_the_account_that_was_told_and_from_no_other(lobby: Lobby) -> None:
+    code = await code_of(lobby, HERE)
+    await lobby.say(f"/link {code}", STRANGE)
+    [asked] = await lobby.say(f"/link {code} yes", THERE)
+    assert "Only say yes" in asked
+    [asked] = await lobby.say(f"/link {code} yes", STRANGE)
+    assert "Only say yes" in asked, "the one who was told last is another"
+    assert len(await lobby.house.memories.accounts(HERE)) == 1
+
+
+async def test_a_yes_that_was_sent_before_the_warning_came_is_none(lobby: Lobby) -> None:
+    assert isinstance(lobby.house.clock, FakeClock)
+    code = await code_of(lobby, HERE)
+    sent = lobby.house.clock.now()
+    await lobby.house.clock.advance(3)
+    await lobby.say(f"/link {code}", THERE, at=sent)
+    assert "Only say yes" in (await lobby.say(f"/link {code} yes", THERE, at=sent))[0]
+    assert "one memory" in (await lobby.say(f"/link {code} yes", THERE))[0]
+
+
+async def test_a_warning_is_for_the_code_that_it_was_about(lobby: Lobby) -> None:
+    await lobby.say(f"/link {await code_of(lobby, HERE)}", THERE)
+    newer = await code_of(lobby, HERE)
+    assert "Only say yes" in (await lobby.say(f"/link {newer} yes", THERE))[0]
+    assert list(await lobby.house.memories.accounts(THERE)) == [THERE]
+
+
+async def test_of_two_who_say_yes_at_once_to_one_code_one_is_joined(lobby: Lobby) -> None:
+    code = await code_of(lobby, HERE)
+    await lobby.say(f"/link {code}", THERE)
+    told = await asyncio.gather(*(lobby.say(f"/link {code} yes", THERE, pressed=True) for _ in range(2)))
+    assert sum("Done" in text for [text] in told) == 1
+    assert not any("went wrong" in text for [text] in told)
+    assert list(await lobby.house.memories.accounts(THERE)) == [HERE, THERE]
+
+
+async def test_an_account_that_was_joined_elsewhere_between_the_yes_and_the_deed_is_not_joined(lobby: Lobby) -> None:
+    code = await code_of(lobby, HERE)
+    await lobby.say(f"/link {code}", THERE)
+    take = lobby.house.links.take
+
+    async def slow(digest: str) -> bool:
+        await lobby.house.memories.link(STRANGE, THERE)
+        return await take(digest)
+
+    lobby.house.links.take = slow  # type: ignore[method-assign]
+    assert "discord:bia, discord:ana2" in (await lobby.say(f"/link {code} yes", THERE))[0]
+    assert list(await lobby.house.memories.accounts(HERE)) == [HERE]
 
 
 async def test_a_link_gives_nobody_a_right(lobby: Lobby) -> None:

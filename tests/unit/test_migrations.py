@@ -38,3 +38,48 @@ async def test_messages_of_before_threads_were_counted_get_their_place_and_cost(
     assert (await history.append("one", messages[0])).sequence == 3
     assert await history.totals("one") == (3, 17)
     await database.close()
+
+
+async def test_what_was_changed_before_is_heard_where_its_last_change_was_said_and_nowhere_else(tmp_path: Path) -> None:
+    before = (
+        len(MIGRATIONS) - MIGRATIONS[::-1].index(next(each for each in MIGRATIONS if "asked_platform" in each[0])) - 1
+    )
+    old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
+    async with old.transaction() as transaction:
+        await transaction.run("INSERT INTO owners (id, platform, user) VALUES (1, 'test', 'ana')")
+        for number, key in enumerate(("untouched", "privately", "in_room", "undone"), 1):
+            await transaction.run(
+                "INSERT INTO memories (id, key, owner, kind, content, digest, created_at, updated_at)"
+                " VALUES (?, ?, 1, 'text', 'x', x'00', 1, 2)",
+                (number, key),
+            )
+            for room in ("test:kitchen", "test:garden", "*"):
+                await transaction.run("INSERT INTO rooms (owner, room, memory) VALUES (1, ?, ?)", (room, number))
+        for key, act, undone in (
+            ("privately", "room", 0), ("privately", "private", 0), ("in_room", "room", 0), ("undone", "private", 1),
+        ):  # fmt: skip
+            await transaction.run(
+                "INSERT INTO changes (owner, act, kind, at, key, undone) VALUES (1, ?, 'updated', 1, ?, ?)",
+                (act, key, undone),
+            )
+        for turn, chat in (("room", "kitchen"), ("private", "with ana")):
+            await transaction.run(
+                "INSERT INTO threads (id, platform, chat, topic, user, created_at, updated_at, status)"
+                " VALUES (?, 'test', ?, '', 'ana', 1, 2, 'active')",
+                (turn, chat),
+            )
+            await transaction.run(
+                "INSERT INTO messages (thread, sequence, role, modal, in_history, content, at, turn, source_id,"
+                " memory_id) VALUES (?, 1, 'user', 'text', 1, '\"x\"', 5, ?, '', '')",
+                (turn, turn),
+            )
+    await old.close()
+    database = await open_database(tmp_path / "elefante.db")
+    rows = await database.rows("SELECT key, room FROM rooms JOIN memories ON memories.id = memory ORDER BY 1, 2")
+    await database.close()
+    everywhere = ["*", "test:garden", "test:kitchen"]
+    assert [tuple(row) for row in rows] == [
+        ("in_room", "test:kitchen"),
+        *(("undone", room) for room in everywhere),
+        *(("untouched", room) for room in everywhere),
+    ]

@@ -67,8 +67,8 @@ async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -
     [kept, gone] = await memory.save(
         [MemoryDraft(MemoryKind.TEXT, "abc123", ("wifi",)), MemoryDraft(MemoryKind.JSON, '{"a": 1}', ("data",))], {}
     )
+    await house.memories.of(ANA, Mark("act-2", "test:room")).update(kept.id, content="abc124", vectors={})
     await memory.flag(kept.id, pinned=True, shared=True)
-    await house.memories.of(ANA, Mark("act-2")).update(kept.id, content="abc124", vectors={})
     await house.memories.of(ANA, Mark("act-3")).delete([gone.id])
     await ask(house, surface(house), "/language en", "hi", "/reset", "hi again")
     [_, first] = await house.history.threads(ANA)

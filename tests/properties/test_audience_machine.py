@@ -1,0 +1,224 @@
+"""What was said in private only never reaches a room, whatever is done to memories, by a model that tells all it sees.
+
+The whole core over SQLite. Every word of a memory is a token of its own; the machine knows where each was said, and
+which were shared. After every step, no room has read a token that was said elsewhere, and no model was shown one there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Awaitable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from core.commands import takeout
+from core.dialogue import Prompt, Task
+from core.screen import SurfaceLimits
+from core.storage.awaited import SqliteAwaited
+from core.storage.history import SqliteHistory
+from core.storage.memories import SqliteMemories
+from core.storage.sqlite import open_database
+from core.types import MemoryItem, UserKey
+from tests.fakes.clock import FakeClock
+from tests.fakes.file_surface import FileSurface
+from tests.fakes.house import ANA, BIA, House
+
+T = TypeVar("T")
+TOKEN = re.compile(r"tok\d+x")
+PRIVATE, ROOMS = "", ("kitchen", "garden")
+people = st.sampled_from((ANA, BIA))
+places = st.sampled_from((PRIVATE, *ROOMS))
+
+
+class AudienceMachine(RuleBasedStateMachine):
+    """Ana and Bia, two accounts that may be linked, talk in private and in rooms that both are in."""
+
+    @initialize()
+    def open(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.folder = tempfile.TemporaryDirectory()
+        self.database = self.run(open_database(Path(self.folder.name) / "elefante.db"))
+        self.clock = FakeClock()
+        self.answers: dict[Task, list[str]] = {}
+        self.house = House(
+            dict.fromkeys(Task, self.answer),
+            clock=self.clock,
+            store=SqliteMemories(self.database),
+            history=SqliteHistory(self.database),
+            awaited=SqliteAwaited(self.database),
+        )
+        self.bot = self.house.chatbot()
+        self.run(self.bot.__aenter__())
+        self.said: defaultdict[str, set[str]] = defaultdict(set)
+        self.shared: set[str] = set()
+        self.numbers = 0
+        self.read: list[tuple[str, str]] = []
+        self.exports: list[bytes] = []
+
+    def teardown(self) -> None:
+        if hasattr(self, "database"):
+            self.run(self.bot.__aexit__(None, None, None))
+            self.run(self.house.memories.close())
+            self.run(self.database.close())
+            self.folder.cleanup()
+            self.loop.close()
+
+    def run(self, awaitable: Awaitable[T]) -> T:
+        async def wait() -> T:
+            return await awaitable
+
+        return self.loop.run_until_complete(wait())
+
+    def answer(self, prompt: Prompt) -> str:
+        """Answer as the step says; for words of its own, tell everything that the prompt holds."""
+        given = self.answers.get(prompt.brief.task)
+        if given:
+            return given.pop(0) if len(given) > 1 else given[0]
+        return f"I know: {' '.join(TOKEN.findall(repr(prompt)))}"
+
+    def new(self) -> str:
+        self.numbers += 1
+        return f"tok{self.numbers}x"
+
+    def say(
+        self, user: UserKey, place: str, text: str, answers: dict[Task, list[str]] | None = None, raw: bytes = b""
+    ) -> FileSurface:
+        """Say it there, and note all that was read there, by people and by models."""
+        self.numbers += 1
+        self.answers = answers or {Task.DECIDE: ["Finish"]}
+        for token in TOKEN.findall(text):
+            self.said[token].add(place)
+        surface = FileSurface(self.clock, SurfaceLimits(4096, 0.0), sent={"f": raw})
+        incoming = self.house.incoming(text, user=user, message_id=f"{self.numbers}", chat=place or f"with {user.user}")
+        incoming = replace(incoming, private=not place, file="f" if raw else "")
+        before = len(self.house.model.prompts)
+
+        async def said() -> None:
+            await (await self.bot.receive(incoming, surface))
+            await self.clock.advance(1.0)
+
+        self.run(said())
+        shown = [repr(seen.shown) for seen in surface.log]
+        prompted = [repr(prompt) for prompt in self.house.model.prompts[before:]]
+        self.read += [(place, token) for text in (*shown, *prompted) for token in TOKEN.findall(text)]
+        return surface
+
+    def items(self, user: UserKey) -> list[MemoryItem]:
+        return list(self.run(self.house.memories.of(user).page(limit=999)))
+
+    @rule(user=people, place=places, data=st.data(), command=st.booleans(), again=st.booleans(), letters=st.booleans())
+    def save(
+        self, user: UserKey, place: str, data: st.DataObject, *, command: bool, again: bool, letters: bool
+    ) -> None:
+        """Have something saved: new, or what is known already to the letter, in other letters, by other phrases."""
+        known = self.items(user)
+        content, phrase = self.new(), self.new()
+        if known and again:
+            item = data.draw(st.sampled_from(known))
+            content = item.content.replace("Code", "CODE") if letters else item.content
+            phrase = item.bindings[0] if command else phrase
+        elif letters:
+            content = f"Code {content}"
+        draft = {"type": "text", "content": content, "bindings": [phrase]}
+        answers = {Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [json.dumps({"items": [draft]})]}
+        self.say(user, place, f"{'/remember ' if command else ''}{content} as {phrase}", answers)
+
+    @precondition(lambda self: self.items(ANA) or self.items(BIA))
+    @rule(user=people, place=places, data=st.data(), content=st.booleans(), phrase=st.booleans())
+    def update(self, user: UserKey, place: str, data: st.DataObject, *, content: bool, phrase: bool) -> None:
+        """Change a memory that the model finds, or one that it names out of the blue."""
+        item = data.draw(st.sampled_from([*self.items(ANA), *self.items(BIA)]))
+        new = {
+            "id": item.id,
+            "type": "text",
+            "content": self.new() if content else None,
+            "bindings": [self.new()] if phrase else None,
+        }
+        answers = {
+            Task.DECIDE: ["MemorySearch", "MemoryUpdate", "Finish"],
+            Task.SEARCH_QUERIES: ['{"items": ["*"]}'],
+            Task.UPDATE_DRAFTS: [json.dumps({"items": [new]})],
+        }
+        self.say(user, place, f"now {json.dumps(new)}", answers)
+
+    @precondition(lambda self: self.items(ANA) or self.items(BIA))
+    @rule(user=people, data=st.data(), form=st.booleans())
+    def edit(self, user: UserKey, data: st.DataObject, *, form: bool) -> None:
+        item = data.draw(st.sampled_from([*self.items(ANA), *self.items(BIA)]))
+        if form:
+            self.say(user, PRIVATE, f"/memories edit {item.id} {self.new()}")
+        else:
+            self.say(user, PRIVATE, f"/memories edit {item.id}")
+            self.say(user, PRIVATE, self.new())
+
+    @precondition(lambda self: self.items(ANA) or self.items(BIA))
+    @rule(user=people, data=st.data(), share=st.booleans())
+    def share(self, user: UserKey, data: st.DataObject, *, share: bool) -> None:
+        item = data.draw(st.sampled_from([*self.items(ANA), *self.items(BIA)]))
+        if share and item in self.items(user):
+            self.shared |= set(TOKEN.findall(f"{item.content} {item.bindings}"))
+        self.say(user, PRIVATE, f"/memory {'share' if share else 'unshare'} {item.id}")
+
+    @rule(user=people, place=places)
+    def undo(self, user: UserKey, place: str) -> None:
+        self.say(user, place, "/undo")
+
+    @precondition(lambda self: self.items(ANA) or self.items(BIA))
+    @rule(user=people, place=places, data=st.data())
+    def delete(self, user: UserKey, place: str, data: st.DataObject) -> None:
+        item = data.draw(st.sampled_from([*self.items(ANA), *self.items(BIA)]))
+        answers = {
+            Task.DECIDE: ["MemorySearch", "MemoryDelete", "Finish"],
+            Task.SEARCH_QUERIES: ['{"items": ["*"]}'],
+            Task.DELETE_IDS: [json.dumps({"ids": [item.id]})],
+        }
+        self.say(user, place, "forget it", answers)
+
+    @rule(user=people)
+    def take_out(self, user: UserKey) -> None:
+        async def whole() -> str:
+            desk = self.house.desk(self.house.access())
+            return "".join([piece async for piece in takeout.pieces(desk, user, takeout.Tally())])
+
+        self.exports.append(self.run(whole()).encode())
+
+    @precondition(lambda self: self.exports)
+    @rule(user=people, data=st.data())
+    def bring_in(self, user: UserKey, data: st.DataObject) -> None:
+        surface = self.say(user, PRIVATE, "/import", raw=data.draw(st.sampled_from(self.exports)))
+        for choice in surface.screen[-1].choices:
+            self.say(user, PRIVATE, choice.command)
+
+    @rule(linked=st.booleans())
+    def link(self, *, linked: bool) -> None:
+        accounts = self.run(self.house.memories.accounts(ANA))
+        if linked and len(accounts) == 1:
+            self.run(self.house.memories.link(ANA, BIA))
+        elif not linked:
+            self.run(self.house.memories.unlink(ANA, BIA))
+
+    @rule(user=people, room=st.sampled_from(ROOMS), everything=st.booleans())
+    def ask(self, user: UserKey, room: str, *, everything: bool) -> None:
+        """Ask in a room for all that is known, or for words that were said anywhere, in letters that are no token's."""
+        wanted = ["*"] if everything else [f"TOK{n}X" for n in range(max(self.numbers - 6, 1), self.numbers + 1)]
+        answers = {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: [json.dumps({"items": wanted})]}
+        self.say(user, room, "what do you know?", answers)
+
+    @invariant()
+    def no_room_has_read_what_was_not_said_there(self) -> None:
+        for place, token in getattr(self, "read", ()):
+            assert not place or place in self.said[token] or token in self.shared, (place, token)
+
+
+AudienceMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=14, deadline=None)
+TestAudienceMachine = pytest.mark.spec("T11", "T15")(AudienceMachine.TestCase)
