@@ -20,6 +20,7 @@ from core import commands
 from core.access import Verdict, room_name
 from core.actions.registry import Registry
 from core.cards import Cards
+from core.confirmations import Arrival
 from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.view import View
@@ -131,8 +132,9 @@ class ChatBot(Door):
         return task
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+        arrival = self._parts.desk.confirmations.arrived(incoming.at)
         async with nullcontext() if _overtakes(incoming) else self._mailbox.lane(incoming.chat):
-            record = _Record(self._parts.clock.monotonic())
+            record = _Record(self._parts.clock.monotonic(), arrival)
             view = View(surface, self._parts.clock)
             try:
                 await self._turn(incoming, view, record)
@@ -158,7 +160,7 @@ class ChatBot(Door):
             async with deadline:
                 if not await self._is_still_answered(incoming, view):
                     return
-                record.turn = await self._open(incoming, view)
+                record.turn = await self._open(incoming, view, record.arrival)
                 record.is_command = record.turn.asked.text.startswith("/")
                 if not await self._within_limits(record.turn, incoming):
                     record.turn = None  # nothing of it is kept
@@ -179,10 +181,10 @@ class ChatBot(Door):
             await self._doorkeeper.turn_away(verdict, incoming, view)
         return verdict is Verdict.ANSWER
 
-    async def _open(self, incoming: Incoming, view: View) -> Turn:
+    async def _open(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
         parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation)
-        incoming = replace(incoming, text=await commands.completed(parts.desk, incoming))
+        incoming = replace(incoming, text=await commands.completed(parts.desk, incoming, arrival))
         if commands.is_retry(incoming.text) and (words := await commands.asked_before(conversation, incoming.text)):
             incoming = replace(incoming, text=words)
         preferences = await parts.desk.kept.preferences.of(incoming.user)
@@ -196,6 +198,7 @@ class ChatBot(Door):
             models=parts.models.now(),
             view=view,
             clock=parts.clock,
+            confirmations=parts.desk.confirmations,
             remembers=preferences.remembers,
         )
 
@@ -210,8 +213,10 @@ class ChatBot(Door):
         self._check(turn.asked.text)
         await turn.enter(TurnState.VALIDATED)
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
-        if turn.asked.turn != began and await self._said_again(turn):
-            return
+        if turn.asked.turn != began:
+            if await self._said_again(turn):
+                return
+            await turn.take_up()
         await turn.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
 
@@ -277,6 +282,7 @@ class _Record:
     """What is known of a turn when it is over; `last_words` is the apology of one that failed."""
 
     started_s: float
+    arrival: Arrival
     turn: Turn | None = None
     is_command: bool = False
     error: str = ""

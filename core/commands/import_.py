@@ -47,7 +47,7 @@ async def _preview(request: Request) -> None:
         await request.tell(NOTHING_IN_IT)
         return
     locale, known = request.locale, await _known(request, held.taken)
-    code = request.desk.confirmations.ask(request.incoming.user, held)
+    code = await request.desk.confirmations.ask(request.incoming.conversation, held)
     lines = [counted(IN_IT, locale, len(held.taken))]
     lines += [counted(KNOWN, locale, known)] if known else []
     lines += [counted(REFUSED, locale, held.refused)] if held.refused else []
@@ -84,7 +84,7 @@ async def _known(request: Request, taken: Sequence[Taken]) -> int:
 
 
 async def _confirmed(request: Request, code: str) -> None:
-    held = request.desk.confirmations.take(request.incoming.user, code, Intake)
+    held = await request.desk.confirmations.take(request.incoming.conversation, code, Intake)
     if held is None:
         await request.tell(NOT_CONFIRMED)
         return

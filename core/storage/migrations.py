@@ -137,4 +137,17 @@ _NOTICES: Migration = (
     "ALTER TABLE strangers ADD COLUMN denied INTEGER NOT NULL DEFAULT 0",  # since `at`
 )
 
-MIGRATIONS: tuple[Migration, ...] = (*FIRST, _CHANGES, _MONEY, _NOTICES)
+_CONFIRMATIONS: Migration = (
+    # What a person was asked to agree to there, and has not answered yet.
+    """
+    CREATE TABLE confirmations (
+        platform TEXT NOT NULL, chat TEXT NOT NULL, topic TEXT NOT NULL, user TEXT NOT NULL,
+        code TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, -- JSON
+        at INTEGER NOT NULL,
+        PRIMARY KEY (platform, chat, topic, user)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX confirmations_at ON confirmations (at)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (*FIRST, _CHANGES, _MONEY, _NOTICES, _CONFIRMATIONS)
