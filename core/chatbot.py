@@ -25,7 +25,7 @@ from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.view import View
 from core.doorkeeper import Doorkeeper, nothing, say
-from core.errors import BotError, EmptyInput, InputTooLong, StorageError, SurfaceError, SurfaceGone
+from core.errors import BadReply, BotError, EmptyInput, InputTooLong, StorageError, SurfaceError, SurfaceGone
 from core.history.conversation import Conversations
 from core.llm import Models
 from core.mailbox import Mailbox
@@ -34,7 +34,7 @@ from core.people import Standing
 from core.ports import Clock, Door, Surface, Surfaces
 from core.screen import Choice, Shown
 from core.stores import Inbox, Mark
-from core.texts import AGAIN, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
+from core.texts import AGAIN, BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.thread import TurnState
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Message, Role
@@ -249,6 +249,8 @@ class ChatBot(Door):
         if isinstance(error, EmptyInput) and not incoming.text:
             text = (ONLY_TEXT if incoming.attached else NOTHING_SAID)[locale]
         turn = None if record is None or record.is_command else record.turn
+        if turn is not None and turn.written and isinstance(error, StorageError | BadReply):
+            text = BROKE_OFF[locale]
         choices: tuple[Choice, ...] = ()
         if turn is not None and turn.asked.id and helps_to_retry(error):
             choices = (Choice(TRY_AGAIN[locale], commands.again(turn.asked.turn)),)

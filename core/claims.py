@@ -36,8 +36,8 @@ _ASKED: Final = {
         _POLITE + r"(?:remember|memori[sz]e|note|save|store|keep in mind|write down|jot down|make a note|take note|"
         r"(?:don't|do not) forget|lembr(?:a|e|ar)(?:-se)?|memoriz(?:a|e|ar)|anot(?:a|e|ar)|guard(?:a|e|ar)|"
         r"salv(?:a|e|ar)|registr(?:a|e|ar)|grav(?:a|e|ar)|nao (?:se )?esque(?:ca|cas|ce)|recuerd(?:a|e|ame)|"
-        r"apunt(?:a|e|ame)|acuerdate|no (?:te )?olvides|merk dir|notier\w*|speicher\w*|souviens[- ]toi|retiens|rappelle[- ]toi|"
-        r"ricorda(?:ti)?|annota|memorizza)\b"
+        r"apunt(?:a|e|ame)|acuerdate|no (?:te )?olvides|merk dir|notier\w*|speicher\w*|souviens[- ]toi|retiens|"
+        r"rappelle[- ]toi|ricorda(?:ti)?|annota|memorizza)\b"
     ),
     _U: re.compile(
         _POLITE + r"(?:update|change|correct|replace|atualiz(?:a|e|ar)|mud(?:a|e|ar)|troc(?:a|ar)|troque|corrij[ae]|"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from core import claims
+from core.dialogue import Step, committed
 from core.markdown import quoted
 from core.plural import Counted, counted
 from core.types import ChangeKind, Locale, Localized, MemoryItem
@@ -32,6 +34,30 @@ def not_done(kind: ChangeKind, missing: Sequence[str], locale: Locale, *, some: 
     told = counted(NOT_DONE[kind], locale, len(missing))
     names = [quoted(words) for words in missing if words][:_MAX_NAMED]
     return f"{told}: {', '.join(names)}. {HINTS[kind][locale]}" if names else f"{told}. {HINTS[kind][locale]}"
+
+
+def missing(steps: Iterable[Step]) -> dict[ChangeKind, tuple[str, ...]]:
+    """Return what steps were asked for and did not do, by the kind of change, and no later step made up for."""
+    found: dict[ChangeKind, tuple[str, ...]] = {}
+    for step in steps:
+        if step.writes is not None:
+            made_up = found.get(step.writes, ())[len(step.items) :]
+            found[step.writes] = max(made_up, step.missing, key=len)
+    return {kind: words for kind, words in found.items() if words}
+
+
+def left_undone(steps: Sequence[Step], message: str) -> frozenset[ChangeKind]:
+    """Return the kinds of change that were tried in vain, or else plainly asked for where nothing was written."""
+    if tried := missing(steps):
+        return frozenset(tried)
+    return frozenset() if committed(steps) else claims.asked(message)
+
+
+def undone(steps: Sequence[Step], kinds: Collection[ChangeKind], locale: Locale) -> str:
+    """Return what of these kinds the steps did not do."""
+    tried, done = missing(steps), committed(steps)
+    told = (not_done(kind, tried.get(kind, ()), locale, some=kind in done) for kind in ChangeKind if kind in kinds)
+    return "\n".join(told)
 
 
 def nothing(kinds: Collection[ChangeKind], locale: Locale) -> str:

@@ -118,7 +118,7 @@ class Turn:
         """
         prompt = await self.prompt(task, instruction)
         ends = task in {Task.FINISH, Task.QUESTION}
-        wanted = self._left_undone() if ends else frozenset[ChangeKind]()
+        wanted = outcomes.left_undone(self.steps, self.asked.text) if ends else frozenset[ChangeKind]()
         await self._stream(self._checked(prompt, wanted) if wanted else self._set_right(prompt), in_history=in_history)
 
     async def report(self, step: Step, instruction: str, plainly: str) -> None:
@@ -190,30 +190,6 @@ class Turn:
         """The kinds of change that this turn has committed."""
         return frozenset(committed(self.steps))
 
-    def _missing(self) -> dict[ChangeKind, tuple[str, ...]]:
-        """Return what steps of this turn were asked for and did not do, and no later step of the kind made up for."""
-        missing: dict[ChangeKind, tuple[str, ...]] = {}
-        for step in self.steps:
-            if step.writes is not None:
-                made_up = missing.get(step.writes, ())[len(step.items) :]
-                missing[step.writes] = max(made_up, step.missing, key=len)
-        return {kind: words for kind, words in missing.items() if words}
-
-    def _left_undone(self) -> frozenset[ChangeKind]:
-        """Return the kinds of change that were tried in vain, or else plainly asked for where nothing was written."""
-        if missing := self._missing():
-            return frozenset(missing)
-        return frozenset() if self.written else claims.asked(self.asked.text)
-
-    def _undone_told(self, kinds: frozenset[ChangeKind]) -> str:
-        """Return in our words what of these kinds was not done."""
-        missing, written = self._missing(), self.written
-        return "\n".join(
-            outcomes.not_done(kind, missing.get(kind, ()), self.locale, some=kind in written)
-            for kind in ChangeKind
-            if kind in kinds
-        )
-
     async def _stream(self, pieces: AsyncGenerator[str], *, in_history: bool, choices: Sequence[Choice] = ()) -> None:
         """Stream a text into the screen, and keep what was shown of it."""
         said: list[str] = []
@@ -229,7 +205,7 @@ class Turn:
     async def _checked(self, prompt: Prompt, wanted: frozenset[ChangeKind]) -> AsyncGenerator[str]:
         """Yield a text whole, below our words on what was not done; only these where it claims that it was."""
         text = "".join([piece async for piece in self._pieces(prompt)]).strip()
-        tried, told = bool(self._missing()), self._undone_told(wanted)
+        tried, told = bool(outcomes.missing(self.steps)), outcomes.undone(self.steps, wanted, self.locale)
         if claims.claimed(text, asked_for=True) - (self.written - wanted):
             yield told
         elif not tried and (prompt.brief.task is Task.QUESTION or claims.denied(text)):

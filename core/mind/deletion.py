@@ -1,4 +1,4 @@
-"""From a wish to delete to the proposal of it: which memories are meant. Whether the person agrees is heard elsewhere."""
+"""From a wish to delete to the proposal of it: which memories are meant. The person is asked elsewhere."""
 
 from __future__ import annotations
 
