@@ -10,9 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, Role
+
+NOTHING_TO_ADD: Final = "-"
+"""What a model answers that was asked to add to words of ours and has nothing to add: an empty answer is a failure."""
 
 
 class Task(StrEnum):

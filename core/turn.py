@@ -15,7 +15,7 @@ from datetime import UTC
 from core import claims, outcomes
 from core.confirmations import Confirmations
 from core.delivery.view import View
-from core.dialogue import Brief, Delta, Finish, Outcome, Prompt, Step, Stop, Task, committed
+from core.dialogue import NOTHING_TO_ADD, Brief, Delta, Finish, Outcome, Prompt, Step, Stop, Task, committed
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Conversation
 from core.llm import Models
@@ -238,15 +238,15 @@ class Turn:
     async def _below(self, told: str, prompt: Prompt) -> AsyncGenerator[str]:
         """Yield our own words, then what a model adds to them, if it says anything."""
         yield told
+        held: str | None = ""
         try:
-            blank = True
             async with aclosing(self._set_right(prompt)) as pieces:
                 async for piece in pieces:
-                    if blank and piece.strip():
-                        yield f"\n\n{piece.lstrip()}"
-                        blank = False
-                    elif not blank:
+                    if held is None:
                         yield piece
+                    elif (held := held + piece).strip().strip(NOTHING_TO_ADD):
+                        yield f"\n\n{held.lstrip()}"
+                        held = None
         except ProviderError as error:  # what was done is told all the same
             _log.warning("report failed", extra={"error": type(error).__name__, "action": self.steps[-1].action})
 

@@ -36,7 +36,8 @@ Answer with the JSON {"items": [{"type": "text", "content": "...", "bindings": [
 
 REPORT = """\
 The person was just told what you saved, word for word, in a message of which yours is the end. Add one short, \
-friendly sentence, without repeating, counting or claiming anything."""
+friendly sentence, without repeating, counting or claiming anything. If you have nothing \
+to add, answer just "-"."""
 
 SAVING: Localized = {
     Locale.PT: "Salvando memórias...",

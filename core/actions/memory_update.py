@@ -34,7 +34,8 @@ Answer with the JSON {"items": [{"id": "...", "type": "text", "content": "...", 
 
 REPORT = """\
 The person was just told what you changed, word for word, in a message of which yours is the end. Add one short, \
-friendly sentence, without repeating, counting or claiming anything."""
+friendly sentence, without repeating, counting or claiming anything. If you have nothing \
+to add, answer just "-"."""
 
 UPDATING: Localized = {
     Locale.PT: "Atualizando memórias...",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.dialogue import Brief, Outcome, Step
+from core.dialogue import NOTHING_TO_ADD, Brief, Outcome, Step
 from core.markdown import quoted
 from core.mind import deletion, moves
 from core.mind import sentences as say
@@ -101,7 +101,7 @@ def report(brief: Brief) -> str:
     step = brief.steps[-1]
     if step.outcome in {Outcome.FAILED, Outcome.REPEATED}:
         return say.FAILED[brief.locale]
-    return _search_report(step, brief.locale) if step.action == SEARCH else ""
+    return _search_report(step, brief.locale) if step.action == SEARCH else NOTHING_TO_ADD
 
 
 def _search_report(step: Step, locale: Locale) -> str:

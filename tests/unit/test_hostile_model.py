@@ -357,3 +357,10 @@ async def test_a_change_of_several_one_by_one_in_a_turn_waits_from_the_second_on
     told = await talk.say("what is my bike like?")
     assert "“my cat is grey” → “hacked”" in told
     assert sorted(await talk.contents()) == ["hacked", "my cat is grey"]
+
+
+async def test_a_model_that_has_nothing_to_add_adds_nothing(talk: Talk) -> None:
+    bike = drafts(("my bike is blue", ["bike"]))
+    script(talk, decide=["MemorySave", "Finish"], save_drafts=[bike], report=["-"])
+    await talk.say("Remember that my bike is blue")
+    assert talk.seen[0] == "Saved: “my bike is blue”"

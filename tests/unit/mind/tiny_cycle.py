@@ -90,7 +90,7 @@ class TinyCycle:
         step = self.steps[-1]
         if action not in WRITES or step.outcome is not Outcome.DONE:
             return await self._spoken(Task.REPORT, message)
-        assert await self.mind.answer(self._brief(Task.REPORT, message)) == "", "what was written is told without it"
+        assert await self.mind.answer(self._brief(Task.REPORT, message)) == "-", "what was written is told without it"
         return self._told(outcomes.written(WRITES[action], step.items, self.locale))
 
     def _told(self, text: str) -> str:
@@ -146,8 +146,8 @@ class TinyCycle:
 
     async def _spoken(self, task: Task, message: str) -> str:
         text = await self.mind.answer(self._brief(task, message))
-        assert text.strip() or task is Task.REPORT
-        return self._told(text) if text else ""
+        assert text.strip()
+        return self._told(text) if text != "-" else ""
 
     def _brief(self, task: Task, message: str) -> Brief:
         choices = self.choices if task is Task.DECIDE else ()
