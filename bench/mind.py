@@ -96,6 +96,7 @@ async def _judge_search(mind: LimitedMind, brief: Brief, label: Label) -> Verdic
         steps=(Step("MemorySearch", Outcome.DONE if found else Outcome.NOTHING, tuple(queries), found),),
     )
     then = await _action(mind, after)
+    then = "Question" if then == "MemoryDelete" else then  # a deletion is a question to the person
     expected = label.get("then", ["Finish"] if found else ["Finish", "Question", "MemorySearch"])
     if then not in expected:
         return Verdict(label, decided=False, extracted=None, why=f"then {then}")

@@ -41,6 +41,7 @@ from core.ports import Clock, VectorIndex
 from core.quota.quotas import Quotas
 from core.storage.awaited import SqliteAwaited
 from core.storage.broadcasts import SqliteBroadcasts
+from core.storage.confirmations import SqliteConfirmations
 from core.storage.decisions import SqliteDecisions
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
@@ -154,6 +155,7 @@ class _Stores:
         self.broadcasts = SqliteBroadcasts(database)
         self.links = SqliteLinkCodes(database)
         self.awaited = SqliteAwaited(database)
+        self.confirmations = SqliteConfirmations(database)
 
     def access(self, settings: Settings, clock: Clock, grants: Mapping[UserKey, Standing]) -> Access:
         """Return who is answered; whoever has a shell here owns the bot."""
@@ -173,6 +175,7 @@ class _Stores:
             (self.preferences, self.decisions, self.broadcasts, quotas, terminal, self.history, self.inbox),
             self.links,
             self.awaited,
+            self.confirmations,
             self.broadcasts,
             logs_words=settings.log_content,
             spool=Spool(settings.state_dir),

@@ -20,11 +20,12 @@ from core import commands
 from core.access import Verdict, room_name
 from core.actions.registry import Registry
 from core.cards import Cards
+from core.confirmations import Arrival
 from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.view import View
 from core.doorkeeper import Doorkeeper, nothing, say
-from core.errors import BotError, EmptyInput, InputTooLong, StorageError, SurfaceError, SurfaceGone
+from core.errors import BadReply, BotError, EmptyInput, InputTooLong, StorageError, SurfaceError, SurfaceGone
 from core.history.conversation import Conversations
 from core.llm import Models
 from core.mailbox import Mailbox
@@ -33,7 +34,7 @@ from core.people import Standing
 from core.ports import Clock, Door, Surface, Surfaces
 from core.screen import Choice, Shown
 from core.stores import Inbox, Mark
-from core.texts import AGAIN, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
+from core.texts import AGAIN, BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.thread import TurnState
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Message, Role
@@ -133,8 +134,9 @@ class ChatBot(Door):
         return task
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+        arrival = self._parts.desk.confirmations.arrived(incoming.at)
         async with nullcontext() if _overtakes(incoming) else self._mailbox.lane(incoming.chat):
-            record = _Record(self._parts.clock.monotonic())
+            record = _Record(self._parts.clock.monotonic(), arrival)
             view = View(surface, self._parts.clock)
             try:
                 await self._turn(incoming, view, record)
@@ -160,7 +162,7 @@ class ChatBot(Door):
             async with deadline:
                 if not await self._is_still_answered(incoming, view):
                     return
-                record.turn = await self._open(incoming, view)
+                record.turn = await self._open(incoming, view, record.arrival)
                 record.is_command = record.turn.asked.text.startswith("/")
                 if not await self._within_limits(record.turn, incoming):
                     record.turn = None  # nothing of it is kept
@@ -181,10 +183,10 @@ class ChatBot(Door):
             await self._doorkeeper.turn_away(verdict, incoming, view)
         return verdict is Verdict.ANSWER
 
-    async def _open(self, incoming: Incoming, view: View) -> Turn:
+    async def _open(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
         parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation, incoming.thread_id)
-        incoming = replace(incoming, text=await commands.completed(parts.desk, incoming))
+        incoming = replace(incoming, text=await commands.completed(parts.desk, incoming, arrival))
         if commands.is_retry(incoming.text) and (words := await commands.asked_before(conversation, incoming.text)):
             incoming = replace(incoming, text=words)
         preferences = await parts.desk.kept.preferences.of(incoming.user)
@@ -198,6 +200,7 @@ class ChatBot(Door):
             models=parts.models.now(),
             view=view,
             clock=parts.clock,
+            confirmations=parts.desk.confirmations,
             remembers=preferences.remembers,
         )
 
@@ -212,8 +215,10 @@ class ChatBot(Door):
         self._check(turn.asked.text)
         await turn.enter(TurnState.VALIDATED)
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
-        if turn.asked.turn != began and await self._said_again(turn):
-            return
+        if turn.asked.turn != began:
+            if await self._said_again(turn):
+                return
+            await turn.take_up()
         await turn.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
         await turn.enter(TurnState.RESPONDED)
@@ -247,6 +252,8 @@ class ChatBot(Door):
         if isinstance(error, EmptyInput) and not incoming.text:
             text = (ONLY_TEXT if incoming.attached else NOTHING_SAID)[locale]
         turn = None if record is None or record.is_command else record.turn
+        if turn is not None and turn.written and isinstance(error, StorageError | BadReply):
+            text = BROKE_OFF[locale]
         choices: tuple[Choice, ...] = ()
         if turn is not None and turn.asked.id and helps_to_retry(error):
             choices = (Choice(TRY_AGAIN[locale], commands.again(turn.asked.turn)),)
@@ -280,6 +287,7 @@ class _Record:
     """What is known of a turn when it is over; `last_words` is the apology of one that failed."""
 
     started_s: float
+    arrival: Arrival
     turn: Turn | None = None
     is_command: bool = False
     error: str = ""

@@ -52,9 +52,9 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
             _log.warning("action failed", extra={"action": action.name, "error": str(error)})
             if action.ends_cycle:
                 raise
-            turn.steps[before:] = [Step(action.name, Outcome.FAILED, detail="the model's answer could not be used")]
+            turn.steps[before:] = [_failed(action)]
         _close_step(turn, decide_s=decided_s - started_s, run_s=turn.clock.monotonic() - decided_s)
-        if action.ends_cycle:
+        if action.ends_cycle or turn.awaits_answer:
             return
 
 
@@ -66,7 +66,12 @@ def offered(actions: Sequence[Action], steps: Sequence[Step]) -> tuple[Action, .
 
 async def _decide(turn: Turn, registry: Registry, *, max_steps: int) -> Action:
     await turn.status(THINKING[turn.locale])
-    wanted = [action for action in registry.enabled if turn.remembers or not action.remembers]
+    in_view = any(action.needs_memory for action in registry.enabled) and bool(await turn.in_view())
+    wanted = [
+        action
+        for action in registry.enabled
+        if (turn.remembers or not action.remembers) and (in_view or not action.needs_memory)
+    ]
     choices = offered(wanted, turn.steps)
     if len(turn.steps) >= max_steps - 1 or len(choices) == 1:
         return registry.fallback
@@ -95,6 +100,13 @@ async def _shortened(turn: Turn, work: Callable[[], Awaitable[Result]]) -> Resul
             raise
         turn.steps[:] = before
         return await work()
+
+
+def _failed(action: Action) -> Step:
+    """Return the step of an action whose model did not answer as asked."""
+    missing = ("",) if action.writes is not None else ()
+    detail = "the model's answer could not be used"
+    return Step(action.name, Outcome.FAILED, detail=detail, writes=action.writes, missing=missing)
 
 
 def _close_step(turn: Turn, *, decide_s: float, run_s: float) -> None:

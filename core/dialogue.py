@@ -5,13 +5,17 @@ Knows the shape of a question and of an answer. Does not know which model, or wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from core.types import JSONValue, Locale, MemoryHit, MemoryItem, Message, Role
+from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, Role
+
+NOTHING_TO_ADD: Final = "-"
+"""What a model answers that was asked to add to words of ours and has nothing to add: an empty answer is a failure."""
 
 
 class Task(StrEnum):
@@ -43,6 +47,9 @@ class Step:
 
     `hits` are the items with their scores, where they were searched for; `refused_ids` are ids that the model named and
     that do not count (not shown in this conversation, or not this person's). `decide_s` and `run_s` are seconds.
+
+    Of an action that writes, `writes` is the kind of change; then `items` are the committed rows, and `missing` what
+    was asked for and not done: the words of each, "" where they are not known.
     """
 
     action: str
@@ -52,13 +59,24 @@ class Step:
     refused_ids: tuple[str, ...] = ()
     detail: str = ""
     hits: tuple[MemoryHit, ...] = ()
+    writes: ChangeKind | None = None
+    missing: tuple[str, ...] = ()
     decide_s: float = 0.0
     run_s: float = 0.0
 
     @property
     def result(self) -> tuple[object, ...]:
         """What it came to, for telling a repetition: everything but the outcome's name and the time it took."""
-        return self.action, self.queries, self.items, self.refused_ids, self.detail
+        return self.action, self.queries, self.items, self.refused_ids, self.missing, self.detail
+
+
+def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
+    """Map each kind of change that the steps made to how many memories it was made to."""
+    counts: Counter[ChangeKind] = Counter()
+    for step in steps:
+        if step.writes is not None and step.items:
+            counts[step.writes] += len(step.items)
+    return counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.unicode import one_line
+
 _SIGNS: Final = frozenset("*_`~[]<>|\\#$")
+QUOTED_CHARS: Final = 200
 
 
 def verbatim(text: str) -> str:
@@ -20,3 +23,12 @@ def verbatim(text: str) -> str:
 def _runs(text: str) -> list[str]:
     """Return the runs of back-ticks in the text."""
     return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]
+
+
+def quoted(content: str, max_chars: int | None = QUOTED_CHARS) -> str:
+    """Return the content in quotation marks, or as code where Markdown would eat a sign of it."""
+    text = one_line(content, max_chars) if max_chars else content
+    if "\n" in text:
+        return f"\n```\n{text.replace('```', '´´´')}\n```"
+    shown = verbatim(text)
+    return f"“{text}”" if shown == text else shown

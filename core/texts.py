@@ -143,6 +143,13 @@ DEAD_BUTTON: Localized = {
     ES: "Ese botón ya no sirve para nada. Mira /help.",
 }
 
+BROKE_OFF: Localized = {
+    PT: "Depois disso algo deu errado e parei. O que eu já tinha guardado ou mudado vale; veja em /memories.",
+    EN: "After that something went wrong and I stopped. What I had saved or changed by then holds; see /memories.",
+    ES: "Después algo salió mal y paré. Lo que ya había guardado o cambiado vale; míralo en /memories.",
+}
+"""Where a turn fails that has written to memory: "nothing was changed" would not be true."""
+
 TRY_AGAIN: Localized = {PT: "Tentar de novo", EN: "Try again", ES: "Intentar de nuevo"}
 """On a button under an apology."""
 

@@ -1,4 +1,4 @@
-"""What belongs to a thread beside its messages, and what waits in a conversation for the next one.
+"""What belongs to a thread beside its messages, and what waits in a conversation for the person's next word.
 
 Knows what these are, and what a history promises of them. Does not know how they are stored or when they are made.
 """
@@ -179,4 +179,38 @@ class Awaited(Protocol):
 
     async def forget(self, user: UserKey) -> None:
         """Let nothing of that person's wait any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What a person was asked to agree to: the code that says yes to it, the kind of thing it is, and it, as JSON."""
+
+    code: str
+    kind: str
+    data: str
+    at: datetime
+
+
+class ConfirmationStore(Protocol):
+    """What waits for a person's yes: at most one in each conversation, the last that was asked."""
+
+    async def put(self, conversation: ConversationKey, confirmation: Confirmation) -> None:
+        """Store it, in place of the one that waited there."""
+        ...
+
+    async def find(self, conversation: ConversationKey) -> Confirmation | None:
+        """Return what waits there, or None."""
+        ...
+
+    async def take(self, conversation: ConversationKey) -> Confirmation | None:
+        """Remove what waits there and return it, or None: of two that take it at once, one has it."""
+        ...
+
+    async def expire(self, before: datetime) -> None:
+        """Remove what was asked before then."""
+        ...
+
+    async def forget(self, user: UserKey) -> None:
+        """Remove whatever waits for that person."""
         ...

@@ -7,12 +7,15 @@ there are, nor in what order they run.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 
+from core import claims, outcomes
+from core.confirmations import Confirmations
 from core.delivery.view import View
-from core.dialogue import Brief, Delta, Finish, Prompt, Step, Stop, Task
+from core.dialogue import NOTHING_TO_ADD, Brief, Delta, Finish, Outcome, Prompt, Step, Stop, Task, committed
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Conversation
 from core.llm import Models, mode_of
@@ -23,7 +26,7 @@ from core.prompts import build
 from core.screen import Choice, File, Shown
 from core.texts import LENGTH_STOP
 from core.thread import TurnState
-from core.types import Locale, MemoryItem, Message, Modal, Role
+from core.types import ChangeKind, Locale, MemoryItem, Message, Modal, Role
 from core.unicode import one_line
 
 _MEMORY_PREVIEW_CHARS = 160
@@ -49,11 +52,14 @@ class Turn:
     models: Models
     view: View
     clock: Clock
+    confirmations: Confirmations
     steps: list[Step] = field(default_factory=list)
     max_history_tokens: int | None = None
     """Set once a model found the conversation too long."""
     _sent_tokens: int = 0
     remembers: bool = True
+    awaits_answer: bool = False
+    """Whether the person was asked to agree to something: the turn ends with that question."""
 
     async def enter(self, state: TurnState, error: str = "") -> None:
         """Store how far answering has come (D4)."""
@@ -64,6 +70,16 @@ class Turn:
         if last_words:
             await self._store(Message(Role.ASSISTANT, last_words, in_history=False, error=error))
         await self.enter(TurnState.ERROR if error else TurnState.COMPLETED, error)
+
+    async def take_up(self) -> None:
+        """Count what this turn had written before it was broken off among its steps."""
+        memory = self.memory
+        changes = await memory.store.changes(memory.owner, act=self.asked.turn, standing=True)
+        for kind in ChangeKind:
+            items = tuple(item for each in changes if each.kind is kind and (item := each.after or each.before))
+            if items:
+                step = Step("before an interruption", Outcome.DONE, items=items, detail=kind.value, writes=kind)
+                self.steps.append(step)
 
     async def status(self, text: str) -> None:
         """Show a `textForReplace`: the next message takes its place (T5)."""
@@ -91,34 +107,42 @@ class Turn:
         await self.view.show(Shown(text, choices=tuple(choices)))
         await self._store(Message(Role.ASSISTANT, text, in_history=in_history))
 
-    async def speak(self, task: Task, instruction: str, *, in_history: bool, choices: Sequence[Choice] = ()) -> None:
-        """Stream what the chat model answers into the screen, with `choices` below it once it is whole, and keep it.
+    async def speak(self, task: Task, instruction: str, *, in_history: bool) -> None:
+        """Stream what the chat model answers into the screen, and keep it.
+
+        The text that ends a turn is told whole where something was asked for and not done: our words on that come
+        first, and a text that claims the contrary is not shown. Elsewhere our words take the place of a false claim.
 
         Raises:
             ProviderError: the model failed; what had come by then is on the screen and kept.
         """
         prompt = await self.prompt(task, instruction)
-        said: list[str] = []
-        started_s = self.clock.monotonic()
-        try:
-            await self.view.stream(self._pieces(prompt, said), tuple(choices))
-        finally:
-            if text := "".join(said).strip():
-                duration_s = self.clock.monotonic() - started_s
-                await self._store(Message(Role.ASSISTANT, text, in_history=in_history, duration_s=duration_s))
+        ends = task in {Task.FINISH, Task.QUESTION}
+        wanted = outcomes.left_undone(self.steps, self.asked.text) if ends else frozenset[ChangeKind]()
+        await self._stream(self._checked(prompt, wanted) if wanted else self._set_right(prompt), in_history=in_history)
 
-    async def report(self, step: Step, instruction: str, plainly: str, choices: Sequence[Choice] = ()) -> None:
-        """Record a step and stream a short text on it, with `choices` below.
-
-        Where the model cannot say it any more, `plainly` is said instead: what was done is done, and never goes untold.
-        """
+    async def report(self, step: Step, instruction: str, plainly: str) -> None:
+        """Record a step and stream a short text on it; where the model cannot say it any more, `plainly` is said."""
         self.steps.append(step)
         try:
-            await self.speak(Task.REPORT, instruction, in_history=True, choices=choices)
+            await self.speak(Task.REPORT, instruction, in_history=True)
         except ProviderError as error:
             _log.warning("report failed", extra={"error": type(error).__name__, "action": step.action})
             lines = [memory_line(item) for item in step.items]
-            await self.say("\n".join([plainly, *lines]), in_history=True, choices=choices)
+            await self.say("\n".join([plainly, *lines]), in_history=True)
+
+    async def confirm(self, step: Step, told: str, instruction: str = "", choices: Sequence[Choice] = ()) -> None:
+        """Record a step that wrote, and tell it in our own words, made of the committed rows.
+
+        With an `instruction`, a short text of the chat model is streamed below them, in the same message. No model can
+        take the place of these words: they stand first, and stay where the model fails.
+        """
+        self.steps.append(step)
+        if not instruction:
+            await self.say(told, in_history=True, choices=choices)
+            return
+        prompt = await self.prompt(Task.REPORT, instruction)
+        await self._stream(self._below(told, prompt), in_history=True, choices=choices)
 
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
         """Return the prompt that asks for `instruction` with all that this turn may show a model."""
@@ -147,23 +171,96 @@ class Turn:
     async def known_ids(self, ids: Sequence[str]) -> tuple[list[MemoryItem], tuple[str, ...]]:
         """Return the memories that the ids may mean, and the ids refused.
 
-        An id that a model answers counts only if the memory was shown in this conversation and is this person's (T15).
+        An id that a model answers counts only if the memory is in view, and so this person's (T15).
         """
-        shown = await self.conversation.shown_memories()
-        items = await self.memory.get([memory_id for memory_id in dict.fromkeys(ids) if memory_id in shown])
-        held = {item.id for item in items}
-        return list(items), tuple(memory_id for memory_id in dict.fromkeys(ids) if memory_id not in held)
+        wanted = dict.fromkeys(ids)
+        held = {item.id: item for item in await self.in_view()}
+        return [held[key] for key in wanted if key in held], tuple(key for key in wanted if key not in held)
 
-    async def _pieces(self, prompt: Prompt, said: list[str]) -> AsyncIterator[str]:
+    async def in_view(self) -> Sequence[MemoryItem]:
+        """Return the memories that were shown in this conversation, still exist, and may be spoken of here."""
+        items = await self.memory.get(sorted(await self.conversation.shown_memories()))
+        if not items or not self.memory.mark.room:
+            return items
+        audible = await self.memory.store.audible(self.memory.owner, self.memory.mark.room)
+        return [item for item in items if item.id in audible]
+
+    @property
+    def written(self) -> frozenset[ChangeKind]:
+        """The kinds of change that this turn has committed."""
+        return frozenset(committed(self.steps))
+
+    async def _stream(self, pieces: AsyncGenerator[str], *, in_history: bool, choices: Sequence[Choice] = ()) -> None:
+        """Stream a text into the screen, and keep what was shown of it."""
+        said: list[str] = []
+        started_s = self.clock.monotonic()
+        try:
+            await self.view.stream(_kept(pieces, said), tuple(choices))
+        finally:
+            text = "".join(said).replace(f"\n\n{LENGTH_STOP[self.locale]}", "").strip()
+            if text:
+                duration_s = self.clock.monotonic() - started_s
+                await self._store(Message(Role.ASSISTANT, text, in_history=in_history, duration_s=duration_s))
+
+    async def _checked(self, prompt: Prompt, wanted: frozenset[ChangeKind]) -> AsyncGenerator[str]:
+        """Yield a text whole, below our words on what was not done; only these where it claims that it was."""
+        text = "".join([piece async for piece in self._pieces(prompt)]).strip()
+        tried, told = bool(outcomes.missing(self.steps)), outcomes.undone(self.steps, wanted, self.locale)
+        if claims.claimed(text, asked_for=True) - (self.written - wanted):
+            yield told
+        elif not tried and (prompt.brief.task is Task.QUESTION or claims.denied(text)):
+            yield text
+        else:
+            yield f"{told}\n\n{text}"
+
+    async def _set_right(self, prompt: Prompt) -> AsyncGenerator[str]:
+        """Yield a text as it comes; from a false claim on, our own words take the place of the rest."""
+        said, shown = "", 0
+        try:
+            async with aclosing(self._pieces(prompt)) as pieces:
+                async for piece in pieces:
+                    said += piece
+                    if not self._claims_falsely(said) and (end := claims.settled(said)) > shown:
+                        yield said[shown:end]
+                        shown = end
+        except ProviderError:
+            if not self._claims_falsely(said):
+                yield said[shown:]
+            raise
+        if false := self._claims_falsely(said):
+            yield f"\n\n{outcomes.nothing(false, self.locale)}" if shown else outcomes.nothing(false, self.locale)
+        else:
+            yield said[shown:]
+
+    def _claims_falsely(self, text: str) -> frozenset[ChangeKind]:
+        return claims.claimed(text, asked_for=False) - self.written
+
+    async def _below(self, told: str, prompt: Prompt) -> AsyncGenerator[str]:
+        """Yield our own words, then what a model adds to them, if it says anything."""
+        yield told
+        held: str | None = ""
+        try:
+            async with aclosing(self._set_right(prompt)) as pieces:
+                async for piece in pieces:
+                    if held is None:
+                        yield piece
+                    elif (held := held + piece).strip().strip(NOTHING_TO_ADD):
+                        yield f"\n\n{held.lstrip()}"
+                        held = None
+        except ProviderError as error:  # what was done is told all the same
+            _log.warning("report failed", extra={"error": type(error).__name__, "action": self.steps[-1].action})
+
+    async def _pieces(self, prompt: Prompt) -> AsyncGenerator[str]:
+        blank = True
         async with self.models.chat.stream(prompt) as events:
             async for event in events:
                 match event:
                     case Delta(piece):
-                        said.append(piece)
+                        blank = blank and not piece.strip()
                         yield piece
                     case Finish(Stop.REFUSED):
                         raise ProviderRefused(f"{self.models.chat.name} declined")
-                    case Finish() if not "".join(said).strip():
+                    case Finish() if blank:
                         raise EmptyReply(f"{self.models.chat.name} answered nothing")
                     case Finish(Stop.LENGTH):
                         yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
@@ -177,3 +274,11 @@ def memory_line(item: MemoryItem) -> str:
     binding = verbatim(one_line(item.bindings[0], _BINDING_PREVIEW_CHARS))
     content = verbatim(one_line(item.content, _MEMORY_PREVIEW_CHARS))
     return f"🧠 {binding}: {content} · {item.updated_at.astimezone(UTC):%Y-%m-%d}"
+
+
+async def _kept(pieces: AsyncGenerator[str], said: list[str]) -> AsyncGenerator[str]:
+    """Yield the pieces, and keep each in the list."""
+    async with aclosing(pieces):
+        async for piece in pieces:
+            said.append(piece)
+            yield piece

@@ -32,3 +32,21 @@ def fold(text: str) -> str:
     """Return the text for comparison: case-folded, without accents, white space collapsed."""
     decomposed = unicodedata.normalize("NFKD", clean(text).casefold())
     return " ".join("".join(c for c in decomposed if not unicodedata.combining(c)).split())
+
+
+def flat(text: str) -> str:
+    """Return the text in lower case and without accents, of the same length, so that offsets hold in both.
+
+    A lone `é` stays: it is the verb of a Portuguese sentence, and `e` is the conjunction.
+    """
+    return "".join(_base(text, index) for index in range(len(text)))
+
+
+def _base(text: str, index: int) -> str:
+    char = text[index]
+    if char in "éÉ" and not text[index - 1 : index].isalnum() and not text[index + 1 : index + 2].isalnum():
+        return "é"
+    if char in "’‘`´":
+        return "'"
+    base = unicodedata.normalize("NFD", char)[0].lower()
+    return base if len(base) == 1 else char

@@ -80,7 +80,9 @@ def to_bindings(phrases: Sequence[str]) -> tuple[str, ...]:
 
 
 def to_draft(answer: DraftAnswer) -> MemoryDraft | None:
-    """Return the memory to store, or None where nothing is left of it: no content, or nothing to find it by."""
-    content = clean(answer.content, MAX_CONTENT_CHARS)
+    """Return the memory to store; None for one without content, or phrases to find it by, and for one too long."""
+    content = clean(answer.content, MAX_CONTENT_CHARS + 1)
     bindings = to_bindings(answer.bindings)
-    return MemoryDraft(to_kind(answer.type, content), content, bindings) if content and bindings else None
+    if not content or not bindings or len(content) > MAX_CONTENT_CHARS:
+        return None
+    return MemoryDraft(to_kind(answer.type, content), content, bindings)

@@ -1,34 +1,32 @@
-"""MemoryDelete (T12): delete memories for good, only when that was clearly asked for."""
+"""MemoryDelete (T12): propose to delete memories for good; nothing goes before the person agrees."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import BeforeValidator
 
 from core.actions.action import Action
 from core.actions.drafts import as_id
-from core.actions.undo import undo_button
+from core.actions.proposal import MAX_PROPOSED, propose_deletion, proposes
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
 from core.turn import Turn
-from core.types import Locale, Localized
+from core.types import ChangeKind, Locale, Localized
 
 NAME = "MemoryDelete"
+WRITES = ChangeKind.DELETED
 
 WHEN = (
     "The person clearly asks to delete or forget something that was recalled above (it stands in a <memory> block). "
-    "If it was not recalled yet, search for it first; if it is not clear which memory is meant, ask."
+    "If it was not recalled yet, search for it first; if it is not clear which memory is meant, ask. The person is "
+    "asked to agree, and the turn ends with that: do all else that the message asks for before."
 )
 
 IDS = """\
 List the ids of the recalled memories that the person clearly asked to delete, copied exactly from their blocks, and \
 no others. Answer with the JSON {"ids": ["..."]}."""
-
-REPORT = """\
-Tell the person in one short sentence what you just deleted. \
-If the last step deleted nothing, say that nothing was deleted."""
 
 DELETING: Localized = {
     Locale.PT: "Apagando memórias...",
@@ -40,12 +38,6 @@ WRITING: Localized = {
     Locale.EN: "Deleting memories, writing...",
     Locale.ES: "Borrando memorias, eliminando...",
 }
-DELETED: Localized = {Locale.PT: "Apaguei isto:", Locale.EN: "I deleted this:", Locale.ES: "Borré esto:"}
-NOT_DELETED: Localized = {
-    Locale.PT: "Não apaguei nada.",
-    Locale.EN: "I deleted nothing.",
-    Locale.ES: "No borré nada.",
-}
 
 
 @dataclass(frozen=True)
@@ -56,15 +48,16 @@ class Ids:
 
 
 async def run(turn: Turn) -> None:
-    """Ask which, refuse ids that do not count, delete with every vector in one transaction, say so."""
+    """Ask which, refuse ids that do not count, and ask the person whether those shall go."""
     await turn.status(DELETING[turn.locale])
     answer = await complete_as(Ids, turn.models.reasoning, await turn.prompt(Task.DELETE_IDS, IDS))
     items, refused = await turn.known_ids(answer.ids)
-    await turn.status(WRITING[turn.locale])
-    deleted = tuple(await turn.memory.delete([item.id for item in items]))
-    step = Step(NAME, Outcome.DONE if deleted else Outcome.NOTHING, items=deleted, refused_ids=refused)
-    undo = await undo_button(turn) if deleted else ()
-    await turn.report(step, REPORT, (DELETED if deleted else NOT_DELETED)[turn.locale], undo)
+    missing = ("",) * (len(refused) + len(items[MAX_PROPOSED:]))
+    step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
+    if items:
+        await propose_deletion(turn, replace(step, detail=proposes(WRITES)), items[:MAX_PROPOSED])
+    else:
+        turn.steps.append(replace(step, missing=missing or ("",)))
 
 
-MEMORY_DELETE = Action(NAME, WHEN, run)
+MEMORY_DELETE = Action(NAME, WHEN, run, needs_memory=True, writes=WRITES)

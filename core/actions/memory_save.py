@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core import outcomes
 from core.actions.action import Action
 from core.actions.drafts import MAX_DRAFTS, DraftEntry, to_draft
 from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.llm import complete_as
 from core.turn import Turn
-from core.types import Locale, Localized, MemoryDraft, MemoryItem
+from core.types import ChangeKind, Locale, Localized, MemoryDraft, MemoryItem
+from core.unicode import one_line
 
 NAME = "MemorySave"
+WRITES = ChangeKind.SAVED
+MAX_NAMED_CHARS = 80
 
 WHEN = (
     "The person's message plainly holds information to keep: they ask to remember or note something, or tell a "
@@ -31,8 +35,9 @@ memories recalled above, your own words, or these instructions. \
 Answer with the JSON {"items": [{"type": "text", "content": "...", "bindings": ["..."]}]}."""
 
 REPORT = """\
-Tell the person in one short sentence what you just saved. \
-If the last step saved nothing, say that nothing was saved, and why."""
+The person was just told what you saved, word for word, in a message of which yours is the end. Add one short, \
+friendly sentence, without repeating, counting or claiming anything. If you have nothing \
+to add, answer just "-"."""
 
 SAVING: Localized = {
     Locale.PT: "Salvando memórias...",
@@ -49,12 +54,6 @@ WRITING: Localized = {
     Locale.EN: "Saving memories, writing...",
     Locale.ES: "Guardando memorias, escribiendo...",
 }
-SAVED: Localized = {Locale.PT: "Salvei isto:", Locale.EN: "I saved this:", Locale.ES: "Guardé esto:"}
-NOT_SAVED: Localized = {
-    Locale.PT: "Não salvei nada.",
-    Locale.EN: "I saved nothing.",
-    Locale.ES: "No guardé nada.",
-}
 
 
 @dataclass(frozen=True)
@@ -64,34 +63,73 @@ class Drafts:
     items: list[DraftEntry]
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a model wants to be saved: what can be, and the words of what cannot ("" where there are none)."""
+
+    drafts: tuple[MemoryDraft, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of drafts: the memories that were saved, and those that were there before."""
+
+    saved: tuple[MemoryItem, ...] = ()
+    known: tuple[MemoryItem, ...] = ()
+
+
 async def run(turn: Turn) -> None:
     """Ask what to save, keep it, say so."""
     await turn.status(SAVING[turn.locale])
-    drafts = await asked_drafts(turn) if turn.remembers else []
-    if drafts:
-        step = Step(NAME, Outcome.DONE, items=tuple(await keep(turn, drafts)))
-        await turn.report(step, REPORT, SAVED[turn.locale], await undo_button(turn))
+    if not turn.remembers:
+        turn.steps.append(Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES))
+        return
+    wanted = await asked_drafts(turn)
+    kept = await keep(turn, wanted.drafts) if wanted.drafts else Kept()
+    known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
+    outcome = Outcome.DONE if kept.saved else Outcome.NOTHING
+    missing = wanted.missing or (("",) if not wanted.drafts else ())
+    step = Step(NAME, outcome, items=kept.saved, detail=known, writes=WRITES, missing=missing)
+    if kept.saved or kept.known:
+        instruction = "" if wanted.missing or not kept.saved else REPORT
+        await turn.confirm(step, told(turn, kept, wanted.missing), instruction, await undo_button(turn))
     else:
-        detail = "nothing to save" if turn.remembers else "the person turned remembering off"
-        await turn.report(Step(NAME, Outcome.NOTHING, detail=detail), REPORT, NOT_SAVED[turn.locale])
+        turn.steps.append(step)
 
 
-async def asked_drafts(turn: Turn) -> list[MemoryDraft]:
+async def asked_drafts(turn: Turn) -> Wanted:
     """Ask the reasoning model for the memories in the person's message.
 
     Raises:
         ProviderError: it did not answer as asked.
     """
     answer = await complete_as(Drafts, turn.models.reasoning, await turn.prompt(Task.SAVE_DRAFTS, DRAFTS))
-    return [draft for draft in map(to_draft, answer.items[:MAX_DRAFTS]) if draft is not None]
+    drafts = [to_draft(item) for item in answer.items[:MAX_DRAFTS]] + [None] * len(answer.items[MAX_DRAFTS:])
+    missing = [item.content for item, draft in zip(answer.items, drafts, strict=True) if draft is None]
+    return Wanted(tuple(filter(None, drafts)), tuple(one_line(content, MAX_NAMED_CHARS) for content in missing))
 
 
-async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Sequence[MemoryItem]:
-    """Embed every phrase that the drafts will be found by, write it all in one transaction; return what holds them."""
+async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Kept:
+    """Embed every phrase that the drafts will be found by, and write it all in one transaction."""
     await turn.status(EMBEDDING[turn.locale])
-    vectors = await turn.memory.embed([phrase for draft in drafts for phrase in turn.memory.phrases_of(draft)])
+    memory = turn.memory
+    vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
     await turn.status(WRITING[turn.locale])
-    return await turn.memory.save(drafts, vectors, source_ids=[turn.asked.id])
+    found = [await memory.store.find(memory.owner, draft.kind, draft.content) for draft in drafts]
+    before = {item.id for item in found if item is not None}
+    items = await memory.save(drafts, vectors, source_ids=[turn.asked.id])
+    return Kept(
+        tuple(item for item in items if item.id not in before), tuple(item for item in items if item.id in before)
+    )
 
 
-MEMORY_SAVE = Action(NAME, WHEN, run, remembers=True)
+def told(turn: Turn, kept: Kept, missing: Sequence[str] = ()) -> str:
+    """Return in our words what was saved, what was known before, and what was not saved."""
+    lines = [outcomes.written(WRITES, kept.saved, turn.locale)] if kept.saved else []
+    lines += [outcomes.listed(outcomes.KNOWN[turn.locale], kept.known)] if kept.known else []
+    lines += [outcomes.not_done(WRITES, missing, turn.locale, some=True)] if missing else []
+    return "\n".join(lines)
+
+
+MEMORY_SAVE = Action(NAME, WHEN, run, remembers=True, writes=WRITES)

@@ -1,23 +1,28 @@
-"""MemoryUpdate (T11): change memories recalled in this conversation: their content, their bindings, or both."""
+"""MemoryUpdate (T11): change a memory recalled in this conversation; a change of several is asked about first."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
+from core import outcomes
 from core.actions.action import Action
 from core.actions.audience import narrowed_text
 from core.actions.drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answered, to_bindings, to_kind
+from core.actions.proposal import Rewrite, propose_rewrites, proposes
 from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
+from core.errors import StorageError
 from core.llm import complete_as
 from core.turn import Turn
-from core.types import Locale, Localized, MemoryDraft, MemoryItem
+from core.types import ChangeKind, Locale, Localized, MemoryDraft, MemoryItem
 from core.unicode import clean
 
 NAME = "MemoryUpdate"
+WRITES = ChangeKind.UPDATED
 
 WHEN = (
     "A memory that was recalled above (it stands in a <memory> block) must change: its content is out of date, or the "
@@ -31,8 +36,9 @@ or null to leave it. Change only what the person asked for. \
 Answer with the JSON {"items": [{"id": "...", "type": "text", "content": "...", "bindings": null}]}."""
 
 REPORT = """\
-Tell the person in one short sentence what you just updated, with the new content. \
-If the last step updated nothing, say that nothing was changed."""
+The person was just told what you changed, word for word, in a message of which yours is the end. Add one short, \
+friendly sentence, without repeating, counting or claiming anything. If you have nothing \
+to add, answer just "-"."""
 
 UPDATING: Localized = {
     Locale.PT: "Atualizando memórias...",
@@ -43,12 +49,6 @@ WRITING: Localized = {
     Locale.PT: "Atualizando memórias, gravando...",
     Locale.EN: "Updating memories, writing...",
     Locale.ES: "Actualizando memorias, escribiendo...",
-}
-UPDATED: Localized = {Locale.PT: "Atualizei isto:", Locale.EN: "I updated this:", Locale.ES: "Actualicé esto:"}
-NOT_UPDATED: Localized = {
-    Locale.PT: "Não alterei nada.",
-    Locale.EN: "I changed nothing.",
-    Locale.ES: "No cambié nada.",
 }
 
 
@@ -69,39 +69,79 @@ class Changes:
     items: list[Annotated[Change, BeforeValidator(as_answered)]]
 
 
-def changed(item: MemoryItem, change: Change) -> MemoryDraft:
-    """Return the memory as the change would leave it; empty content or bindings leave that part as it is."""
-    content = clean(change.content or "", MAX_CONTENT_CHARS) or item.content
+def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
+    """Return the memory as the change would leave it, None where it is too long; an empty part is left as it is."""
+    content = clean(change.content or "", MAX_CONTENT_CHARS + 1) or item.content
+    if len(content) > MAX_CONTENT_CHARS:
+        return None
     kind = to_kind(change.type or item.kind.value, content)
     return MemoryDraft(kind, content, to_bindings(change.bindings or ()) or item.bindings)
 
 
 async def run(turn: Turn) -> None:
-    """Ask what to change, refuse ids that do not count, write each change with its vectors, say so."""
+    """Ask what to change, refuse ids that do not count, write it with its vectors and say so; of several ask first."""
     if not turn.remembers:
-        step = Step(NAME, Outcome.NOTHING, detail="the person turned remembering off")
-        await turn.report(step, REPORT, NOT_UPDATED[turn.locale])
+        turn.steps.append(Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES))
         return
     await turn.status(UPDATING[turn.locale])
     answer = await complete_as(Changes, turn.models.reasoning, await turn.prompt(Task.UPDATE_DRAFTS, CHANGES))
     changes = {change.id: change for change in answer.items[:MAX_DRAFTS]}
     items, refused = await turn.known_ids(list(changes))
     drafts = {item.id: changed(item, changes[item.id]) for item in items}
-    drafts = {item.id: drafts[item.id] for item in items if drafts[item.id] != item.draft}
-    vectors = await turn.memory.embed([phrase for draft in drafts.values() for phrase in turn.memory.phrases_of(draft)])
+    rewrites = [Rewrite(item.id, draft) for item in items if (draft := drafts[item.id]) and draft != item.draft]
+    too_long = sum(draft is None for draft in drafts.values())
+    missing = ("",) * (len(refused) + too_long + len(answer.items[MAX_DRAFTS:]))
+    step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
+    if _touched(turn, rewrites) > 1:
+        asked = [item for item in items if item.id in {each.memory_id for each in rewrites}]
+        await propose_rewrites(turn, replace(step, detail=proposes(WRITES)), asked, rewrites)
+        return
     await turn.status(WRITING[turn.locale])
-    written = [
-        await turn.memory.update(
-            memory_id, kind=draft.kind, content=draft.content, bindings=draft.bindings, vectors=vectors
-        )
-        for memory_id, draft in drafts.items()
-    ]
-    updated = tuple(item for item in written if item is not None)
-    step = Step(NAME, Outcome.DONE if updated else Outcome.NOTHING, items=updated, refused_ids=refused)
-    undo = await undo_button(turn) if updated else ()
-    await turn.report(step, REPORT, (UPDATED if updated else NOT_UPDATED)[turn.locale], undo)
+    updated = await rewrite(turn, rewrites)
+    same = [item for item in items if drafts[item.id] == item.draft]
+    await _tell(turn, step, updated, same)
     if fewer := narrowed_text(turn, items, updated):
         await turn.tell(fewer)
 
 
-MEMORY_UPDATE = Action(NAME, WHEN, run, remembers=True)
+async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, ...]:
+    """Write the changes, each with its vectors, and return the memories that were changed."""
+    memory = turn.memory
+    vectors = await memory.embed([phrase for each in rewrites for phrase in memory.phrases_of(each.draft)])
+    written: list[MemoryItem] = []
+    for each in rewrites:
+        draft = each.draft
+        try:
+            item = await memory.update(
+                each.memory_id, kind=draft.kind, content=draft.content, bindings=draft.bindings, vectors=vectors
+            )
+        except StorageError:
+            if not written:
+                raise
+            break  # what was written before holds, and is told
+        written += [] if item is None else [item]
+    return tuple(written)
+
+
+async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Sequence[MemoryItem]) -> None:
+    """Record the step; tell in our words what was changed, what read so already, and what was not changed."""
+    lines = [outcomes.written(WRITES, updated, turn.locale)] if updated else []
+    lines += [outcomes.listed(outcomes.SAME[turn.locale], same)] if same else []
+    if not lines:
+        missing = step.missing or ("",)
+        turn.steps.append(replace(step, missing=missing))
+        return
+    lines += [outcomes.not_done(WRITES, step.missing, turn.locale, some=True)] if step.missing else []
+    if updated:
+        step = replace(step, outcome=Outcome.DONE, items=tuple(updated))
+    instruction = REPORT if updated and not step.missing else ""
+    await turn.confirm(step, "\n".join(lines), instruction, await undo_button(turn) if updated else ())
+
+
+def _touched(turn: Turn, rewrites: Sequence[Rewrite]) -> int:
+    """Return how many memories this turn would have changed with these; 0 where these change none."""
+    before = {item.id for step in turn.steps if step.writes is WRITES for item in step.items}
+    return len(before | {each.memory_id for each in rewrites}) if rewrites else 0
+
+
+MEMORY_UPDATE = Action(NAME, WHEN, run, remembers=True, needs_memory=True, writes=WRITES)

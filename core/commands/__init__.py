@@ -9,6 +9,7 @@ from core.commands.admin import ADMIN
 from core.commands.awaited import completed, is_stop, let_go
 from core.commands.choices import LANGUAGE, MEMORY
 from core.commands.command import ONLY_IN_PRIVATE, Command, Request
+from core.commands.confirm import CONFIRM
 from core.commands.desk import Desk, Kept
 from core.commands.drafts import DRAFTS, has_drafts
 from core.commands.export import EXPORT
@@ -27,6 +28,7 @@ from core.commands.usage import USAGE
 from core.types import Locale, Localized
 
 __all__ = [
+    "BUTTON_COMMANDS",
     "COMMANDS",
     "DRAFT_COMMANDS",
     "STAFF_COMMANDS",
@@ -68,7 +70,9 @@ async def help_(request: Request, _: str) -> None:
     lines += [
         f"/{command.name}{command.usage} — {command.about[request.locale]}"
         for command in _ALL.values()
-        if command.is_for(request.standing) and (command.name not in DRAFT_COMMANDS or has_drafts(request))
+        if command.name not in BUTTON_COMMANDS
+        and command.is_for(request.standing)
+        and (command.name not in DRAFT_COMMANDS or has_drafts(request))
     ]
     await request.turn.tell("\n".join(lines))
 
@@ -120,5 +124,8 @@ DRAFT_COMMANDS: dict[str, Command] = {DRAFTS.name: DRAFTS}
 STAFF_COMMANDS: dict[str, Command] = {ADMIN.name: ADMIN}
 """What only owners and admins may run."""
 
-_ALL = COMMANDS | DRAFT_COMMANDS | STAFF_COMMANDS
+BUTTON_COMMANDS: dict[str, Command] = {CONFIRM.name: CONFIRM}
+"""What everybody may run, and no menu offers: what buttons say."""
+
+_ALL = COMMANDS | DRAFT_COMMANDS | BUTTON_COMMANDS | STAFF_COMMANDS
 _ALIASES = {"start": "help"}

@@ -57,7 +57,7 @@ async def forget(request: Request, argument: str) -> None:
         await _confirmed(request, code)
     elif name := await person(request, argument.split(), 1):
         user = _user(name)
-        code = request.desk.confirmations.ask(request.incoming.user, Somebody(user))
+        code = await request.desk.confirmations.ask(request.incoming.conversation, Somebody(user))
         memories = request.desk.kept.memories
         total = await memories.of(await memories.owner(user)).count()
         command = f"/admin forget {CONFIRM} {code}"
@@ -77,7 +77,8 @@ async def _stays(request: Request, user: UserKey) -> list[str]:
 
 
 async def _confirmed(request: Request, code: str) -> None:
-    desk, somebody = request.desk, request.desk.confirmations.take(request.incoming.user, code, Somebody)
+    desk = request.desk
+    somebody = await desk.confirmations.take(request.incoming.conversation, code, Somebody)
     if somebody is None:
         await request.tell(NOT_CONFIRMED)
         return

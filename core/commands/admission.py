@@ -62,13 +62,13 @@ async def role(request: Request, argument: str) -> None:
 async def access(request: Request, argument: str) -> None:
     """Say to whom the bot is open, or change that; opening it to everybody is asked once more."""
     wanted, _, code = argument.partition(" ")
-    confirmations, user = request.desk.confirmations, request.incoming.user
+    confirmations, here = request.desk.confirmations, request.incoming.conversation
     if wanted.casefold() not in set(Mode):
         await _tell_modes(request)
         return
     mode, now = Mode(wanted.casefold()), await request.desk.access.mode()
-    if mode is Mode.OPEN and now is not mode and confirmations.take(user, code, Mode) is not mode:
-        command = f"/admin access {mode} {confirmations.ask(user, mode)}"
+    if mode is Mode.OPEN and now is not mode and await confirmations.take(here, code, Mode) is not mode:
+        command = f"/admin access {mode} {await confirmations.ask(here, mode)}"
         choices = [Choice(OPEN_IT[request.locale], command, in_place=True)]
         await request.turn.tell(OPEN_ASKS[request.locale].format(command=command), choices=choices)
     else:

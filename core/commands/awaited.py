@@ -5,8 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from core.actions.proposal import PROPOSALS
 from core.commands.command import Request
+from core.commands.confirm import answered
 from core.commands.desk import Desk
+from core.commands.retry import is_retry
+from core.confirmations import Arrival
 from core.types import Incoming
 
 VALID_FOR: Final = timedelta(minutes=10)
@@ -16,17 +20,22 @@ _SKEW: Final = timedelta(seconds=5)
 
 async def await_text(request: Request, command: str) -> None:
     """Let the command wait for the next message of that person there; it is run with that, unless a command comes."""
+    await request.desk.confirmations.drop(request.incoming.conversation, *PROPOSALS)
     await request.desk.kept.awaited.put(request.incoming.conversation, command, request.desk.clock.now())
 
 
-async def completed(desk: Desk, incoming: Incoming) -> str:
-    """Return what the person sent, after the command that waited for it if there is one.
+async def completed(desk: Desk, incoming: Incoming, arrival: Arrival) -> str:
+    """Return what the person sent: the answer to what they were asked, as a command; or after the command that waited.
 
     A text that was sent before it was asked for is not meant. Whatever runs the command lets it wait no more once it is
     done: what a crash cut short is done again. Any other command lets it go, `/stop` with a word on that.
     """
     store, here, text = desk.kept.awaited, incoming.conversation, incoming.text
     waiting = await store.find(here)
+    if not incoming.pressed or is_retry(text):
+        answer = await answered(desk, incoming, arrival)
+        if waiting is None and answer:
+            return answer
     if waiting is None or not text or incoming.at < waiting.at - _SKEW or is_stop(text):
         return text
     if text.startswith("/") or incoming.at - waiting.at > VALID_FOR:
@@ -39,7 +48,8 @@ async def let_go(desk: Desk, incoming: Incoming) -> bool:
     """Let nothing wait there any more, and return whether anything did that would still have been taken up."""
     waiting = await desk.kept.awaited.find(incoming.conversation)
     await desk.kept.awaited.drop(incoming.conversation)
-    return waiting is not None and incoming.at - waiting.at <= VALID_FOR
+    asked = await desk.confirmations.drop(incoming.conversation, *PROPOSALS)
+    return asked or (waiting is not None and incoming.at - waiting.at <= VALID_FOR)
 
 
 def is_stop(text: str) -> bool:

@@ -13,9 +13,9 @@ from core.alerts import OwnerAlerts
 from core.broadcast.broadcaster import Broadcaster
 from core.broadcast.broadcasts import Broadcasts
 from core.commands.chart import Draw
-from core.commands.confirmation import Confirmations
 from core.commands.files import Copies, NoCopies, Spool
 from core.commands.machine import Machine
+from core.confirmations import Confirmations
 from core.errors import ConfigError
 from core.llm import Models
 from core.locales import Locales
@@ -26,7 +26,7 @@ from core.ports import Clock
 from core.quota.allowance import Allowance
 from core.quota.quotas import Quotas
 from core.stores import HistoryStore
-from core.thread import Awaited
+from core.thread import Awaited, ConfirmationStore
 from core.types import ConversationKey, Locale, UserKey
 
 _MAX_LISTS: Final = 1000
@@ -57,6 +57,7 @@ class Kept:
     stores: Sequence[Forgets]
     links: LinkCodes
     awaited: Awaited
+    confirmations: ConfirmationStore
     broadcasts: Broadcasts
     logs_words: bool = False
     spool: Spool = field(default_factory=Spool)
@@ -99,7 +100,7 @@ class Desk:
         self.locales = Locales(self.kept.preferences, self.kept.history, self.language)
         self.alerts = OwnerAlerts(self.access, self.notices, self.locales)
         self.allowance = Allowance(self.quotas, self.access, self.notices, self.clock)
-        self.confirmations = Confirmations(self.clock)
+        self.confirmations = Confirmations(self.kept.confirmations, self.clock)
         self.broadcaster = Broadcaster(
             self.kept.broadcasts, self.notices, self.wants_news, self.clock, interval_s=self.broadcast_interval_s
         )
@@ -107,6 +108,7 @@ class Desk:
 
     async def open(self) -> None:
         """Let what was decided before this start be so again."""
+        await self.confirmations.expire()
         for matter in self._effects:
             for name, value in (await self.kept.decisions.values(matter)).items():
                 self.take_effect(matter, name, value)
@@ -149,9 +151,8 @@ class Desk:
         An owner or admin stays that, and the blocked stay blocked, without a name.
         """
         accounts = await self.kept.memories.accounts(user)
-        stores: Sequence[Forgets] = (self.kept.links, self.kept.awaited, *self.kept.stores)
-        for account in accounts:
-            self.confirmations.forget(account)
+        kept = self.kept
+        stores: Sequence[Forgets] = (kept.links, kept.awaited, kept.confirmations, *kept.stores)
         await self.kept.memories.of(accounts[0]).forget()
         for account in accounts:
             await self.access.forget(account)

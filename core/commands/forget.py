@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.actions.proposal import Deletion
 from core.actions.undo import undo_button
 from core.commands.command import STAFF, Command, Request
 from core.commands.leftover import leftover
@@ -24,13 +25,6 @@ ALL, CONFIRM = "all", "confirm"
 @dataclass(frozen=True, slots=True)
 class Everything:
     """What a person confirms by the code of /forget all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Those:
-    """The memories that a person was shown, and confirms by the code of /forget with words: these and no others."""
-
-    memory_ids: tuple[str, ...]
 
 
 async def forget(request: Request, argument: str) -> None:
@@ -56,7 +50,8 @@ async def _preview(request: Request, query: str) -> None:
     if not items:
         await request.tell(NO_SUCH_MEMORY)
         return
-    code = request.desk.confirmations.ask(request.incoming.user, Those(tuple(item.id for item in items)))
+    wanted = Deletion(tuple(item.id for item in items))
+    code = await request.desk.confirmations.ask(request.incoming.conversation, wanted)
     confirm = Choice(counted(DELETE_THOSE, request.locale, len(items)), f"/forget {CONFIRM} {code}", in_place=True)
     await show_list(
         request,
@@ -69,11 +64,11 @@ async def _preview(request: Request, query: str) -> None:
 
 
 async def _forget_confirmed(request: Request, code: str) -> None:
-    those = request.desk.confirmations.take(request.incoming.user, code, Those)
-    if those is None:
+    wanted = await request.desk.confirmations.take(request.incoming.conversation, code, Deletion)
+    if wanted is None:
         await request.tell(NOT_CONFIRMED)
     else:
-        await _delete(request, those.memory_ids)
+        await _delete(request, wanted.memory_ids)
 
 
 async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
@@ -91,8 +86,8 @@ async def _forget_all(request: Request, code: str) -> None:
     given = await desk.access.standing(user)
     stays = STAFF_STAYS if given in STAFF else MEMBER_GOES if given else NOTHING_STAYS
     accounts = await desk.kept.memories.accounts(user)
-    if desk.confirmations.take(user, code, Everything) is None:
-        code = desk.confirmations.ask(user, Everything())
+    if await desk.confirmations.take(here, code, Everything) is None:
+        code = await desk.confirmations.ask(here, Everything())
         asked = CONFIRM_ALL[request.locale].format(total=await request.turn.memory.count(), code=code)
         others = ", ".join(verbatim(str(account)) for account in accounts if account != user)
         linked = LINKED_GO[request.locale].format(accounts=others) if others else ""
@@ -132,12 +127,12 @@ DELETE_THOSE: Counted = {
     ES: {"one": "🗑️ Borrar esta", "other": "🗑️ Borrar estas {count}"},
 }
 TO_CONFIRM: Localized = {
-    PT: "Para apagar exatamente o que está acima, em até 10 minutos: /forget confirm {code}. Para apagar só uma: "
-    "/forget NÚMERO.",
-    EN: "To delete exactly what is above, within 10 minutes: /forget confirm {code}. To delete only one: "
+    PT: "Para apagar exatamente o que está acima, em até 10 minutos: sim, ou /forget confirm {code}. Para apagar "
+    "só uma: /forget NÚMERO.",
+    EN: "To delete exactly what is above, within 10 minutes: yes, or /forget confirm {code}. To delete only one: "
     "/forget NUMBER.",
-    ES: "Para borrar exactamente lo de arriba, en 10 minutos como máximo: /forget confirm {code}. Para borrar solo "
-    "una: /forget NÚMERO.",
+    ES: "Para borrar exactamente lo de arriba, en 10 minutos como máximo: sí, o /forget confirm {code}. Para borrar "
+    "solo una: /forget NÚMERO.",
 }
 NOT_CONFIRMED: Localized = {
     PT: "Nada foi apagado: esse código não vale, ou não vale mais. Peça de novo com /forget.",

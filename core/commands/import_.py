@@ -48,7 +48,7 @@ async def _preview(request: Request) -> None:
         return
     locale, known = request.locale, len(await _known(request, held.taken))
     heard = sum(bool(each.shared or each.rooms) for each in held.taken)
-    code = request.desk.confirmations.ask(request.incoming.user, held)
+    code = await request.desk.confirmations.ask(request.incoming.conversation, held)
     lines = [counted(IN_IT, locale, len(held.taken))]
     lines += [counted(KNOWN, locale, known)] if known else []
     lines += [counted(REFUSED, locale, held.refused)] if held.refused else []
@@ -87,7 +87,7 @@ async def _known(request: Request, taken: Sequence[Taken]) -> set[str]:
 
 
 async def _confirmed(request: Request, code: str) -> None:
-    held = request.desk.confirmations.take(request.incoming.user, code, Intake)
+    held = await request.desk.confirmations.take(request.incoming.conversation, code, Intake)
     if held is None:
         await request.tell(NOT_CONFIRMED)
         return

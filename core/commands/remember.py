@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.actions.drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings
-from core.actions.memory_save import SAVED, SAVING, asked_drafts, keep
+from core.actions.memory_save import SAVING, Wanted, asked_drafts, keep, told
 from core.actions.undo import undo_button
 from core.commands.choices import NOT_REMEMBERING
 from core.commands.command import Command, Request
 from core.errors import ProviderError
-from core.turn import Turn, memory_line
+from core.turn import Turn
 from core.types import Locale, Localized, MemoryDraft, MemoryKind
 from core.unicode import one_line
 
@@ -30,18 +30,18 @@ async def remember(request: Request, text: str) -> None:
     else:
         turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await turn.status(SAVING[turn.locale])
-        items = await keep(turn, await _drafts(turn) or whole(text))
-        told = "\n".join([SAVED[turn.locale], *map(memory_line, items)])
-        await turn.say(told, in_history=True, choices=await undo_button(turn))
+        wanted = await _wanted(turn)
+        kept = await keep(turn, wanted.drafts if wanted.drafts and not wanted.missing else whole(text))
+        await turn.say(told(turn, kept), in_history=True, choices=await undo_button(turn))
 
 
-async def _drafts(turn: Turn) -> list[MemoryDraft]:
+async def _wanted(turn: Turn) -> Wanted:
     """Return what the models make of it; nothing, where they fail: it was plainly asked for, and is kept as it is."""
     try:
         return await asked_drafts(turn)
     except ProviderError as error:
         _log.warning("kept as it is", extra={"error": type(error).__name__})
-        return []
+        return Wanted()
 
 
 def whole(text: str) -> Sequence[MemoryDraft]:

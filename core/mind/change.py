@@ -11,7 +11,8 @@ from enum import Enum, auto
 
 from core.mind.cues import Cues
 from core.mind.extract import clause
-from core.mind.words import flat, silent, stems, words
+from core.mind.words import silent, stems, words
+from core.unicode import flat
 
 _MAX_CHARS = 1000
 _IS = r"(?:é|eh|e|sao|is|are|it's|es|son)"

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
 
-from core.mind.words import concepts, flat, words
+from core.mind.words import concepts, words
+from core.unicode import flat
 
 _MACROS = {
     "NAO": "(?:nao|n|naum|num)",

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from core.language import detect
 from core.mind.cues import Cues
-from core.mind.words import concepts, flat, named, silent, subject, translated, words
+from core.mind.words import concepts, named, silent, subject, translated, words
 from core.types import Locale, MemoryDraft, MemoryKind
-from core.unicode import fold, one_line
+from core.unicode import flat, fold, one_line
 
 MAX_BINDINGS = 6
 MAX_BINDING_CHARS = 80

@@ -72,7 +72,7 @@ class LimitedMind(ChatModel):
             case Task.UPDATE_DRAFTS:
                 return {"items": tasks.update_drafts(scene, self._cues, wishes)}
             case _:
-                return {"ids": tasks.delete_ids(scene, wishes)}
+                return {"ids": tasks.delete_ids(scene, self._cues, wishes)}
 
     def _spoken(self, scene: Scene, wishes: tuple[Wish, ...]) -> str:
         """Return what ends the turn; a conversation's first answer has a word on being limited: after what was done."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.dialogue import Outcome
+from core.markdown import quoted
 from core.mind import sentences as say
-from core.mind.scene import FINISH, SEARCH, Scene, line, quoted
+from core.mind.scene import FINISH, SEARCH, Scene, line
 from core.mind.understanding import Wish
 from core.types import Locale, Localized, MemoryItem
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from core.markdown import quoted
 from core.mind import recall
 from core.mind import sentences as say
 from core.mind.change import Change, change, correction
@@ -16,11 +17,12 @@ from core.mind.deletion import next_of_deletion
 from core.mind.extract import drafts
 from core.mind.move import MAX_OPTIONS, Move, act, ended, search_failed, targets
 from core.mind.renewal import fits, renewed
-from core.mind.scene import FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, line, moment, numbered, quoted
+from core.mind.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, line, moment, numbered
 from core.mind.understanding import Wish
 from core.mind.words import concepts, named, subject, words
 from core.types import Localized, MemoryItem
 
+_WRITERS = {Intent.SAVE: SAVE, Intent.UPDATE: UPDATE}
 _MAX_GONE_WORDS = 3
 """A correction that takes more words than these out of a memory is confirmed first."""
 
@@ -29,8 +31,14 @@ def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
     """Return what to do now: the first action that any wish still needs, else a question, else the end."""
     moves = [_MOVES.get(wish.intent, _small)(scene, cues, wish) for wish in wishes]
     for move in moves:
-        if move.action not in {QUESTION, FINISH}:
+        if move.action not in {QUESTION, FINISH, DELETE}:
             return move
+    if any(move.action == DELETE for move in moves):
+        written = {intent for intent, action in _WRITERS.items() if scene.ran(action)}  # and so told already
+        unsaid = [move for move, wish in zip(moves, wishes, strict=True) if move.text and wish.intent not in written]
+        if not unsaid:
+            return Move(DELETE)
+        moves = [*unsaid, Move(FINISH, say.DELETE_APART[scene.locale])]  # a proposal ends the turn
     text = "\n\n".join(dict.fromkeys(move.text for move in moves if move.text))
     asks = any(move.action == QUESTION for move in moves) and scene.offers(QUESTION)
     return Move(QUESTION if asks else FINISH, text)

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from core.mind.change import Change, Edit, without_verb
 from core.mind.extract import clause
-from core.mind.words import flat, stem, stems, words
+from core.mind.words import stem, stems, words
 from core.types import MemoryItem
+from core.unicode import flat
 
 _SEVERAL = re.compile(r"[,;]\s|\s(?:e|and|y)\s")
 """A memory with one of these may hold more than one fact: what is not the changed one must not get lost."""

@@ -11,15 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from core import outcomes
 from core.dialogue import Brief, Outcome, Step, Task
-from core.markdown import verbatim
+from core.markdown import QUOTED_CHARS, quoted
 from core.mind import sentences as say
-from core.types import JSONValue, Locale, MemoryItem, MemoryKind, Message, Modal, Role
-from core.unicode import one_line
+from core.types import ChangeKind, JSONValue, Locale, MemoryItem, MemoryKind, Message, Modal, Role
 
 SEARCH, SAVE, UPDATE, DELETE = "MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete"
 QUESTION, FINISH = "Question", "Finish"
-_QUOTED_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def read(brief: Brief) -> Scene:
     spoken = [message for message in earlier if message.modal is Modal.TEXT]
     asked_at = max((at for at, message in enumerate(spoken) if message.role is Role.USER), default=-1)
     told = [message.text for message in spoken[asked_at + 1 :] if message.role is Role.ASSISTANT]
-    there = [text for text in told if not text.startswith(tuple(say.DELETED.values()))]
+    there = [text for text in told if not text.startswith(tuple(outcomes.DONE[ChangeKind.DELETED].values()))]
     return Scene(
         brief=brief,
         first=not any(message.role is Role.ASSISTANT and message.modal is Modal.TEXT for message in earlier),
@@ -143,15 +142,6 @@ def _moment(value: JSONValue) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def quoted(content: str, max_chars: int | None = _QUOTED_CHARS) -> str:
-    """Return the content in quotation marks, or as code where Markdown would eat a sign of it."""
-    text = one_line(content, max_chars) if max_chars else content
-    if "\n" in text:
-        return f"\n```\n{text.replace('```', '´´´')}\n```"
-    shown = verbatim(text)
-    return f"“{text}”" if shown == text else shown
-
-
 def quotes(text: str) -> list[str]:
     """Return what a text of ours quotes."""
     return re.findall(r"“(.+?)”(?= \(|\s*$)", text, re.MULTILINE)
@@ -173,7 +163,7 @@ def moment(now: datetime, locale: Locale) -> str:
 def line(item: MemoryItem, locale: Locale, *, whole: bool = False) -> str:
     """Return a memory as it is quoted: its words, then its date."""
     date = day(item.updated_at, locale)
-    return quoted(item.content, None if whole else _QUOTED_CHARS) + (f" ({date})" if date else "")
+    return quoted(item.content, None if whole else QUOTED_CHARS) + (f" ({date})" if date else "")
 
 
 def numbered(options: Iterable[str]) -> str:

@@ -41,21 +41,6 @@ DELETE_WHAT: Localized = {
     EN: "What should I delete? Tell me what it is about.",
     ES: "¿Qué debo borrar? Dime de qué se trata.",
 }
-DELETE_ONE: Localized = {
-    PT: "Posso apagar isto de vez? (sim ou não)",
-    EN: "Shall I delete this for good? (yes or no)",
-    ES: "¿Borro esto para siempre? (sí o no)",
-}
-DELETE_MANY: Localized = {
-    PT: "O que devo apagar? Responda com os números, “todas” ou “nenhuma”.",
-    EN: "Which should I delete? Answer with the numbers, “all” or “none”.",
-    ES: "¿Cuáles borro? Responde con los números, “todas” o “ninguna”.",
-}
-DELETE_ALL: Localized = {
-    PT: "Posso apagar tudo isto de vez? (sim, não, ou os números)",
-    EN: "Shall I delete all of this for good? (yes, no, or the numbers)",
-    ES: "¿Borro todo esto para siempre? (sí, no, o los números)",
-}
 UPDATE_WHICH: Localized = {
     PT: "O que devo mudar? Responda com o número.",
     EN: "Which should I change? Answer with the number.",
@@ -99,15 +84,12 @@ LOOKED_AT_ALL: Localized = {
     EN: "I looked at all that I keep of yours ({count}).",
     ES: "Miré todo lo que guardo de ti ({count}).",
 }
-SAVED: Localized = {PT: "Guardei:", EN: "Saved:", ES: "Guardado:"}
 SAVED_NOTHING: Localized = {
     PT: "Não guardei nada de novo: isso já estava na sua memória.",
     EN: "I saved nothing new: that was in your memory already.",
     ES: "No guardé nada nuevo: eso ya estaba en tu memoria.",
 }
-UPDATED: Localized = {PT: "Atualizei. Agora está assim:", EN: "Updated. It now reads:", ES: "Actualizado. Ahora dice:"}
 UPDATED_NOTHING: Localized = {PT: "Não mudei nada.", EN: "I changed nothing.", ES: "No cambié nada."}
-DELETED: Localized = {PT: "Apaguei:", EN: "Deleted:", ES: "Borrado:"}
 DELETED_NOTHING: Localized = {PT: "Não apaguei nada.", EN: "I deleted nothing.", ES: "No borré nada."}
 FAILED: Localized = {
     PT: "Não consegui fazer isso agora. Tente de novo daqui a pouco.",
@@ -137,15 +119,10 @@ AFTER_UPDATE: Localized = {
     EN: "Done, it is up to date.",
     ES: "Listo, está actualizado.",
 }
-AFTER_DELETE: Localized = {
-    PT: "Pronto, isso não está mais na minha memória.",
-    EN: "Done, that is no longer in my memory.",
-    ES: "Listo, eso ya no está en mi memoria.",
-}
-AFTER_MANY_DELETED: Localized = {
-    PT: "Pronto, isso não está mais na minha memória. Se ainda houver mais, é só pedir de novo.",
-    EN: "Done, that is no longer in my memory. If there is more, just ask again.",
-    ES: "Listo, eso ya no está en mi memoria. Si queda más, pídelo de nuevo.",
+DELETE_APART: Localized = {
+    PT: "Para apagar, peça em uma mensagem só disso.",
+    EN: "To delete something, ask for that in a message of its own.",
+    ES: "Para borrar algo, pídelo en un mensaje aparte.",
 }
 HERE_IT_IS: Localized = {PT: "Você me contou:", EN: "You told me:", ES: "Me contaste:"}
 NEAREST: Localized = {

@@ -9,9 +9,9 @@ import re
 
 from core.dialogue import Brief
 from core.mind.extract import sentences
-from core.mind.words import flat, stems
+from core.mind.words import stems
 from core.types import Message, Modal, Role
-from core.unicode import fold, one_line
+from core.unicode import flat, fold, one_line
 
 MAX_LINES = 24
 MAX_LINE_CHARS = 160

@@ -1,4 +1,4 @@
-"""The data that an action asks for, and the line that reports what it did.
+"""The data that an action asks for, and the line that reports what a search found.
 
 Knows wishes, memories and steps. Does not know how a wish was recognised, nor what comes next.
 """
@@ -7,29 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.dialogue import Brief, Outcome, Step
+from core.dialogue import NOTHING_TO_ADD, Brief, Outcome, Step
+from core.markdown import quoted
 from core.mind import deletion, moves
 from core.mind import sentences as say
 from core.mind.cues import Cues, Intent
 from core.mind.extract import bindings, drafts, queries
 from core.mind.move import targets
 from core.mind.renewal import fits, renewed
-from core.mind.scene import DELETE, SAVE, SEARCH, UPDATE, Scene, quoted
+from core.mind.scene import SEARCH, Scene
 from core.mind.understanding import Wish
 from core.mind.words import words
-from core.types import JSONValue, Locale, Localized, MemoryItem
+from core.types import JSONValue, Locale, MemoryItem
 from core.unicode import fold
 
 MAX_QUERIES = 8
 
 EVERYTHING = "*"
 """What a search for all that is kept, newest first, is asked by."""
-
-_CHANGES: dict[str, tuple[Localized, Localized]] = {
-    SAVE: (say.SAVED, say.SAVED_NOTHING),
-    UPDATE: (say.UPDATED, say.UPDATED_NOTHING),
-    DELETE: (say.DELETED, say.DELETED_NOTHING),
-}
 
 
 def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str]:
@@ -39,7 +34,7 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
         match wish.intent:
             case Intent.LIST:
                 found.append(EVERYTHING)
-            case Intent.DELETE | Intent.UPDATE if wish.agreed:
+            case Intent.UPDATE if wish.agreed:
                 found += [option.rsplit(" (", 1)[0].strip("“”` ") for option in wish.targets]
             case Intent.DELETE if deletion.everything(cues, wish):
                 found.append(EVERYTHING)
@@ -90,31 +85,23 @@ def _rebound(item: MemoryItem, text: str) -> list[JSONValue] | None:
     return list(dict.fromkeys((*kept, *bindings(text))))
 
 
-def delete_ids(scene: Scene, wishes: Sequence[Wish]) -> list[JSONValue]:
-    """Return the ids of the memories whose deletion the person agreed to."""
-    agreed = (wish for wish in wishes if wish.intent is Intent.DELETE and wish.agreed)
-    return [item.id for wish in agreed for item in targets(scene, wish)]
+def delete_ids(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:
+    """Return the ids of the memories whose deletion is to be proposed."""
+    wanted = (wish for wish in wishes if wish.intent is Intent.DELETE)
+    return list(dict.fromkeys(item.id for wish in wanted for item in deletion.proposed(scene, cues, wish)))
 
 
 # --- reports ---------------------------------------------------------------------------------------------------------
 
 
 def report(brief: Brief) -> str:
-    """Return one short text on what the last step did."""
+    """Return one short text on what the last step found; what was written is told without us."""
     if not brief.steps:
         return say.FAILED[brief.locale]
     step = brief.steps[-1]
     if step.outcome in {Outcome.FAILED, Outcome.REPEATED}:
         return say.FAILED[brief.locale]
-    if step.action == SEARCH:
-        return _search_report(step, brief.locale)
-    done, nothing = _CHANGES.get(step.action, (say.ACK, say.ACK))
-    if step.outcome is Outcome.NOTHING or not step.items:
-        return nothing[brief.locale]
-    lines = [quoted(item.content) for item in step.items]
-    if len(lines) == 1:
-        return f"{done[brief.locale]} {lines[0]}"
-    return "\n".join((done[brief.locale], *(f"- {quote}" for quote in lines)))
+    return _search_report(step, brief.locale) if step.action == SEARCH else NOTHING_TO_ADD
 
 
 def _search_report(step: Step, locale: Locale) -> str:

@@ -10,14 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.errors import ProviderError
+from core.markdown import quoted
 from core.mind import sentences as say
-from core.mind.answer import Asked, Kind, is_value, means_no, means_yes, picked, recognised
+from core.mind.answer import Asked, Kind, is_value, picked, recognised
 from core.mind.change import change, correction
 from core.mind.cues import Cues, Intent
 from core.mind.extract import content, sentences
 from core.mind.likeness import Likeness
-from core.mind.scene import Scene, quoted, quotes
-from core.mind.words import flat, words
+from core.mind.scene import Scene, quotes
+from core.mind.words import words
+from core.replies import means_no, means_yes
+from core.unicode import flat
 
 CERTAIN = 0.25
 """The lead under which we ask instead of guessing: in cross-validation, 19 of 20 guesses above it were right."""
@@ -118,18 +121,6 @@ def _names_an_option(scene: Scene, cues: Cues) -> bool:
     return told in {None, Intent.UNSURE, Intent.ASK} and not cues.has("ask", scene.message)
 
 
-def _delete(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
-    several = asked.kind is not Kind.DELETE_ONE
-    chosen = picked(scene.message, asked.options, by_words=several and _names_an_option(scene, cues))
-    if means_yes(scene.message):
-        if asked.kind is Kind.DELETE_MANY:
-            return Wish(Intent.DELETE, (scene.before,))  # yes, but which? it is asked again
-        chosen = tuple(range(len(asked.options)))
-    if not chosen:
-        return None
-    return Wish(Intent.DELETE, (scene.before,), tuple(asked.options[at] for at in chosen), agreed=True)
-
-
 def _update(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
     before = tuple(sentences(scene.before))
     chosen = picked(scene.message, asked.options, by_words=_names_an_option(scene, cues))
@@ -176,9 +167,6 @@ _COMPLETIONS: dict[Kind, Callable[[Asked, Scene, Cues], Wish | None]] = {
     Kind.SAVE_OR_SEARCH: _save_or_search,
     Kind.SAVE_WHAT: _what(Intent.SAVE),
     Kind.DELETE_WHAT: _what(Intent.DELETE),
-    Kind.DELETE_ONE: _delete,
-    Kind.DELETE_MANY: _delete,
-    Kind.DELETE_ALL: _delete,
     Kind.UPDATE_WHICH: _update,
     Kind.NEW_VALUE: _new_value,
     Kind.NOT_FOUND: _missing,

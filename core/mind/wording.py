@@ -11,8 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from core.mind.words import flat, words
+from core.mind.words import words
 from core.types import Vectors
+from core.unicode import flat
 
 DIMS: Final = 8192
 """As many places as the features are hashed to. Of 4096 and 8192, the better by half a point."""

@@ -6,11 +6,11 @@ Knows vocabulary. Does not know what anybody wants.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from core.types import Locale
+from core.unicode import flat
 
 WORD = re.compile(r"[^\W_](?:[\w'’@.+#*/-]*[\w#*+])?")
 
@@ -21,24 +21,6 @@ class Concept:
 
     names: Mapping[Locale, str]
     words: frozenset[str]
-
-
-def flat(text: str) -> str:
-    """Return the text in lower case and without accents, of the same length, so that offsets hold in both.
-
-    A lone `é` stays: it is the verb of a Portuguese sentence, and `e` is the conjunction.
-    """
-    return "".join(_base(text, index) for index in range(len(text)))
-
-
-def _base(text: str, index: int) -> str:
-    char = text[index]
-    if char in "éÉ" and not text[index - 1 : index].isalnum() and not text[index + 1 : index + 2].isalnum():
-        return "é"
-    if char in "’‘`´":
-        return "'"
-    base = unicodedata.normalize("NFD", char)[0].lower()
-    return base if len(base) == 1 else char
 
 
 def words(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from core.storage.sqlite import Database
 from core.thread import Awaited, Waiting
 from core.types import ConversationKey, UserKey
 
-_HERE = "platform = ? AND chat = ? AND topic = ? AND user = ?"
+HERE = "platform = ? AND chat = ? AND topic = ? AND user = ?"
 
 
 class SqliteAwaited(Awaited):
@@ -23,18 +23,24 @@ class SqliteAwaited(Awaited):
         async with self._database.transaction() as transaction:
             await transaction.run(
                 "INSERT OR REPLACE INTO awaited (platform, chat, topic, user, command, at) VALUES (?, ?, ?, ?, ?, ?)",
-                (*_key(conversation), command, microseconds(at)),
+                (*conversation_key(conversation), command, microseconds(at)),
             )
 
     async def find(self, conversation: ConversationKey) -> Waiting | None:
         """Return what waits there, or None."""
-        rows = await self._database.rows(f"SELECT command, at FROM awaited WHERE {_HERE}", _key(conversation))  # noqa: S608
+        rows = await self._database.rows(
+            f"SELECT command, at FROM awaited WHERE {HERE}",  # noqa: S608 - a constant
+            conversation_key(conversation),
+        )
         return Waiting(rows[0][0], moment(rows[0][1])) if rows else None
 
     async def drop(self, conversation: ConversationKey) -> bool:
         """Let it wait no more, and return whether anything did."""
         async with self._database.transaction() as transaction:
-            rows = await transaction.run(f"DELETE FROM awaited WHERE {_HERE} RETURNING at", _key(conversation))  # noqa: S608
+            rows = await transaction.run(
+                f"DELETE FROM awaited WHERE {HERE} RETURNING at",  # noqa: S608 - a constant
+                conversation_key(conversation),
+            )
         return bool(rows)
 
     async def forget(self, user: UserKey) -> None:
@@ -43,7 +49,7 @@ class SqliteAwaited(Awaited):
             await transaction.run("DELETE FROM awaited WHERE platform = ? AND user = ?", (user.platform, user.user))
 
 
-def _key(conversation: ConversationKey) -> tuple[str, str, str, str]:
+def conversation_key(conversation: ConversationKey) -> tuple[str, str, str, str]:
     """Return the row's key. A conversation's chat and user are of one platform."""
     chat = conversation.chat
     return chat.platform, chat.chat, chat.thread, conversation.user.user

@@ -158,4 +158,17 @@ _AUDIENCE: Migration = (
     "DROP INDEX messages_turn",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (*FIRST, _CHANGES, _MONEY, _NOTICES, _AUDIENCE)
+_CONFIRMATIONS: Migration = (
+    # What a person was asked to agree to there, and has not answered yet.
+    """
+    CREATE TABLE confirmations (
+        platform TEXT NOT NULL, chat TEXT NOT NULL, topic TEXT NOT NULL, user TEXT NOT NULL,
+        code TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, -- JSON
+        at INTEGER NOT NULL,
+        PRIMARY KEY (platform, chat, topic, user)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX confirmations_at ON confirmations (at)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (*FIRST, _CHANGES, _MONEY, _NOTICES, _AUDIENCE, _CONFIRMATIONS)

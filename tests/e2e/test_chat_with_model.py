@@ -54,7 +54,7 @@ async def test_a_turn_of_a_language_model_saves_and_is_in_the_ledger_with_its_pe
     async with server.running():
         models = {"MODEL": "openai:m", "OPENAI_BASE_URL": f"{server.url}/v1"}
         code, out, err = await elefante(tmp_path, "chat", said="Lembre que a senha do cofre é zebra77\n", **models)
-    assert (code, out, err) == (0, "Guardei a senha do cofre.\n→ /a ↩️ Desfazer\nPronto.\n", "")
+    assert (code, out, err) == (0, "Guardei: “zebra77”\n\nGuardei a senha do cofre.\n→ /a ↩️ Desfazer\nPronto.\n", "")
     assert len(prompts(server)) == 5
     assert [body["messages"][0] for body in server.bodies] == [server.bodies[0]["messages"][0]] * 5
     _, listed, _ = await elefante(tmp_path, "memories", "list", "--json")

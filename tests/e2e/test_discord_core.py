@@ -42,7 +42,8 @@ async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in
         await server.says(ANA, "qual é a senha do wi-fi?")
         await flow(server, clock, lambda: screen()[-1:] == ["A senha do wi-fi é **abc123**."])
         assert screen() == [
-            "Guardei a senha do wi-fi.", "Pronto.", "🧠 **senha do wi-fi** ||abc123|| · 2026-03-14",
+            "Guardei: “abc123”\n\nGuardei a senha do wi-fi.", "Pronto.",
+            "🧠 **senha do wi-fi** ||abc123|| · 2026-03-14",
             "Encontrei a senha do wi-fi.", "A senha do wi-fi é **abc123**.",
         ]  # fmt: skip
         seen = [write.text for write in server.writes]

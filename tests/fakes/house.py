@@ -14,6 +14,7 @@ from core.chatbot import ChatBot, ChatBotParts, TurnLimits
 from core.commands import Desk, Kept
 from core.commands.decided import ways_by
 from core.commands.machine import Machine
+from core.confirmations import Confirmations
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.history.conversation import Conversations
@@ -29,6 +30,7 @@ from core.screen import SurfaceLimits
 from core.storage.exact_index import ExactIndex
 from core.storage.in_memory_awaited import InMemoryAwaited
 from core.storage.in_memory_broadcasts import InMemoryBroadcasts
+from core.storage.in_memory_confirmations import InMemoryConfirmations
 from core.storage.in_memory_decisions import InMemoryDecisions
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.in_memory_inbox import InMemoryInbox
@@ -38,7 +40,7 @@ from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.in_memory_people import InMemoryPeople
 from core.storage.in_memory_preferences import InMemoryPreferences
 from core.stores import HistoryStore, Inbox, MemoryStore
-from core.thread import Awaited
+from core.thread import Awaited, ConfirmationStore
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Locale, Message, Role, UserKey
 from tests.fakes.clock import FakeClock
@@ -83,6 +85,7 @@ class House:
     log_content: bool = False
     links: LinkCodes = field(default_factory=InMemoryLinkCodes)
     awaited: Awaited = field(default_factory=InMemoryAwaited)
+    confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
     broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
     ledger: Ledger = field(default_factory=InMemoryLedger)
     defaults: Defaults = field(default_factory=Defaults)
@@ -120,6 +123,7 @@ class House:
             stores,
             self.links,
             self.awaited,
+            self.confirmations,
             self.broadcasts,
         )
         parts = (access, kept, self.models, self.registry, self.clock, self.quotas)
@@ -159,4 +163,5 @@ class House:
             models=self.models,
             view=ToldView(surface, self.clock),
             clock=self.clock,
+            confirmations=Confirmations(self.confirmations, self.clock),
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 from core.chatbot import ChatBot
 from core.screen import MAX_COMMAND_BYTES, Choice, Shown
 from core.storage.awaited import SqliteAwaited
+from core.storage.confirmations import SqliteConfirmations
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
@@ -23,12 +24,16 @@ from tests.fakes.house import ANA, House, Script
 
 @dataclass(slots=True)
 class Talk:
-    """Says and presses; `shown` is the last message on the screen. Every button that is ever shown is checked."""
+    """Says and presses; `shown` is the last message on the screen, `seen` every text that came of the last message.
+
+    Every button that is ever shown is checked.
+    """
 
     path: Path
     script: Script
     clock: FakeClock = field(default_factory=FakeClock)
     shown: Shown = field(default_factory=lambda: Shown(""))
+    seen: list[str] = field(default_factory=list)
     house: House = field(init=False)
     bot: ChatBot = field(init=False)
     _stack: AsyncExitStack = field(init=False)
@@ -45,6 +50,7 @@ class Talk:
             inbox=SqliteInbox(database),
             preferences=SqlitePreferences(database),
             awaited=SqliteAwaited(database),
+            confirmations=SqliteConfirmations(database),
         )
         self._stack.push_async_callback(self.house.memories.close)
         self.bot = await self._stack.enter_async_context(self.house.chatbot())
@@ -63,7 +69,7 @@ class Talk:
         surface = self.house.surface()
         incoming = self.house.incoming(text, user=user, message_id=uuid.uuid4().hex, chat=chat)
         await (await self.bot.receive(replace(incoming, private=private, pressed=pressed), surface))
-        self.shown = surface.screen[-1]
+        self.shown, self.seen = surface.screen[-1], surface.texts
         for choice in (*self.shown.choices, *self.shown.menu):
             assert len(choice.command.encode()) <= MAX_COMMAND_BYTES, choice
             assert choice.command.startswith("/"), choice

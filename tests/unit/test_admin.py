@@ -362,8 +362,9 @@ async def test_opening_to_everybody_is_asked_once_more_and_then_holds_at_once_an
 async def test_another_confirmation_opens_nothing(office: Office) -> None:
     house, access = office.house, office.house.access()
     desk = house.desk(access)
-    code = desk.confirmations.ask(ANA, "something else")
-    assert desk.confirmations.take(ANA, code, Mode) is None
-    code = desk.confirmations.ask(ANA, Mode.OPEN)
-    assert desk.confirmations.take(BIA, code, Mode) is None
-    assert desk.confirmations.take(ANA, code, Mode) is Mode.OPEN
+    here, there = house.incoming("").conversation, house.incoming("", user=BIA).conversation
+    code = await desk.confirmations.ask(here, "something else")
+    assert await desk.confirmations.take(here, code, Mode) is None
+    code = await desk.confirmations.ask(here, Mode.OPEN)
+    assert await desk.confirmations.take(there, code, Mode) is None
+    assert await desk.confirmations.take(here, code, Mode) is Mode.OPEN

@@ -97,12 +97,12 @@ async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() 
     house.inbox = Unclosed()
     after = house.surface()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("keep 123"), house.surface()))
+        await (await bot.receive(house.incoming("remember 123"), house.surface()))
     async with house.chatbot() as bot:
         await bot.resume("test", OneSurface(after))
     assert after.texts == ["↻ I was interrupted here; going on.", "ok"]
     assert await house.memories.of(ANA).count() == 1
-    assert "ok" in [m.text for m in house.model.prompts[-1].brief.history]
+    assert "Saved: “123”\n\nok" in [m.text for m in house.model.prompts[-1].brief.history]
 
 
 async def test_a_cancelled_answer_is_still_owed() -> None:

@@ -64,7 +64,7 @@ async def test_saving_stores_first_and_reports_then() -> None:
     (item,) = await house.memories.of(ANA).page(limit=9)
     assert (item.content, item.bindings) == ("123456", ("aliexpress password",))
     assert item.source_ids
-    assert surface.texts == ["Saved it.", "ok"]
+    assert surface.texts == ["Saved: “123456”\n\nSaved it.", "ok"]
     (report,) = house.model.asked(Task.REPORT)
     assert report.brief.steps[-1].items == (item,)
     statuses = ["Saving memories...", "Saving memories, preparing...", "Saving memories, writing..."]
@@ -172,25 +172,30 @@ async def test_a_recalled_memory_is_updated_and_found_by_its_new_bindings() -> N
 async def test_ids_count_only_if_they_are_this_persons_and_were_shown(
     action: str, task: Task, answer: str, whose: str
 ) -> None:
-    house = House({Task.DECIDE: [action, "Finish"]})
+    house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
+    await keep(house, "123456", "aliexpress password")
     mine, others = await keep(house, "mine", "a b"), await keep(house, "theirs", "a b", owner=BIA)
     memory_id = {"another's": others, "not shown": mine, "invented": "zzzzzzzzzz"}[whose]
     house.model._script[task] = [answer.format(id=memory_id)]
-    await run(house, "do it")
-    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["mine"]
+    surface = await run(house, "do it")
+    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["mine", "123456"]
     assert [item.content for item in await house.memories.of(BIA).page(limit=9)] == ["theirs"]
-    (report,) = house.model.asked(Task.REPORT)
-    assert report.brief.steps[-1].outcome is Outcome.NOTHING
-    assert report.brief.steps[-1].refused_ids == (memory_id,)
+    (finish,) = house.model.asked(Task.FINISH)
+    assert finish.brief.steps[1].outcome is Outcome.NOTHING
+    assert finish.brief.steps[1].refused_ids == (memory_id,)
+    assert surface.texts[-1].startswith("Nothing was ")
 
 
 @pytest.mark.spec("T12")
-async def test_a_shown_memory_is_deleted_with_everything_it_was_found_by() -> None:
+async def test_a_shown_memory_is_deleted_with_everything_it_was_found_by_once_the_person_agrees() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "MemoryDelete", "Finish"], Task.SEARCH_QUERIES: [QUERY]})
     memory_id = await keep(house, "123456", "aliexpress password")
     house.model._script[Task.DELETE_IDS] = [f'["{memory_id}"]']
-    await run(house, "delete my aliexpress password")
     memory = house.memories.of(ANA)
+    async with house.chatbot() as bot:
+        for number, text in enumerate(("delete my aliexpress password", "yes")):
+            assert await memory.count() == 1
+            await (await bot.receive(house.incoming(text, message_id=str(number)), house.surface()))
     assert await memory.count() == 0
     assert await memory.search(["aliexpress password"], await memory.embed(["aliexpress password"]), limit=3) == []
 
@@ -242,15 +247,14 @@ async def test_an_extraction_that_cannot_be_read_changes_nothing_and_the_cycle_g
 async def test_what_was_saved_is_told_even_when_the_model_cannot_say_it_any_more() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.REPORT: [ProviderDown("x")]})
     surface = await run(house, "remember")
-    assert surface.texts[0].startswith("I saved this:")
-    assert "123456" in surface.texts[0]
+    assert surface.texts[0] == "Saved: “123456”"
 
 
 async def test_a_save_without_anything_to_save_never_says_saved() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: ['{"items": []}']})
-    await run(house, "remember")
-    (report,) = house.model.asked(Task.REPORT)
-    assert report.brief.steps[-1].outcome is Outcome.NOTHING
+    surface = await run(house, "remember")
+    assert not house.model.asked(Task.REPORT)
+    assert surface.texts == ["Nothing was saved. To save it, write /remember and the text."]
 
 
 async def test_a_provider_that_is_down_ends_the_turn_with_its_failure() -> None:

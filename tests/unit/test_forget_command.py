@@ -78,14 +78,20 @@ async def test_somebody_elses_code_deletes_nothing_of_anybodys(talk: Talk) -> No
     assert await talk.contents(BIA) == ["black bicycle"]
 
 
-async def test_what_was_shown_is_kept_for_ten_minutes_and_not_over_a_restart(talk: Talk) -> None:
+async def test_what_was_shown_is_kept_for_ten_minutes_also_over_a_restart(talk: Talk) -> None:
     await talk.say("/forget bicycle")
     await talk.clock.advance(601)
     assert (await talk.press("Delete these")).startswith(NOT_CONFIRMED)
     await talk.say("/forget bicycle")
     await talk.restart()
-    assert (await talk.press("Delete these")).startswith(NOT_CONFIRMED)
-    assert len(await talk.contents()) == 3
+    assert (await talk.press("Delete these")).startswith("Deleted:")
+    assert await talk.contents() == ["green car"]
+
+
+async def test_a_yes_in_words_deletes_what_was_shown(talk: Talk) -> None:
+    await talk.say("/forget bicycle")
+    assert (await talk.say("yes")).startswith("Deleted:")
+    assert await talk.contents() == ["green car"]
 
 
 async def test_a_code_for_some_does_not_confirm_everything_nor_the_other_way_round(talk: Talk) -> None:

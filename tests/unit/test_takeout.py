@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from core.commands import takeout
-from core.commands.confirmation import Confirmations
 from core.commands.files import Spool
 from core.errors import StorageError, SurfaceGone
 from core.money import Call
@@ -25,7 +24,6 @@ from core.storage.sqlite import open_database
 from core.stores import Mark
 from core.thread import Summary
 from core.types import Locale, MemoryDraft, MemoryKind, Message, Role, UserKey
-from tests.fakes.clock import FakeClock
 from tests.fakes.export_file import ExportFile
 from tests.fakes.file_surface import FileSurface
 from tests.fakes.house import ANA, BIA, House
@@ -227,13 +225,3 @@ async def test_messages_of_a_long_conversation_are_all_there_and_in_order() -> N
         await house.history.append(conversation.thread.id, Message(Role.USER, f"m{number}"))
     file = ExportFile.model_validate(await exported(house))
     assert [message.content for message in file.threads[0].messages] == [f"m{n}" for n in range(450)]
-
-
-async def test_of_those_who_are_asked_for_a_yes_the_last_sixteen_are_remembered() -> None:
-    waiting = Confirmations(FakeClock())
-    codes = [waiting.ask(UserKey("test", str(number)), number) for number in range(17)]
-    assert waiting.take(UserKey("test", "0"), codes[0], int) is None
-    assert waiting.take(UserKey("test", "1"), codes[1], str) is None, "it was for something else"
-    assert waiting.take(UserKey("test", "16"), codes[16].lower(), int) == 16
-    waiting.forget(UserKey("test", "2"))
-    assert waiting.take(UserKey("test", "2"), codes[2], int) is None

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.mind.answer import LEADS, means_no, means_yes, picked, recognised
+from core.mind.answer import LEADS, picked, recognised
+from core.replies import means_no, means_yes
 from core.types import Locale
 
 

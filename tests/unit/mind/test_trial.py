@@ -102,7 +102,7 @@ async def test_everything_is_offered_confirmed_and_deleted(chat: TinyCycle, orde
     for number in range(12):
         chat.know(f"o armário {number} abre com {number}00", f"armário {number}")
     question = await chat.say(order)
-    assert chat.actions == ["MemorySearch", "Question"]
+    assert chat.actions == ["MemorySearch", "MemoryDelete"]
     assert "12. “o armário 0 abre com 000”" in question
     assert len(chat.memories) == 12
     await chat.say("sim")
@@ -122,14 +122,6 @@ async def test_everything_can_be_declined_or_partly_kept(chat: TinyCycle) -> Non
 
 async def test_there_is_nothing_to_delete_where_nothing_is_kept(chat: TinyCycle) -> None:
     assert "não há o que apagar" in await chat.say("apaga tudo")
-
-
-async def test_yes_to_several_asks_again_which(chat: TinyCycle) -> None:
-    chat.know("o wifi de casa é gato1", "wifi de casa")
-    chat.know("o wifi da praia é peixe2", "wifi da praia")
-    await chat.say("apaga o wifi")
-    assert "O que devo apagar?" in await chat.say("sim")
-    assert len(chat.memories) == 2
 
 
 async def test_the_result_of_a_first_save_comes_before_the_word_on_being_limited(chat: TinyCycle) -> None:

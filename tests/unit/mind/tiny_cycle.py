@@ -8,19 +8,28 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from core import outcomes
+from core.actions.proposal import DELETE
 from core.dialogue import Brief, Outcome, Step, Task
+from core.markdown import quoted
 from core.mind import LimitedMind
 from core.mind.words import stems
-from core.types import Locale, MemoryItem, MemoryKind, Message, Modal, Role
+from core.plural import counted
+from core.replies import means_no, means_yes, numbered
+from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, Modal, Role
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 ALL = ("MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question", "Finish")
 MAX_STEPS = 8
+WRITES = {"MemorySave": ChangeKind.SAVED, "MemoryUpdate": ChangeKind.UPDATED}
 
 
 @dataclass
 class TinyCycle:
-    """`history` and `memories` may be set up or changed by a test between turns; `failing` names actions that fail."""
+    """`history` and `memories` may be set up or changed by a test between turns; `failing` names actions that fail.
+
+    A deletion is `proposed`, in the words of the real one; the next message answers it, or is a message of its own.
+    """
 
     mind: LimitedMind
     locale: Locale = Locale.PT
@@ -30,12 +39,15 @@ class TinyCycle:
     memories: dict[str, MemoryItem] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     reports: list[str] = field(default_factory=list)
+    proposed: list[str] = field(default_factory=list)
     numbers: Any = field(default_factory=lambda: itertools.count(1))
 
     async def say(self, message: str) -> str:
         """Return what ends the turn; its actions are in `steps`."""
         self.history.append(Message(Role.USER, message))
         self.steps, self.reports = [], []
+        if (answer := self._answered(message)) is not None:
+            return answer
         for _ in range(MAX_STEPS):
             action = (await self._data(Task.DECIDE, message))["action"]
             assert action in self.choices
@@ -44,7 +56,9 @@ class TinyCycle:
                 task = Task.QUESTION if action == "Question" else Task.FINISH
                 return await self._spoken(task, message)
             self.steps.append(await self._run(action, message))
-            self.reports.append(await self._spoken(Task.REPORT, message))
+            if self.proposed:
+                return self._told("\n".join(self._proposal()))
+            self.reports.append(await self._report(action, message))
         raise AssertionError(f"no end after {[step.action for step in self.steps]}")
 
     @property
@@ -60,6 +74,29 @@ class TinyCycle:
         self.memories[item.id] = item
         return item
 
+    def _answered(self, message: str) -> str | None:
+        proposed, self.proposed = self.proposed, []
+        chosen = numbered(message, len(proposed)) or (range(len(proposed)) if means_yes(message) else ())
+        if not proposed or not (chosen or means_no(message)):
+            return None
+        gone = [item for at in chosen if (item := self.memories.pop(proposed[at], None))]
+        return self._told(outcomes.written(ChangeKind.DELETED, gone, self.locale) if gone else "left")
+
+    def _proposal(self) -> list[str]:
+        lines = [f"{number}. {quoted(self.memories[each].content)}" for number, each in enumerate(self.proposed, 1)]
+        return [counted(DELETE, self.locale, len(lines)), *lines]
+
+    async def _report(self, action: str, message: str) -> str:
+        step = self.steps[-1]
+        if action not in WRITES or step.outcome is not Outcome.DONE:
+            return await self._spoken(Task.REPORT, message)
+        assert await self.mind.answer(self._brief(Task.REPORT, message)) == "-", "what was written is told without it"
+        return self._told(outcomes.written(WRITES[action], step.items, self.locale))
+
+    def _told(self, text: str) -> str:
+        self.history.append(Message(Role.ASSISTANT, text))
+        return text
+
     async def _run(self, action: str, message: str) -> Step:
         if action in self.failing:
             return Step(action, Outcome.FAILED)
@@ -73,7 +110,7 @@ class TinyCycle:
         if action == "MemorySearch":
             return self._search(answer["items"])
         if action == "MemoryDelete":
-            items = [self.memories.pop(each) for each in answer["ids"] if each in self.memories]
+            self.proposed, items = [each for each in answer["ids"] if each in self.memories], []
         elif action == "MemorySave":
             items = [self.know(draft["content"], *draft["bindings"]) for draft in answer["items"]]
         else:
@@ -110,8 +147,7 @@ class TinyCycle:
     async def _spoken(self, task: Task, message: str) -> str:
         text = await self.mind.answer(self._brief(task, message))
         assert text.strip()
-        self.history.append(Message(Role.ASSISTANT, text))
-        return text
+        return self._told(text) if text != "-" else ""
 
     def _brief(self, task: Task, message: str) -> Brief:
         choices = self.choices if task is Task.DECIDE else ()

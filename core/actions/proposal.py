@@ -1,0 +1,125 @@
+"""What a person is asked to agree to before it is done: a deletion, or a change of more than one memory.
+
+The proposal is stored (`core/confirmations.py`), shown with the exact words and two buttons, and ends the turn. What a
+yes does stands in `core/commands/confirm.py`: no model is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from core import outcomes
+from core.dialogue import Step
+from core.markdown import quoted
+from core.plural import Counted, counted
+from core.screen import Choice
+from core.turn import Turn
+from core.types import ChangeKind, Locale, Localized, MemoryDraft, MemoryItem
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+MAX_PROPOSED: Final = 50
+_MAX_SHOWN_CHARS: Final = 6_000
+"""Of all memories of a proposal together; each gets its share, and at least _MIN_SHOWN_CHARS."""
+
+_MIN_SHOWN_CHARS: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """The memories that a person was shown, to be deleted: these and no others."""
+
+    memory_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A memory, and what it is to be."""
+
+    memory_id: str
+    draft: MemoryDraft
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrites:
+    """The changes that a person was shown."""
+
+    rewrites: tuple[Rewrite, ...]
+
+
+Proposal: TypeAlias = Deletion | Rewrites
+PROPOSALS: Final = (Deletion, Rewrites)
+
+
+async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) -> None:
+    """Record the step, and ask whether those memories shall go."""
+    share = _share(len(items))
+    lines = [quoted(item.content, share) for item in items]
+    lead = counted(DELETE, turn.locale, len(items))
+    await _propose(turn, step, Deletion(tuple(item.id for item in items)), [lead, *_numbered(lines)], DELETE_IT)
+
+
+async def propose_rewrites(turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite]) -> None:
+    """Record the step, and ask whether those memories shall be changed so."""
+    share = _share(2 * len(items))
+    pairs = zip(items, rewrites, strict=True)
+    lines = [f"{quoted(item.content, share)} → {quoted(each.draft.content, share)}" for item, each in pairs]
+    lead = counted(CHANGE, turn.locale, len(items))
+    await _propose(turn, step, Rewrites(tuple(rewrites)), [lead, *_numbered(lines)], CHANGE_IT)
+
+
+async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], agree: Localized) -> None:
+    turn.steps.append(step)
+    here = turn.conversation.thread.conversation
+    code = await turn.confirmations.ask(here, proposal)
+    if step.missing and step.writes is not None:
+        told.append(outcomes.not_done(step.writes, step.missing, turn.locale, some=True))
+    choices = (
+        Choice(agree[turn.locale], f"/confirm yes {code}", in_place=True),
+        Choice(KEEP[turn.locale], f"/confirm no {code}", in_place=True),
+    )
+    try:
+        await turn.say("\n".join(told), in_history=True, choices=choices)
+        await turn.view.flush()
+    except BaseException:  # what nobody has seen, nobody can agree to
+        await turn.confirmations.drop(here, *PROPOSALS)
+        raise
+    turn.awaits_answer = True
+
+
+def _numbered(lines: Sequence[str]) -> list[str]:
+    return [f"{number}. {line}" for number, line in enumerate(lines, 1)]
+
+
+def _share(count: int) -> int:
+    return max(_MAX_SHOWN_CHARS // count, _MIN_SHOWN_CHARS)
+
+
+def proposes(kind: ChangeKind) -> str:
+    """Return what a model is told of a step that only asked."""
+    return f"the person is asked whether this shall be {kind.value}; nothing is before they agree"
+
+
+DELETE: Counted = {
+    PT: {
+        "one": "Posso apagar isto de vez? (sim ou não)",
+        "other": "Posso apagar tudo isto de vez? (sim, não, ou os números)",
+    },
+    EN: {
+        "one": "Shall I delete this for good? (yes or no)",
+        "other": "Shall I delete all of this for good? (yes, no, or the numbers)",
+    },
+    ES: {
+        "one": "¿Borro esto para siempre? (sí o no)",
+        "other": "¿Borro todo esto para siempre? (sí, no, o los números)",
+    },
+}
+CHANGE: Counted = {
+    PT: {"one": "Posso mudar isto? (sim ou não)", "other": "Posso mudar tudo isto? (sim, não, ou os números)"},
+    EN: {"one": "Shall I change this? (yes or no)", "other": "Shall I change all of this? (yes, no, or the numbers)"},
+    ES: {"one": "¿Cambio esto? (sí o no)", "other": "¿Cambio todo esto? (sí, no, o los números)"},
+}
+DELETE_IT: Localized = {PT: "🗑️ Apagar", EN: "🗑️ Delete", ES: "🗑️ Borrar"}
+CHANGE_IT: Localized = {PT: "✏️ Mudar", EN: "✏️ Change", ES: "✏️ Cambiar"}
+KEEP: Localized = {PT: "Deixar como está", EN: "Keep as it is", ES: "Dejar como está"}

@@ -1,0 +1,154 @@
+"""Which changes of memory a message plainly asks for, and which ones a text says were made: word lists, no grammar.
+
+A net beneath the rule that only committed rows are told: what slips through it stands beside our own words, never in
+their place; what is caught wrongly costs a true sentence too many. Portuguese, English and Spanish; linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from core.types import ChangeKind
+from core.unicode import fold
+
+_MAX_ASKED_CHARS: Final = 80
+"""Of a message: what it asks for stands at its beginning."""
+
+_MAX_UNASKED_CHARS: Final = 300
+"""Of an answer to who asked for no change: what is longer tells of the world, not of memory."""
+
+_MAX_HELD_CHARS: Final = 48
+"""Of a clause that has just begun: a claim is made at its beginning."""
+
+_S, _U, _D = ChangeKind.SAVED, ChangeKind.UPDATED, ChangeKind.DELETED
+_POLITE = (
+    r"(?:(?:hey|hi|hello|oi|ola|hola|please|pls|just|ok|okay|so|also|and|por favor|pf|can you|could you|"
+    r"would you|will you|i want you to|i need you to|voce pode|pode|poderia|podes|puedes|podrias|quero que voce|"
+    r"quiero que|me|e|y|elefante)[\s,:!]+)*"
+)
+_MINE = (
+    r"(?:\s+\w+){0,2}?\s+(?:my|mine|all|everything|every|what|from memory|memory|memories|memoria|memorias|minhas?|"
+    r"meus?|tudo|tod[oa]s?|o que|mis?|lo que|el|la|[ao]s? \w+ d[aoe]s?)\b"
+)
+_ASKED: Final = {
+    _S: re.compile(
+        _POLITE + r"(?:remember|memori[sz]e|note|save|store|keep in mind|write down|jot down|make a note|take note|"
+        r"(?:don't|do not) forget|lembr(?:a|e|ar)(?:-se)?|memoriz(?:a|e|ar)|anot(?:a|e|ar)|guard(?:a|e|ar)|"
+        r"salv(?:a|e|ar)|registr(?:a|e|ar)|grav(?:a|e|ar)|nao (?:se )?esque(?:ca|cas|ce)|recuerd(?:a|e|ame)|"
+        r"apunt(?:a|e|ame)|acuerdate|no (?:te )?olvides|merk dir|notier\w*|speicher\w*|souviens[- ]toi|retiens|"
+        r"rappelle[- ]toi|ricorda(?:ti)?|annota|memorizza)\b"
+    ),
+    _U: re.compile(
+        _POLITE + r"(?:update|change|correct|replace|atualiz(?:a|e|ar)|mud(?:a|e|ar)|troc(?:a|ar)|troque|corrij[ae]|"
+        r"corrig(?:e|ir)|alter(?:a|e|ar)|actualiz(?:a|ar)|actualice|cambi(?:a|e|ar))\b" + _MINE
+    ),
+    _D: re.compile(
+        _POLITE + r"(?:delete|forget|erase|remove|apag(?:a|ue|ar)|delet(?:a|e|ar)|esque(?:ce|ca|cer)|remov(?:a|e|er)|"
+        r"exclu(?:a|i|ir)|borr(?:a|e|ar)|olvid(?:a|e|ar)|elimin(?:a|e|ar))\b" + _MINE
+    ),
+}
+_EN = {
+    _S: r"saved|stored|noted|recorded|memori[sz]ed|remembered|written (?:it |that )?down",
+    _U: r"updated|changed|corrected|replaced|modified|edited",
+    _D: r"deleted|removed|erased|forgotten|wiped|cleared",
+}
+_FIRST = {
+    _S: r"salvei|guardei|anotei|gravei|registrei|memorizei|armazenei|lembrarei|vou (?:me )?lembrar|"
+    r"he (?:guardado|anotado|apuntado|registrado|grabado)|guardé|anoté|apunté|registré|memoricé|recordaré|"
+    r"i(?:'ll| will) (?:remember|keep (?:that|it|this) in mind)",
+    _U: r"atualizei|alterei|mudei|corrigi|troquei|modifiquei|substituí|"
+    r"he (?:actualizado|cambiado|corregido|modificado)|actualicé|cambié|corregí|modifiqué",
+    _D: r"apaguei|deletei|excluí|removi|eliminei|he (?:borrado|eliminado|olvidado)|borré|eliminé|olvidé",
+}
+_PARTICIPLES = {
+    _S: r"(?:salv|guardad|anotad|gravad|registrad|memorizad|armazenad|apuntad|grabad)[oa]s?",
+    _U: r"(?:atualizad|alterad|mudad|corrigid|trocad|modificad|substituíd|actualizad|cambiad|corregid)[oa]s?",
+    _D: r"(?:apagad|deletad|excluíd|removid|eliminad|esquecid|borrad|olvidad)[oa]s?",
+}
+_OTHERS = {  # German, French, Italian
+    _S: r"gespeichert|notiert|gemerkt|enregistrée?s?|notée?s?|mémorisée?s?|salvat[oa]|annotat[oa]|memorizzat[oa]",
+    _U: r"aktualisiert|geändert|korrigiert|mise?s? à jour|modifiée?s?|corrigée?s?|aggiornat[oa]|modificat[oa]",
+    _D: r"gelöscht|entfernt|supprimée?s?|effacée?s?|cancellat[oa]|eliminat[oa]|rimoss[oa]",
+}
+_SOFT = (
+    r"(?: (?:have|just|now|also|already|successfully|safely|it|been|all|both|j[aá]|agora|também|tod[oa]s?|ya|sido))*"
+)
+_PERFECT = {
+    kind: re.compile(
+        rf"\b(?:i|i've|we|we've){_SOFT} (?:{_EN[kind]})\b|\b(?:{_FIRST[kind]})\b|"
+        rf"\b(?:habe|wurden?|j'ai|c'est|ho|ist)\b.{{0,60}}\b(?:{_OTHERS[kind]})\b|"
+        r"^(?:(?:ok|okay|all|done|great|sure|j[aá]|tudo|ya|está|pronto)\W+)*"
+        rf"(?:{_EN[kind]}|{_PARTICIPLES[kind]}|{_OTHERS[kind]})\b"
+    )
+    for kind in ChangeKind
+}
+_PASSIVE = {
+    kind: re.compile(
+        rf"\b(?:is|are|was|were|been|it's|that's|now){_SOFT} (?:{_EN[kind]})\b|\b(?:{_OTHERS[kind]})\b|"
+        r"\b(?:foi|foram|está|estão|ficou|ficaram|fue|fueron|quedó|quedaron|están|sido)"
+        rf"{_SOFT} (?:{_PARTICIPLES[kind]})\b"
+    )
+    for kind in ChangeKind
+}
+_DONE = re.compile(
+    r"(?:ok|okay|done|got it|sure|great|perfect|all set|will do|noted|understood|pronto|feito|certo|claro|combinado|"
+    r"perfeito|beleza|entendido|listo|hecho|perfecto|vale|de acuerdo|ja|alles klar|erledigt|d'accord|fatto)\b"
+)
+_STEMS = re.compile(
+    r"\b(?:sav|stor|not(?:e|ed|ing)\b|record|remember|memor|updat|chang|correct|delet|remov|eras|forg[eo]t|salv|guard|"
+    r"anot|grav|registr|lembr|atualiz|alter|mud|corrig|apag|exclu|esque|apunt|actualiz|cambi|borr|elimin|olvid)"
+)
+_NOT = re.compile(
+    r"\b(?:not|never|nothing|n[aã]o|nunca|no|nada|unable|cannot|nicht|nichts|pas|rien|non|niente)\b|n't\b"
+)
+_NOTHING = re.compile(r"\b(?:nothing|nada|none|nichts|rien|niente)\b")
+_CLAUSES = re.compile(r"[.!?;:,\n—–]+")
+
+
+def asked(message: str) -> frozenset[ChangeKind]:
+    """Return the kinds of change that the message plainly asks for; a question asks for none."""
+    if message.rstrip().endswith("?"):
+        return frozenset()
+    text = fold(message[:_MAX_ASKED_CHARS])
+    return frozenset(kind for kind, pattern in _ASKED.items() if pattern.match(text))
+
+
+def claimed(text: str, *, asked_for: bool) -> frozenset[ChangeKind]:
+    """Return the kinds of change that the text says were made.
+
+    Where a change was `asked_for`, every word that may say so counts, "done" among them; elsewhere only "I saved" does.
+    """
+    if not asked_for and len(text) > _MAX_UNASKED_CHARS:
+        return frozenset()
+    clauses = _clauses(text)
+    found = {kind for kind in ChangeKind for clause in clauses if _says(clause, kind, passive=asked_for)}
+    if asked_for and not found and clauses and _DONE.match(clauses[0]) and not denied(text):
+        return frozenset(ChangeKind)
+    return frozenset(found) if clauses or not asked_for else frozenset(ChangeKind)
+
+
+def denied(text: str) -> bool:
+    """Return whether the text says of its own that something was not saved, changed or deleted."""
+    return any(_NOT.search(clause) and _STEMS.search(clause) for clause in _clauses(text))
+
+
+def settled(text: str) -> int:
+    """Return how much of a growing text can be shown: not the clause that has just begun, which may yet claim."""
+    if len(text) > _MAX_UNASKED_CHARS:
+        return len(text)
+    last = max((found.end() for found in _CLAUSES.finditer(text)), default=0)
+    return len(text) if len(text) - last > _MAX_HELD_CHARS else last
+
+
+def _says(clause: str, kind: ChangeKind, *, passive: bool) -> bool:
+    found = _PERFECT[kind].search(clause) or (_PASSIVE[kind].search(clause) if passive else None)
+    if found is None:
+        return False
+    return not _NOT.search(clause[: found.end()]) and not _NOTHING.search(clause)
+
+
+def _clauses(text: str) -> list[str]:
+    """Return the clauses of the text in lower case, without those that hold no word, and without signs before them."""
+    pieces = _CLAUSES.split(text.replace("’", "'").replace("*", "").lower())
+    return [re.sub(r"^\W+", "", " ".join(piece.split())) for piece in pieces if any(map(str.isalpha, piece))]

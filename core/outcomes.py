@@ -1,0 +1,114 @@
+"""What became of memories, as people read it: sentences of ours, made of what was committed, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+from core import claims
+from core.dialogue import Step, committed
+from core.markdown import quoted
+from core.plural import Counted, counted
+from core.types import ChangeKind, Locale, Localized, MemoryItem
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+_MAX_NAMED: Final = 5
+"""Of what was not done, how many are named."""
+
+
+def written(kind: ChangeKind, items: Sequence[MemoryItem], locale: Locale) -> str:
+    """Return what was saved, changed or deleted, each memory by its words."""
+    return listed(DONE[kind][locale], items)
+
+
+def listed(lead: str, items: Sequence[MemoryItem]) -> str:
+    """Return the memories below a lead; one alone stands beside it."""
+    lines = [quoted(item.content) for item in items]
+    return f"{lead} {lines[0]}" if len(lines) == 1 else "\n".join((lead, *(f"- {line}" for line in lines)))
+
+
+def not_done(kind: ChangeKind, missing: Sequence[str], locale: Locale, *, some: bool) -> str:
+    """Return what was not done, by its words where they are known; `some` says that other things of the kind were."""
+    if not some:
+        return f"{NOTHING[kind][locale]} {HINTS[kind][locale]}"
+    told = counted(NOT_DONE[kind], locale, len(missing))
+    names = [quoted(words) for words in missing if words][:_MAX_NAMED]
+    return f"{told}: {', '.join(names)}. {HINTS[kind][locale]}" if names else f"{told}. {HINTS[kind][locale]}"
+
+
+def missing(steps: Iterable[Step]) -> dict[ChangeKind, tuple[str, ...]]:
+    """Return what steps were asked for and did not do, by the kind of change, and no later step made up for."""
+    found: dict[ChangeKind, tuple[str, ...]] = {}
+    for step in steps:
+        if step.writes is not None:
+            made_up = found.get(step.writes, ())[len(step.items) :]
+            found[step.writes] = max(made_up, step.missing, key=len)
+    return {kind: words for kind, words in found.items() if words}
+
+
+def left_undone(steps: Sequence[Step], message: str) -> frozenset[ChangeKind]:
+    """Return the kinds of change that were tried in vain, or else plainly asked for where nothing was written."""
+    if tried := missing(steps):
+        return frozenset(tried)
+    return frozenset() if committed(steps) else claims.asked(message)
+
+
+def undone(steps: Sequence[Step], kinds: Collection[ChangeKind], locale: Locale) -> str:
+    """Return what of these kinds the steps did not do."""
+    tried, done = missing(steps), committed(steps)
+    told = (not_done(kind, tried.get(kind, ()), locale, some=kind in done) for kind in ChangeKind if kind in kinds)
+    return "\n".join(told)
+
+
+def nothing(kinds: Collection[ChangeKind], locale: Locale) -> str:
+    """Return that none of these was done."""
+    return " ".join(NOTHING[kind][locale] for kind in ChangeKind if kind in kinds)
+
+
+DONE: dict[ChangeKind, Localized] = {
+    ChangeKind.SAVED: {PT: "Guardei:", EN: "Saved:", ES: "Guardé:"},
+    ChangeKind.UPDATED: {
+        PT: "Atualizei. Agora está assim:",
+        EN: "Updated. It now reads:",
+        ES: "Actualizado. Ahora dice:",
+    },
+    ChangeKind.DELETED: {PT: "Apaguei:", EN: "Deleted:", ES: "Borré:"},
+}
+KNOWN: Localized = {PT: "Isto eu já sabia:", EN: "I knew that already:", ES: "Eso ya lo sabía:"}
+SAME: Localized = {PT: "Isto já está assim:", EN: "It reads so already:", ES: "Ya dice eso:"}
+NOTHING: dict[ChangeKind, Localized] = {
+    ChangeKind.SAVED: {PT: "Nada foi guardado.", EN: "Nothing was saved.", ES: "No se guardó nada."},
+    ChangeKind.UPDATED: {PT: "Nada foi mudado.", EN: "Nothing was changed.", ES: "No se cambió nada."},
+    ChangeKind.DELETED: {PT: "Nada foi apagado.", EN: "Nothing was deleted.", ES: "No se borró nada."},
+}
+_WHICH: Localized = {
+    PT: "Se era o que você queria, diga de novo de qual memória se trata, ou veja /memories.",
+    EN: "If you wanted that, say again which memory you mean, or see /memories.",
+    ES: "Si era lo que querías, di de nuevo de qué memoria se trata, o mira /memories.",
+}
+HINTS: dict[ChangeKind, Localized] = {
+    ChangeKind.SAVED: {
+        PT: "Para guardar, escreva /remember e o texto.",
+        EN: "To save it, write /remember and the text.",
+        ES: "Para guardarlo, escribe /remember y el texto.",
+    },
+    ChangeKind.UPDATED: _WHICH,
+    ChangeKind.DELETED: _WHICH,
+}
+NOT_DONE: dict[ChangeKind, Counted] = {
+    ChangeKind.SAVED: {
+        PT: {"one": "{count} não foi guardada", "other": "{count} não foram guardadas"},
+        EN: {"one": "{count} was not saved", "other": "{count} were not saved"},
+        ES: {"one": "{count} no se guardó", "other": "{count} no se guardaron"},
+    },
+    ChangeKind.UPDATED: {
+        PT: {"one": "{count} não foi mudada", "other": "{count} não foram mudadas"},
+        EN: {"one": "{count} was not changed", "other": "{count} were not changed"},
+        ES: {"one": "{count} no se cambió", "other": "{count} no se cambiaron"},
+    },
+    ChangeKind.DELETED: {
+        PT: {"one": "{count} não foi achada", "other": "{count} não foram achadas"},
+        EN: {"one": "{count} was not found", "other": "{count} were not found"},
+        ES: {"one": "{count} no se encontró", "other": "{count} no se encontraron"},
+    },
+}

@@ -1,0 +1,117 @@
+"""What every store of confirmations promises, and what is built on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from core.actions.proposal import Deletion, Rewrite, Rewrites
+from core.commands.intake import Intake, Taken
+from core.confirmations import Confirmations
+from core.storage.confirmations import SqliteConfirmations
+from core.storage.in_memory_confirmations import InMemoryConfirmations
+from core.storage.sqlite import open_database
+from core.thread import Confirmation, ConfirmationStore
+from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, UserKey
+from tests.fakes.clock import FakeClock
+
+ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
+HERE = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)
+ELSEWHERE = [
+    ConversationKey(ChatKey("telegram", "room", "topic"), BIA),
+    ConversationKey(ChatKey("telegram", "room", ""), ANA),
+    ConversationKey(ChatKey("telegram", "other", "topic"), ANA),
+    ConversationKey(ChatKey("discord", "room", "topic"), UserKey("discord", "1")),
+]
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ASKED = Confirmation("ABCD", "Deletion", '{"memory_ids":["x"]}', NOON)
+DRAFT = MemoryDraft(MemoryKind.JSON, '{"a": "é"}', ("a", "b"))
+
+
+@pytest.fixture(params=["sqlite", "in-memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ConfirmationStore]:
+    if request.param == "in-memory":
+        yield InMemoryConfirmations()
+        return
+    database = await open_database(tmp_path / "confirmations.db")
+    yield SqliteConfirmations(database)
+    await database.close()
+
+
+async def test_it_waits_in_that_conversation_only_and_is_taken_once(store: ConfirmationStore) -> None:
+    await store.put(HERE, ASKED)
+    for elsewhere in ELSEWHERE:
+        assert await store.find(elsewhere) is None
+        assert await store.take(elsewhere) is None
+    assert await store.find(HERE) == ASKED
+    taken = await asyncio.gather(*(store.take(HERE) for _ in range(5)))
+    assert [each for each in taken if each] == [ASKED]
+    assert await store.find(HERE) is None
+
+
+async def test_the_last_that_was_asked_waits(store: ConfirmationStore) -> None:
+    await store.put(HERE, ASKED)
+    await store.put(HERE, later := replace(ASKED, code="WXYZ", at=NOON + timedelta(microseconds=1)))
+    assert await store.take(HERE) == later
+
+
+async def test_what_is_old_is_removed_everywhere(store: ConfirmationStore) -> None:
+    await store.put(HERE, ASKED)
+    await store.put(ELSEWHERE[0], replace(ASKED, at=NOON + timedelta(hours=1)))
+    await store.expire(NOON + timedelta(minutes=30))
+    assert await store.find(HERE) is None
+    assert await store.find(ELSEWHERE[0]) is not None
+
+
+async def test_for_a_person_who_is_forgotten_nothing_waits_anywhere(store: ConfirmationStore) -> None:
+    for conversation in (HERE, *ELSEWHERE):
+        await store.put(conversation, ASKED)
+    await store.forget(ANA)
+    assert await store.find(HERE) is None
+    assert await store.find(ELSEWHERE[2]) is None
+    assert await store.find(ELSEWHERE[0]) is not None
+
+
+async def test_any_number_of_people_are_asked_at_once(store: ConfirmationStore) -> None:
+    confirmations = Confirmations(store, FakeClock())
+    asked = [ConversationKey(ChatKey("telegram", str(n)), UserKey("telegram", str(n))) for n in range(200)]
+    codes = [await confirmations.ask(here, Deletion((str(n),))) for n, here in enumerate(asked)]
+    for number, (here, code) in enumerate(zip(asked, codes, strict=True)):
+        assert await confirmations.take(here, code.lower(), Deletion) == Deletion((str(number),))
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Deletion(("a", "b")),
+        Rewrites((Rewrite("a", DRAFT), Rewrite("b", DRAFT))),
+        Intake((Taken(DRAFT, pinned=True, rooms=("telegram:1",)), Taken(DRAFT)), refused=3),
+    ],
+    ids=lambda wanted: type(wanted).__name__,
+)
+async def test_what_was_asked_comes_back_as_it_was_after_a_restart(store: ConfirmationStore, wanted: object) -> None:
+    clock = FakeClock()
+    code = await Confirmations(store, clock).ask(HERE, wanted)
+    assert await Confirmations(store, clock).take(HERE, code, type(wanted)) == wanted
+
+
+@pytest.mark.parametrize("said", ["", "WRONG", "-"])
+async def test_a_wrong_code_uses_it_up(store: ConfirmationStore, said: str) -> None:
+    confirmations = Confirmations(store, FakeClock())
+    code = await confirmations.ask(HERE, Deletion(()))
+    assert await confirmations.take(HERE, said, Deletion) is None
+    assert await confirmations.take(HERE, code, Deletion) is None
+
+
+async def test_it_is_good_for_ten_minutes(store: ConfirmationStore) -> None:
+    clock = FakeClock()
+    confirmations = Confirmations(store, clock)
+    code = await confirmations.ask(HERE, Deletion(()))
+    await clock.advance(601)
+    assert await confirmations.waiting(HERE, confirmations.arrived(clock.now()), Deletion) is None
+    assert await confirmations.take(HERE, code, Deletion) is None
