@@ -218,7 +218,7 @@ async def test_where_the_bot_may_not_write_it_leaves_off_at_once() -> None:
         async with running(server, clock, slowly(clock, LONG, 0.02)) as bot:
             await server.says(ANA, f"{ME} oi", room=ROOM)
             await flow(server, clock, lambda: bot.door.answered)
-            assert [type(failure).__name__ for failure in bot.door.failures] == ["SurfaceGone"]
+            assert [type(failure).__name__ for failure in bot.door.failures] == ["Undelivered"]
             assert len(server.invalid) == 1
 
 
