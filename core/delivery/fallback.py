@@ -15,6 +15,7 @@ from core.errors import (
     SurfaceBusy,
     SurfaceDown,
     SurfaceError,
+    SurfaceForbidden,
     SurfaceGone,
     SurfaceUnclear,
     Undelivered,
@@ -191,7 +192,7 @@ class FallbackSurface(Surface):
                 except (SurfaceBusy, SurfaceGone, SurfaceUnclear):
                     raise
                 except SurfaceError as error:
-                    if shown.file is not None:
+                    if shown.file is not None or (isinstance(error, SurfaceForbidden) and not shown.stays):
                         raise
                     _log.warning("a message was refused; sent as plain text", extra={"error": type(error).__name__})
                     self._plain_only = shown  # also if the plain one has to wait
