@@ -159,14 +159,15 @@ async def _until_rejected(api: TelegramApi) -> None:
 
 async def _unless(stop: asyncio.Event, *work: Coroutine[None, None, None]) -> bool:
     """Do the work until the first of it is done, but leave off when `stop` is set. Return whether one was done."""
-    doing, stopping = [asyncio.create_task(one) for one in work], asyncio.create_task(stop.wait())
+    doing = [asyncio.create_task(one) for one in work]
+    stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({*doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
         done = [task for task in doing if task.done()]
-        for task in done:
-            await task
+        await asyncio.gather(*done)
         return bool(done)
     finally:
-        for task in (*doing, stopping):
+        stopping.cancel()
+        for task in doing:
             task.cancel()
         await asyncio.gather(*doing, stopping, return_exceptions=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from core.errors import (
-    MessageLost,
     SurfaceBusy,
     SurfaceDown,
     SurfaceError,
@@ -110,7 +109,6 @@ class FallbackSurface(Surface):
         place = self._places[handle]
         if place.surface is not None and handle not in self._frozen and await self._edited(place, handle, shown):
             return
-        place = self._places[handle]
         if place.assumed or (not shown.stays and not self._is_shut_out):
             return
         try:
@@ -139,9 +137,7 @@ class FallbackSurface(Surface):
         except SurfaceError as error:
             _log.warning("an edit was refused", extra={"error": type(error).__name__})
             self._frozen.add(handle)
-            if isinstance(error, MessageLost):
-                self._places[handle] = _Place()
-            elif isinstance(error, SurfaceGone):
+            if isinstance(error, SurfaceGone):
                 self._refusal = error
             return False
         return True

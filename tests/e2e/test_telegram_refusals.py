@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,10 +27,12 @@ EDITS_ONLY = TelegramConfig(TOKEN, drafts=False)
 REFUSALS = [
     "400: Bad Request: SOMETHING_NEW", "400: Bad Request: BUTTON_DATA_INVALID",
     "400: Bad Request: can't parse entities: Unsupported start tag at byte offset 0",
-    "400: Bad Request: message can't be edited", "400: Bad Request: not enough rights to send text messages to the chat",
+    "400: Bad Request: message can't be edited",
+    "400: Bad Request: not enough rights to send text messages to the chat",
     "400: Bad Request: have no rights to send a message", "400: Bad Request: TOPIC_CLOSED",
     "400: Bad Request: CHAT_WRITE_FORBIDDEN", "400: Bad Request: message thread not found",
-    "400: Bad Request: PEER_ID_INVALID", "403: Forbidden: user is deactivated", "400: Bad Request: reply message not found",
+    "400: Bad Request: PEER_ID_INVALID", "403: Forbidden: user is deactivated",
+    "400: Bad Request: reply message not found",
     "403: Forbidden: something else", "409: Conflict: whatever", "404: Not Found", "401: Unauthorized",
     "418: I'm a teapot",
 ]  # fmt: skip
@@ -145,10 +146,10 @@ class Garbling:
 
     async def serve(self, request: web.Request) -> web.Response:
         garbled = request.match_info["method"].lower() == self.method and self.left > 0
-        if not garbled or self.done:
-            answered = await self._serve(request)
         if not garbled:
-            return answered
+            return await self._serve(request)
+        if self.done:
+            await self._serve(request)
         self.left -= 1
         return web.Response(body=self.body, content_type="application/json")
 
@@ -220,7 +221,9 @@ UPDATES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("body", [*GARBAGE, b'{"ok": true, "result": [null, 7, {}, {"update_id": "x"}]}'], ids=lambda b: str(b[:30]))
+@pytest.mark.parametrize(
+    "body", [*GARBAGE, b'{"ok": true, "result": [null, 7, {}, {"update_id": "x"}]}'], ids=lambda b: str(b[:30])
+)
 async def test_a_poll_answered_with_anything_is_asked_again(body: bytes) -> None:
     clock = FakeClock()
     server = TelegramServer(clock)
@@ -267,12 +270,3 @@ async def test_an_update_of_any_shape_is_left_out_once_and_what_comes_after_it_i
         await flow(server, clock, lambda: not server.updates)
         assert not bot.task.done()
     assert sum(record.getMessage() == "an update was left out" for record in caplog.records) <= 1
-
-
-async def test_a_token_that_is_revoked_behind_a_webhook_ends_the_platform() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock) as bot:
-        server.token = "999:another"
-        await flow(server, clock, bot.task.done)
-        assert "TELEGRAM_TOKEN" in str(bot.task.exception())
-    await asyncio.sleep(0)

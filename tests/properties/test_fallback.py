@@ -26,7 +26,9 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.surface import RecordingSurface
 
 REASON = "I may not write there."
-REFUSALS = (SurfaceError("odd"), SurfaceForbidden("no right"), SurfaceGone("kicked"), KeyError("chat"), MessageLost("x"))
+REFUSALS = (
+    SurfaceError("odd"), SurfaceForbidden("no right"), SurfaceGone("kicked"), KeyError("chat"), MessageLost("x"),
+)  # fmt: skip
 WAITS = (SurfaceBusy(3.0), SurfaceDown(1.0))
 DONE_BUT_UNCLEAR = SurfaceUnclear("not what was expected")
 faults = st.lists(

@@ -358,5 +358,3 @@ async def test_a_refused_answer_is_said_plainly_in_a_new_message_and_its_status_
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi"), surface))
     assert surface.screen == [Shown("hello", plain=True)]
-
-

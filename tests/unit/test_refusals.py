@@ -41,9 +41,7 @@ async def opened(lobby: Lobby) -> None:
         (SurfaceError("new"), "not accepted"), (TypeError("x"), "not accepted"), (KeyError("x"), "not accepted"),
     ],
 )  # fmt: skip
-async def test_what_a_room_takes_in_no_form_is_said_in_private_with_the_reason(
-    refusal: Exception, reason: str
-) -> None:
+async def test_what_a_room_takes_in_no_form_is_said_in_private_with_the_reason(refusal: Exception, reason: str) -> None:
     async with Lobby(house()) as lobby:
         await opened(lobby)
         room = lobby.house.surface()
