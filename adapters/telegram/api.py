@@ -210,7 +210,8 @@ class TelegramApi:
             raise SurfaceBusy(wait_s) from None
         except (TelegramError, *MALFORMED) as error:
             raise self._ours(error) from None
-        self._outages = 0
+        if priority is not Priority.TYPING:  # that goes where no message does
+            self._outages = 0
         return answer
 
     def _ours(self, error: Exception) -> SurfaceError:
