@@ -26,7 +26,7 @@ from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import Pace, TelegramConfig
 from adapters.telegram.intake import Intake
 from adapters.telegram.pacer import Pacer
-from adapters.telegram.updates import parse
+from adapters.telegram.updates import take_one
 from bench.process import rss_mib
 from bench.table import show
 from core.clock import SystemClock
@@ -142,8 +142,7 @@ async def ours(raw: list[dict[str, Any]], *, silent: bool) -> float:
         intake = _intake(bot, clock, Echo(clock, silent=silent))
         began = time.process_time()
         for one in raw:
-            if (update := parse(one, bot)) is not None:
-                await intake.take(update)
+            await take_one(one, bot, intake.take)
         await intake.drain(1e9)
         took_s = time.process_time() - began
         assert silent or transport.messages == len(raw)
@@ -265,8 +264,8 @@ async def _turns(folder: str, marks: Sequence[int]) -> list[tuple[float, float]]
                 for number in range(0 if people.updates else CHATS):
                     people.says(Person(1000 + number), f"qual é a senha do cofre {number}?")
                     done += 1
-                for update in filter(None, (parse(raw, bot) for raw in people.updates)):
-                    await intake.take(update)
+                for raw in list(people.updates):
+                    await take_one(raw, bot, intake.take)
                 await intake.drain(1e9)
                 for kept in (people.updates, people.said, house.model.prompts, house.embedder.calls):
                     kept.clear()  # what the fakes remember is not the bot's

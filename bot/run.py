@@ -13,7 +13,8 @@ from bot.metering import AttributedDoor
 from bot.platforms import PLATFORMS, Platform, Start
 from bot.settings import Settings
 from bot.wiring import build, embedder_trouble, open_chatbot, say
-from core.errors import ConfigError
+from core.errors import ConfigError, StorageError
+from core.types import Locale, Localized
 
 _log = logging.getLogger(__name__)
 
@@ -44,15 +45,35 @@ async def run(settings: Settings) -> None:
         raise failures[0]
 
 
-def _watched(start: Start, name: str, platform: Platform) -> asyncio.Future[None]:
-    """Start a platform; once it has ended nothing is written there, and that it failed is told at once."""
-    task = asyncio.ensure_future(platform.run(start))
+async def _watched(start: Start, name: str, platform: Platform) -> None:
+    """Run a platform; once it has ended nothing is written there, and owners elsewhere are told that it failed."""
+    desk = start.app.parts.desk
+    try:
+        await platform.run(start)
+    except Exception as failure:
+        _log.exception("platform ended")
+        say(f"A platform ended: {failure}")
+        desk.notices.disconnect(name)
+        try:
+            await desk.alerts.tell(f"platform:{name}", _ended(name, platform))
+        except StorageError as error:
+            _log.warning("owners not told", extra={"error": type(error).__name__})
+        raise
+    finally:
+        desk.notices.disconnect(name)
 
-    def tell(done: asyncio.Future[None]) -> None:
-        start.app.parts.desk.notices.disconnect(name)
-        if not done.cancelled() and (failure := done.exception()) is not None:
-            _log.error("platform ended", exc_info=failure)
-            say(f"A platform ended: {failure}")
 
-    task.add_done_callback(tell)
-    return task
+def _ended(name: str, platform: Platform) -> Localized:
+    """Return what owners are told, without what went wrong in detail: that is in the log."""
+    words = {"platform": name.title(), "setting": platform.setting}
+    return {locale: sentence.format(**words) for locale, sentence in ENDED.items()}
+
+
+ENDED: Localized = {
+    Locale.PT: "{platform}: parei de funcionar lá. O mais provável é que {setting}, no .env, não valha mais: corrija e me "
+    "reinicie. Aqui sigo respondendo; o motivo exato está em /admin logs.",
+    Locale.EN: "{platform}: I have stopped working there. Most likely {setting} in .env is no longer valid: mend it, and "
+    "restart me. I keep answering here; the exact reason is in /admin logs.",
+    Locale.ES: "{platform}: dejé de funcionar allí. Lo más probable es que {setting}, en el .env, ya no valga: corrígelo y "
+    "reiníciame. Aquí sigo respondiendo; el motivo exacto está en /admin logs.",
+}

@@ -1,7 +1,7 @@
 """The Door: takes a message, owes an answer until it was given, and gives it.
 
 Knows the order of things around a turn: durable first, then the lane, then the turn, then done. Does not know how a
-turn is thought, stored or shown. Holds the house's one broad `except`: whatever else fails, the person is told.
+turn is thought, stored or shown. Whatever fails in a turn, the person is told, and no other turn ends with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from core.confirmations import Arrival
 from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.view import View
-from core.doorkeeper import Doorkeeper, nothing, say
+from core.doorkeeper import Doorkeeper, contained, nothing, say
 from core.errors import BadReply, BotError, EmptyInput, InputTooLong, StorageError, SurfaceError, SurfaceGone
 from core.history.conversation import Conversations
 from core.llm import Models
@@ -32,6 +32,7 @@ from core.mailbox import Mailbox
 from core.memory.memories import Memories
 from core.people import Standing
 from core.ports import Clock, Door, Surface, Surfaces
+from core.refusals import Refusals
 from core.screen import Choice, Shown
 from core.stores import Inbox, Mark
 from core.texts import AGAIN, BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
@@ -81,6 +82,7 @@ class ChatBot(Door):
         desk, self._locales = parts.desk, parts.desk.locales
         cards = Cards(desk.access, desk.notices, desk.locales, parts.clock)
         self._doorkeeper = Doorkeeper(desk.access, cards, desk.locales, parts.clock, self._later)
+        self._refusals = Refusals(desk.notices, desk.alerts, desk.locales, parts.clock)
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -107,7 +109,7 @@ class ChatBot(Door):
             facts = {"platform": incoming.chat.platform, "chars": len(incoming.text), "private": incoming.private}
             _log.info("message received", extra=facts)
         except StorageError as error:
-            return asyncio.shield(self._later(self._apologise(error, incoming, View(surface, self._parts.clock))))
+            return asyncio.shield(self._later(self._apologise(error, incoming, surface)))
         return asyncio.shield(self._later(self._answer(incoming, surface)))
 
     async def resume(self, platform: str, surfaces: Surfaces) -> None:
@@ -128,7 +130,7 @@ class ChatBot(Door):
             task.cancel()
 
     def _later(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        task = self._tasks.create_task(work)
+        task = self._tasks.create_task(contained(work))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         return task
@@ -137,7 +139,7 @@ class ChatBot(Door):
         arrival = self._parts.desk.confirmations.arrived(incoming.at)
         async with nullcontext() if _overtakes(incoming) else self._mailbox.lane(incoming.chat):
             record = _Record(self._parts.clock.monotonic(), arrival)
-            view = View(surface, self._parts.clock)
+            view = self._refusals.view(incoming, surface)
             try:
                 await self._turn(incoming, view, record)
             except asyncio.CancelledError:
@@ -145,13 +147,15 @@ class ChatBot(Door):
                 raise
             except SurfaceGone as error:
                 record.error = type(error).__name__
-            except Exception as error:  # noqa: BLE001  (the one place: whatever failed, the person is told)
+                self._later(self._refusals.report(incoming, error))
+            except Exception as error:  # noqa: BLE001  (whatever failed, the person is told)
                 record.error = type(error).__name__
                 if not isinstance(error, BotError):
                     _log.exception("turn failed")
-                if isinstance(error, SurfaceError):  # a view whose write was refused writes no more
-                    view = View(surface, self._parts.clock)
-                await self._apologise(error, incoming, view, record)
+                # A view whose write was refused writes no more.
+                await self._apologise(error, incoming, surface if isinstance(error, SurfaceError) else view, record)
+            else:
+                self._later(self._refusals.settle(incoming, view))
             await self._close(incoming, record)
 
     async def _turn(self, incoming: Incoming, view: View, record: _Record) -> None:
@@ -245,8 +249,11 @@ class ChatBot(Door):
         if len(text) > limits.max_message_chars:
             raise InputTooLong(limits.max_message_chars)
 
-    async def _apologise(self, error: Exception, incoming: Incoming, view: View, record: _Record | None = None) -> None:
+    async def _apologise(
+        self, error: Exception, incoming: Incoming, where: View | Surface, record: _Record | None = None
+    ) -> None:
         """Tell the person what failed, in place of whatever was on the screen for the moment, and keep it as said."""
+        view = where if isinstance(where, View) else self._refusals.view(incoming, where)
         locale = await self._locales.of(incoming)
         text = failure_text(error, locale)
         if isinstance(error, EmptyInput) and not incoming.text:
@@ -257,7 +264,8 @@ class ChatBot(Door):
         choices: tuple[Choice, ...] = ()
         if turn is not None and turn.asked.id and helps_to_retry(error):
             choices = (Choice(TRY_AGAIN[locale], commands.again(turn.asked.turn)),)
-        await say(Shown(text, choices=choices), view)
+        if (refusal := await say(Shown(text, choices=choices), view)) is not None:
+            self._later(self._refusals.report(incoming, refusal))
         if record is not None and turn is not None:
             record.last_words = text
 

@@ -78,13 +78,23 @@ class Doorkeeper:
         await say(Shown(words[await self._locales.of(incoming)]), view)
 
 
-async def say(shown: Shown, view: View) -> None:
-    """Say the last thing on a view. Where it cannot be said, the log knows."""
+async def say(shown: Shown, view: View) -> SurfaceError | None:
+    """Say the last thing on a view, and return why that cannot be; the log knows."""
     try:
         await view.show(shown)
         await view.close()
     except SurfaceError as error:
         _log.warning("not delivered", extra={"error": type(error).__name__})
+        return error
+    return None
+
+
+async def contained(work: Coroutine[None, None, None]) -> None:
+    """Do it. Whatever fails ends it, and none of the tasks beside it."""
+    try:
+        await work
+    except Exception:  # noqa: BLE001  (the tasks beside it go on)
+        _log.exception("a task of the bot failed")
 
 
 def nothing() -> Awaitable[None]:

@@ -16,7 +16,13 @@
     │   └── BadReply                     ask once more with the error, then fall back
     ├── SurfaceError                     a place to write
     │   ├── SurfaceBusy(retry_after_s)   wait, then write only the newest text
-    │   └── SurfaceGone                  end the turn quietly
+    │   │   └── SurfaceDown              the same; refused, once its server failed for long
+    │   ├── SurfaceUnclear               it may have been written: repeat it once at most
+    │   ├── SurfaceForbidden             the right to write is missing: try less, then another place
+    │   ├── SurfaceGone                  try another place
+    │   │   └── Undelivered(refusal)     every place was tried: tell the owners
+    │   ├── MessageLost                  write it anew
+    │   └── FileTooLarge
     ├── StorageError
     │   ├── SchemaTooNew                 this database was written by a newer version
     │   └── Damaged                      restore a backup
@@ -129,8 +135,38 @@ class SurfaceBusy(SurfaceError):
         self.retry_after_s = retry_after_s
 
 
+class SurfaceDown(SurfaceBusy):
+    """The platform's server failed at this write. It may have been done nevertheless."""
+
+
+class SurfaceUnclear(SurfaceError):
+    """The platform's answer was lost or cannot be understood, while others can: the write may have been done."""
+
+    def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
+        """Keep the wait before the one repeat."""
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class SurfaceForbidden(SurfaceError):
+    """The bot lacks a right there: to write at all, or to write it in this form."""
+
+
 class SurfaceGone(SurfaceError):
-    """Blocked, kicked, deleted or closed: nobody will read it."""
+    """Blocked, kicked, deleted or closed: nobody will read it there."""
+
+
+class Undelivered(SurfaceGone):
+    """A text was refused wherever it could be said. `refusal` is what the place where it was asked for answered."""
+
+    def __init__(self, refusal: SurfaceError) -> None:
+        """Keep the refusal for whoever tells the owners."""
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+class MessageLost(SurfaceError):
+    """The message to change is not there any more."""
 
 
 class FileTooLarge(SurfaceError):

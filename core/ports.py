@@ -101,7 +101,8 @@ class VectorIndex(Protocol):
 class Surface(Protocol):
     """One chat to write into, of whatever platform.
 
-    An edit that changes nothing is success. SurfaceBusy says how long to wait; SurfaceGone that nobody reads any more.
+    An edit that changes nothing is success. SurfaceBusy says how long to wait, SurfaceGone that nobody reads there any
+    more, any other SurfaceError that this write is refused for good.
     """
 
     @property
@@ -118,8 +119,17 @@ class Surface(Protocol):
         ...
 
     async def edit(self, handle: str, shown: Shown) -> None:
-        """Replace a message in place."""
+        """Replace a message in place.
+
+        Raises:
+            MessageLost: it is not there any more.
+        """
         ...
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away. One that is not there any more is fine."""
+        del handle
+        raise SurfaceError("messages stay here")
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message (`Incoming.file`).

@@ -45,7 +45,8 @@ class Shown:
     `memories` are the items behind a MEMORY message, for surfaces that draw them in their own manner; `final` is False
     while the text may still grow, so that a surface can leave costly formatting to the end. `choices` are buttons below
     it; `menu` is one choice out of several things that the text lists, in their order, each labelled "N. what it is".
-    A `file` is always a message of its own, with the text (a sentence or two) as its caption.
+    A `file` is always a message of its own, with the text (a sentence or two) as its caption. A `plain` one is nothing
+    but a new text: without formatting, buttons, embeds and a reference to another message.
     """
 
     text: str
@@ -55,6 +56,12 @@ class Shown:
     choices: tuple[Choice, ...] = ()
     menu: tuple[Choice, ...] = ()
     file: File | None = None
+    plain: bool = False
+
+    @property
+    def stays(self) -> bool:
+        """Whether the text is whole, and not to be replaced by the next message."""
+        return self.final and self.modal is not Modal.TEXT_FOR_REPLACE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -20,7 +21,16 @@ from adapters.discord.attachment import attachment, download
 from adapters.discord.button import ids_of, view_of
 from adapters.discord.markup import Drawn
 from adapters.discord.pacer import Pacer
-from core.errors import SurfaceBusy, SurfaceError, SurfaceGone
+from core.errors import (
+    BotError,
+    MessageLost,
+    SurfaceBusy,
+    SurfaceDown,
+    SurfaceError,
+    SurfaceForbidden,
+    SurfaceGone,
+    SurfaceUnclear,
+)
 from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -31,19 +41,25 @@ _TIMEOUT_S = 20.0
 _FILE_TIMEOUT_S = 300.0  # 10 MiB over a slow line
 _ARCHIVE_AFTER_MIN: Literal[1440] = 1440
 _FIRST_CLIENT_S = 1.0
+_BUSY_RESOURCE = 40062
+_BUSY_RESOURCE_S = 5.0
+_GONE = frozenset({10003, 50001, 50007, 50278})  # unknown channel, no access, nobody who takes direct messages from us
 _UNKNOWN_MESSAGE = 10008
+_OVER = frozenset({10015, 10062, 50027})
 _NO_HISTORY_TO_REPLY_IN = 160002
 _HAS_A_THREAD = 160004
 _ACKNOWLEDGED = 40060
+_UNAUTHORIZED, _FORBIDDEN = 401, 403
+_OF_INTERACTIONS = tuple(f"{method} /webhooks" for method in ("POST", "PATCH", "DELETE"))
 _FOLLOW_UPS_USED_UP = 40094
-
-
-class MessageLost(SurfaceError):
-    """The message to edit is not there any more: somebody deleted it."""
 
 
 class FollowUpsUsedUp(SurfaceError):
     """No more answers to that interaction, as where the bot was brought along and is no member."""
+
+
+class InteractionOver(SurfaceError):
+    """The interaction takes no answers any more: its time is over, or its token does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +142,19 @@ class DiscordApi:
 
         await self.perform(f"PATCH /channels/{channel_id}/messages/*", request)
 
+    async def remove(self, channel_id: int, message_id: int) -> None:
+        """Take a message away. One that is gone already is fine."""
+        delete = self.client.http.delete_message
+        with suppress(MessageLost):
+            await self.perform(
+                f"DELETE /channels/{channel_id}/messages/*", lambda: delete(channel_id, message_id, reason=None)
+            )
+
     async def open_thread(self, channel_id: int, message_id: int, name: str) -> None:
         """Start a thread on a message, unless it has one. The thread's id is the message's.
 
         Raises:
-            SurfaceGone: not in that channel, now or later.
+            SurfaceError: not in that channel, now or later.
         """
         start = self.client.http.start_thread_with_message
         try:
@@ -140,7 +164,9 @@ class DiscordApi:
             )
         except _HasAThread:
             return
-        except SurfaceGone:
+        except SurfaceBusy:
+            raise
+        except SurfaceError:
             self.threadless.add(channel_id)
             raise
 
@@ -196,23 +222,29 @@ class DiscordApi:
         try:
             async with asyncio.timeout(timeout_s):
                 return await request()
+        except BotError:
+            raise
         except discord.RateLimited as error:
             raise SurfaceBusy(error.retry_after) from None
         except discord.HTTPException as error:
+            if error.status == _UNAUTHORIZED and not name.startswith(("POST /interactions", *_OF_INTERACTIONS)):
+                await self.client.close()  # the next login tells whether the token was revoked
+                raise SurfaceBusy(_TIMEOUT_S) from None
             raise _ours(error) from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             _LOG.warning("discord cannot be reached", extra={"error": type(error).__name__})
             raise self._pacer.failed() from None
-        except RuntimeError:  # the library's session was closed under us: another one is being opened
-            if not self.client.is_closed():
-                raise
-            raise self._pacer.failed() from None
+        except Exception as error:  # noqa: BLE001  (whatever the library makes of an answer)
+            if self.client.is_closed():  # the library's session was closed under us: another one is being opened
+                raise self._pacer.failed() from None
+            _LOG.exception("discord gave no clear answer", extra={"error": type(error).__name__})
+            raise SurfaceUnclear(type(error).__name__) from None
 
     async def insist(self, name: str, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Make a request whose content does not grow stale, as often as it takes.
 
         Raises:
-            SurfaceGone: it is refused for good.
+            SurfaceError: it is refused for good.
         """
         while True:
             try:
@@ -265,9 +297,14 @@ def _ours(error: discord.HTTPException) -> SurfaceError:
         _ACKNOWLEDGED: _Acknowledged,
         _FOLLOW_UPS_USED_UP: FollowUpsUsedUp,
     }.get(error.code)
+    said = f"status {error.status}, code {error.code}"
     if special is not None:
-        return special(f"code {error.code}")
+        return special(said)
     _LOG.warning("discord refused a call", extra={"status": error.status, "code": error.code})
-    if error.status == 401:  # noqa: PLR2004 (the token was revoked, or an interaction's has expired)
-        return SurfaceBusy(_TIMEOUT_S)
-    return SurfaceGone(f"status {error.status}, code {error.code}")
+    if error.code == _BUSY_RESOURCE:
+        return SurfaceDown(_BUSY_RESOURCE_S)
+    if error.code in _OVER or error.status == _UNAUTHORIZED:
+        return InteractionOver(said)
+    if error.code in _GONE:
+        return SurfaceGone(said)
+    return (SurfaceForbidden if error.status == _FORBIDDEN else SurfaceError)(said)

@@ -16,9 +16,6 @@ from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
 
-MALFORMED = (AttributeError, LookupError, TypeError, ValueError, AssertionError)
-"""What the library raises over an event that is not as documented."""
-
 _IDENTIFY_EVERY_S = 5.0
 _MAX_IDENTIFIES = 10  # of one connection
 
@@ -134,7 +131,7 @@ def _guarded(name: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
     def parse_or_skip(event: Any) -> None:
         try:
             parse(event)
-        except MALFORMED as error:
+        except Exception as error:  # noqa: BLE001  (whatever stands in it)
             _LOG.warning("discord event not understood", extra={"event": name, "error": type(error).__name__})
 
     return parse_or_skip

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import logging
 
-import aiohttp
 import discord
 from discord import app_commands
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
-from adapters.discord.client import MALFORMED, GatewayClient, Listener, SessionUnstable
+from adapters.discord.client import GatewayClient, Listener
 from adapters.discord.config import DiscordConfig
 from adapters.discord.identity import Identity, identity_of
 from adapters.discord.pacer import Pacer
 from adapters.discord.reception import Reception
 from adapters.discord.slash import CommandTranslator, Menus
-from core.errors import ConfigError, SurfaceBusy, SurfaceError
+from core.errors import ConfigError, SurfaceError
 from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -25,10 +24,6 @@ _FIRST_PAUSE_S = 2.0
 _LONGEST_PAUSE_S = 300.0
 _STABLE_AFTER_S = 600.0
 _WRONG_TOKEN = 4004
-
-_FAILURES = (
-    discord.DiscordException, aiohttp.ClientError, OSError, TimeoutError, SurfaceBusy, SessionUnstable, *MALFORMED,
-)  # fmt: skip
 
 
 def rejected_token() -> ConfigError:
@@ -51,7 +46,7 @@ async def introduce(config: DiscordConfig, pacer: Pacer, clock: Clock) -> Identi
                 return identity_of(client, auto_thread=config.auto_thread)
         except discord.LoginFailure:
             raise rejected_token() from None
-        except _FAILURES as error:
+        except Exception as error:  # noqa: BLE001  (whatever it answers, it is asked again)
             _LOG.warning("discord cannot be reached", extra={"error": type(error).__name__})
             await clock.sleep(pause_s)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
@@ -97,7 +92,7 @@ class Gateway:
                 await client.enter(self._config.gateway_url)
             except discord.LoginFailure:
                 raise rejected_token() from None
-            except _FAILURES as error:
+            except Exception as error:  # noqa: BLE001  (whatever ends a connection, another one is opened)
                 self._note(error)
             await self.close()
             if self._clock.monotonic() - began_s > _STABLE_AFTER_S:
@@ -108,7 +103,10 @@ class Gateway:
     async def close(self) -> None:
         """Leave the gateway and close every connection."""
         if self._client is not None and not self._client.is_closed():
-            await self._client.close()
+            try:
+                await self._client.close()
+            except Exception as error:  # noqa: BLE001  (it is of no use any more)
+                _LOG.warning("discord connection not closed", extra={"error": type(error).__name__})
 
     async def _open(self) -> GatewayClient:
         """Return a client that is logged in, with its commands; the gateway is not connected yet."""

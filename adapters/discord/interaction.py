@@ -11,11 +11,12 @@ from typing import Any
 
 import discord
 
-from adapters.discord.api import DiscordApi, FollowUpsUsedUp, MessageLost, edit_options, sent, time_for
+from adapters.discord.api import DiscordApi, FollowUpsUsedUp, InteractionOver, edit_options, sent, time_for
 from adapters.discord.attachment import attachment
-from adapters.discord.markup import MAX_CHARS, Drawn, measure, stays
+from adapters.discord.markup import MAX_CHARS, Drawn, measure
 from adapters.discord.pen import Pen
 from adapters.discord.surface import DiscordSurface
+from core.errors import SurfaceBusy, SurfaceError
 from core.ports import Clock, Surface
 from core.screen import Shown, SurfaceLimits
 
@@ -55,50 +56,52 @@ class InteractionSurface(Surface):
 
     @property
     def silent(self) -> bool:
-        """Whether nothing was written yet, so that the client still shows that the bot is thinking."""
-        return not self._drawn and not self._moved
+        """Whether nothing was written here, so that the client still shows that the bot is thinking."""
+        return not self._drawn
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text."""
         return measure(text)
 
     async def post(self, shown: Shown) -> str:
-        """Write a new message."""
-        if self._expired:
-            handle = await self._later.post(shown)
-            self._moved[handle] = handle
-            return handle
-        drawn = self._pen.draw(shown)
-        if self._drawn or (self._in_place and drawn.file):  # no file takes the place of a text
+        """Write a new message: where the interaction takes it, else in the other place."""
+        if not self._expired:
             try:
-                handle = await self._follow_up(drawn)
-            except FollowUpsUsedUp:
+                return await self._respond(shown)
+            except (FollowUpsUsedUp, InteractionOver):
                 self._ends = self._clock.now()
-                return await self.post(shown)
-        else:
-            await self._edit_response(_ORIGINAL, drawn)
-            handle = _ORIGINAL
-        self._drawn[handle] = drawn
+            except SurfaceBusy:
+                raise
+            except SurfaceError:
+                if not shown.plain:
+                    raise
+        handle = await self._later.post(shown)
+        self._moved[handle] = handle
         return handle
 
     async def edit(self, handle: str, shown: Shown) -> None:
-        """Replace a message in place; one that cannot be changed any more is written anew once its text is whole."""
+        """Replace a message in place; after the interaction's time, by a new one."""
         if handle in self._moved:
             await self._later.edit(self._moved[handle], shown)
             return
         drawn = self._pen.draw(shown)
         if drawn == self._drawn[handle]:
             return
-        if not self._expired:
-            try:
-                await self._edit_response(handle, drawn)
-            except MessageLost:
-                if not stays(shown):
-                    return
-            else:
-                self._drawn[handle] = drawn
-                return
-        self._moved[handle] = await self._later.post(shown)
+        if self._expired:
+            self._moved[handle] = await self._later.post(shown)
+        else:
+            await self._edit_response(handle, drawn)
+            self._drawn[handle] = drawn
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away."""
+        if handle in self._moved:
+            await self._later.remove(self._moved[handle])
+        elif handle == _ORIGINAL:
+            await self.hush()
+        else:
+            delete = self._interaction.followup.delete_message
+            await self._api.perform(f"DELETE {self._path}/messages/*", lambda: delete(int(handle)))
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a command: `file` is its address, good for a day."""
@@ -117,6 +120,16 @@ class InteractionSurface(Surface):
     @property
     def _path(self) -> str:
         return f"/webhooks/{self._interaction.application_id}/{self._interaction.token}"
+
+    async def _respond(self, shown: Shown) -> str:
+        drawn = self._pen.draw(shown)
+        if self._drawn or (self._in_place and drawn.file):  # no file takes the place of a text
+            handle = await self._follow_up(drawn)
+        else:
+            await self._edit_response(_ORIGINAL, drawn)
+            handle = _ORIGINAL
+        self._drawn[handle] = drawn
+        return handle
 
     async def _edit_response(self, handle: str, drawn: Drawn) -> None:
         interaction = self._interaction

@@ -56,21 +56,22 @@ def measure(markdown: str) -> int:
     return _units(_barred(markdown))
 
 
-def stays(shown: Shown) -> bool:
-    """Whether the text is whole, and not to be replaced by the next message."""
-    return shown.final and shown.modal is not Modal.TEXT_FOR_REPLACE
-
-
 def draw(shown: Shown, *, stop: str = "", aside: bool = False) -> Drawn:
     """Return how that is shown; what is still to change carries the Stop button of that id, if there is one."""
-    if not stays(shown):
-        return Drawn(content=_sendable(_barred(shown.text)) or _NOTHING_VISIBLE, stop=stop)
+    if shown.plain or not shown.stays:
+        return Drawn(content=_text(shown), stop="" if shown.plain else stop)
     below = Drawn(choices=shown.choices, menu=shown.menu, aside=aside, file=shown.file)
     if shown.modal is Modal.MEMORY:
         embed = _memories(shown.memories) if shown.memories else _sendable(shown.text)[:_MAX_EMBED_CHARS]
         return replace(below, embed=embed)
     content = _sendable(_barred(shown.text))
     return replace(below, content=content if content or shown.file else _NOTHING_VISIBLE)
+
+
+def _text(shown: Shown) -> str:
+    """Return what is read where there are no embeds; memories stay under their spoilers if there is room for that."""
+    hidden = _memories(shown.memories) if shown.memories else ""
+    return hidden if 0 < _units(hidden) <= MAX_CHARS else _sendable(_barred(shown.text)) or _NOTHING_VISIBLE
 
 
 def _barred(text: str) -> str:

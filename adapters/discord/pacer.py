@@ -10,13 +10,14 @@ Source: discord.com/developers/docs/topics/rate-limits; discord.py 2.7 http.py, 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import aiohttp
 
-from core.errors import SurfaceBusy
+from core.errors import SurfaceBusy, SurfaceDown
 from core.ports import Clock
 
 OVERALL_PER_S = 45
@@ -119,7 +120,7 @@ class Pacer:
         if response.status == _TOO_MANY:
             raise self._flooded(budget(params.method, params.url.path), response)
         if response.status >= 500:  # noqa: PLR2004
-            raise self.failed()
+            raise SurfaceDown(self.failed().retry_after_s)
         self._outages = 0
         self._learn(budget(params.method, params.url.path), response)
 
@@ -127,15 +128,15 @@ class Pacer:
         headers = response.headers
         if "X-RateLimit-Remaining" not in headers or "X-RateLimit-Reset-After" not in headers:
             return
-        resets_s = self._clock.monotonic() + float(headers["X-RateLimit-Reset-After"]) + _MARGIN_S
-        remaining, limit = int(headers["X-RateLimit-Remaining"]), int(headers.get("X-RateLimit-Limit", 1))
+        resets_s = self._clock.monotonic() + _seconds(headers["X-RateLimit-Reset-After"], 1.0) + _MARGIN_S
+        remaining, limit = (int(_seconds(headers.get(f"X-RateLimit-{one}", ""), 1.0)) for one in ("Remaining", "Limit"))
         known = self._budgets.get(name)
         if known is not None and resets_s < known.resets_s + _JITTER_S:  # the same window, or an answer that was late
             remaining, resets_s = min(remaining, known.remaining), max(resets_s, known.resets_s)
         self._keep(name, _Budget(limit, remaining, resets_s))
 
     def _flooded(self, name: str, response: aiohttp.ClientResponse) -> SurfaceBusy:
-        wait_s = float(response.headers.get("Retry-After", _UNNAMED_WAIT_S))
+        wait_s = _seconds(response.headers.get("Retry-After", ""), _UNNAMED_WAIT_S)
         until_s = self._clock.monotonic() + wait_s
         # Without `Via` it is not Discord's own answer, but that of the wall in front of it: everybody has to wait.
         if response.headers.get("X-RateLimit-Global") or "Via" not in response.headers:
@@ -149,3 +150,12 @@ class Pacer:
             now_s = self._clock.monotonic()
             self._budgets = {key: one for key, one in self._budgets.items() if one.resets_s > now_s}
         self._budgets[name] = known
+
+
+def _seconds(header: str, otherwise: float) -> float:
+    """Return the number in a header, which a wall in front of Discord may have written (as a date, for instance)."""
+    try:
+        number = float(header)
+    except ValueError:
+        return otherwise
+    return number if 0.0 <= number < math.inf else otherwise

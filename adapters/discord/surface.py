@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.discord.api import DiscordApi, MessageLost
-from adapters.discord.markup import MAX_CHARS, Drawn, measure, stays
+from adapters.discord.api import DiscordApi
+from adapters.discord.markup import MAX_CHARS, Drawn, measure
 from adapters.discord.pen import Pen
-from core.errors import SurfaceGone
+from core.errors import SurfaceBusy, SurfaceError
 from core.ports import Surface
 from core.screen import Shown, SurfaceLimits
 
@@ -58,6 +58,7 @@ class DiscordSurface(Surface):
         self._ids: dict[str, int] = {}
         self._drawn: dict[str, Drawn] = {}
         self._posts = 0
+        self._unsure: Shown | None = None  # what was to be posted last, until it is known to be there
 
     @property
     def limits(self) -> SurfaceLimits:
@@ -71,34 +72,36 @@ class DiscordSurface(Surface):
     async def post(self, shown: Shown) -> str:
         """Write a new message; the first one replies to what it answers."""
         drawn = self._pen.draw(shown)
-        message_id = await self._send(drawn)
+        if self._unsure is not None and self._unsure.stays and self._unsure.text != shown.text:
+            self._posts += 1  # that one may be there, and is not to be found as this one
+        self._unsure = shown
+        message_id = await self._send(drawn, alone=shown.plain)
+        self._unsure = None
         handle = str(message_id)
         self._ids[handle], self._drawn[handle] = message_id, drawn
         return handle
 
     async def edit(self, handle: str, shown: Shown) -> None:
-        """Replace a message in place. One that was deleted meanwhile is written anew once its text is whole."""
+        """Replace a message in place."""
         drawn = self._pen.draw(shown)
         if drawn == self._drawn[handle]:
             return
-        try:
-            await self._api.edit(self._place.channel, self._ids[handle], drawn)
-        except MessageLost:
-            if not stays(shown):
-                return
-            self._ids[handle] = await self._send(drawn)
+        await self._api.edit(self._place.channel, self._ids[handle], drawn)
         self._drawn[handle] = drawn
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away."""
+        await self._api.remove(self._place.channel, self._ids[handle])
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message: `file` is its address, good for a day."""
         return await self._api.fetch(file, max_bytes)
 
-    async def _send(self, drawn: Drawn) -> int:
+    async def _send(self, drawn: Drawn, *, alone: bool) -> int:
         place = await self._arrive()
         doubtful, self._doubtful = self._doubtful, True  # until it is known to have arrived, it may have
-        found = await self._api.send(
-            place.channel, drawn, nonce=f"{self._asked}.{self._posts}", reply_to=place.reply_to or None
-        )
+        reply_to = None if alone else place.reply_to or None
+        found = await self._api.send(place.channel, drawn, nonce=f"{self._asked}.{self._posts}", reply_to=reply_to)
         if doubtful and not found.shows(drawn):
             await self._api.edit(place.channel, found.id, drawn)
         self._doubtful = self._again
@@ -115,6 +118,8 @@ class DiscordSurface(Surface):
             try:
                 await self._api.open_thread(place.channel, place.reply_to, place.thread)
                 self._place = Place(place.reply_to)  # a thread has the id of the message it was opened on
-            except SurfaceGone:
+            except SurfaceBusy:
+                raise
+            except SurfaceError:
                 self._place = Place(place.channel, reply_to=place.reply_to)
         return self._place

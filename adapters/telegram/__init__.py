@@ -10,6 +10,8 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
 
 from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
@@ -17,7 +19,7 @@ from telegram.request import HTTPXRequest
 
 from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.failure import rejected_token
+from adapters.telegram.failure import MALFORMED, rejected_token
 from adapters.telegram.intake import Intake, Streams
 from adapters.telegram.menu import Menus, Staff
 from adapters.telegram.pacer import Pacer
@@ -28,6 +30,7 @@ from core.ports import Clock, Door
 _LOG = logging.getLogger(__name__)
 
 _LONGEST_PAUSE_S = 30.0
+_KNOWN_REFUSALS = (400, 401, 403, 404, 409, 429)
 _PRIVACY = (
     "Telegram: privacy mode is on. In groups the bot sees commands and replies to it, but no mentions. To change that: "
     "@BotFather, /setprivacy, Disable; then remove the bot from each group and add it again, or make it administrator."
@@ -70,7 +73,7 @@ async def run(
         await _unless(stop, menus.offer())
         following = asyncio.create_task(menus.follow())
         try:
-            await _unless(stop, _listen(config, bot, intake.take, clock))
+            await _unless(stop, _listen(config, bot, intake.take, clock), _until_rejected(api))
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
@@ -102,13 +105,24 @@ async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock) ->
     await WebhookListener(bot, take, clock, config.webhook).run()
 
 
+class _Request(HTTPXRequest):
+    """Requests whose refusals are all told apart from a network or a server that fails."""
+
+    async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
+        """Make a request; the library takes the refusals that it does not know for a failing network."""
+        code, payload = await super().do_request(*args, **kwargs)
+        known = code not in range(400, 500) or code in _KNOWN_REFUSALS
+        return (code if known else HTTPStatus.BAD_REQUEST), payload
+
+
 @asynccontextmanager
 async def _bot(config: TelegramConfig) -> AsyncIterator[Bot]:
     """Open the client, which does not speak to anybody yet."""
     os.environ.setdefault("PTB_TIMEDELTA", "true")  # else every flood wait comes with a deprecation warning
+    logging.getLogger("telegram.request.BaseRequest").setLevel(logging.CRITICAL)  # it logs answers that it cannot read
     for talkative in ("httpx", "httpcore", "telegram"):  # they log addresses, which hold the token, and what people say
         logging.getLogger(talkative).setLevel(logging.WARNING)
-    request = HTTPXRequest(connect_timeout=5.0, read_timeout=20.0, write_timeout=20.0, pool_timeout=20.0)
+    request = _Request(connect_timeout=5.0, read_timeout=20.0, write_timeout=20.0, pool_timeout=20.0)
     server = config.base_url.rstrip("/")
     bot = Bot(config.token, base_url=f"{server}/bot", base_file_url=f"{server}/file/bot", request=request)
     try:
@@ -129,7 +143,7 @@ async def _introduce(bot: Bot, clock: Clock) -> None:
             await bot.initialize()
         except InvalidToken:
             raise rejected_token() from None  # the library's own message holds the token
-        except TelegramError as error:
+        except (TelegramError, *MALFORMED) as error:
             _LOG.warning("telegram cannot be reached", extra={"error": type(error).__name__})
             await clock.sleep(pause_s)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
@@ -138,16 +152,22 @@ async def _introduce(bot: Bot, clock: Clock) -> None:
             return
 
 
-async def _unless(stop: asyncio.Event, work: Coroutine[None, None, None]) -> bool:
-    """Do the work, but leave off when `stop` is set. Return whether it was done."""
-    doing, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
+async def _until_rejected(api: TelegramApi) -> None:
+    await api.rejected.wait()
+    raise rejected_token()
+
+
+async def _unless(stop: asyncio.Event, *work: Coroutine[None, None, None]) -> bool:
+    """Do the work until the first of it is done, but leave off when `stop` is set. Return whether one was done."""
+    doing = [asyncio.create_task(one) for one in work]
+    stopping = asyncio.create_task(stop.wait())
     try:
-        await asyncio.wait({doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        if doing.done():
-            await doing
-            return True
+        await asyncio.wait({*doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        done = [task for task in doing if task.done()]
+        await asyncio.gather(*done)
+        return bool(done)
     finally:
-        for task in (doing, stopping):
+        stopping.cancel()
+        for task in doing:
             task.cancel()
-        await asyncio.gather(doing, stopping, return_exceptions=True)
-    return False
+        await asyncio.gather(*doing, stopping, return_exceptions=True)

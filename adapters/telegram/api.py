@@ -15,21 +15,13 @@ from typing import TypeVar
 
 from telegram import Bot, LinkPreviewOptions, ReplyParameters
 from telegram.constants import ChatAction
-from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, NetworkError, RetryAfter, TelegramError
+from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from adapters.telegram.failure import (
-    NoPicture,
-    Unchanged,
-    Unconfirmed,
-    Unreadable,
-    may_have_arrived,
-    refused,
-    seconds,
-)
+from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
 from adapters.telegram.state import State
-from core.errors import FileTooLarge, SurfaceBusy, SurfaceError, SurfaceGone
+from core.errors import FileTooLarge, MessageLost, SurfaceBusy, SurfaceError, SurfaceGone, SurfaceUnclear
 from core.screen import File
 
 _LOG = logging.getLogger(__name__)
@@ -59,6 +51,10 @@ class TelegramApi:
         self._bot = bot
         self._state = state or State()
         self._outages = 0
+        self._in_doubt = False  # a write was not answered as it should be: is anybody there?
+        self._is_known = False  # our token was good after that
+        self.rejected = asyncio.Event()
+        """Set when Telegram does not know the token any more."""
         self.pacer = pacer
 
     async def send(self, place: Place, rendered: Rendered, priority: Priority, reply_to: int | None = None) -> int:
@@ -68,7 +64,7 @@ class TelegramApi:
             sent = await self._bot.send_message(
                 chat_id,
                 what.text,
-                entities=what.entities,
+                entities=what.entities or None,
                 message_thread_id=place.thread_id,
                 reply_parameters=_reply(reply_to),
                 reply_markup=what.keyboard,
@@ -96,7 +92,7 @@ class TelegramApi:
                 content,
                 filename=file.name,
                 caption=what.text or None,
-                caption_entities=what.entities,
+                caption_entities=what.entities or None,
                 message_thread_id=place.thread_id,
                 reply_parameters=_reply(reply_to),
                 reply_markup=what.keyboard,
@@ -117,13 +113,20 @@ class TelegramApi:
                 what.text,
                 chat_id=chat_id,
                 message_id=message_id,
-                entities=what.entities,
+                entities=what.entities or None,
                 reply_markup=what.keyboard,
                 link_preview_options=_NO_PREVIEW,
             )
 
         with suppress(Unchanged):  # an edit that arrived, though we did not hear of it
             await self._formatted(place, rendered, priority, call)
+
+    async def remove(self, place: Place, message_id: int) -> None:
+        """Take a message away. One that is gone already is fine."""
+        with suppress(MessageLost):
+            await self._call(
+                place.chat_id, Priority.ANSWER, lambda chat_id: self._bot.delete_message(chat_id, message_id)
+            )
 
     async def draft(self, place: Place, draft_id: int, rendered: Rendered, priority: Priority) -> None:
         """Show a preview in a private chat, with the server's stop button where it has one (Bot API 10.3)."""
@@ -134,7 +137,7 @@ class TelegramApi:
                 draft_id,
                 what.text,
                 message_thread_id=place.thread_id,
-                entities=what.entities,
+                entities=what.entities or None,
                 api_kwargs={"can_stop": True},
             )
 
@@ -155,7 +158,7 @@ class TelegramApi:
         """
         try:
             await self._bot.answer_callback_query(query_id, text=notice or None)
-        except TelegramError as error:
+        except (TelegramError, *MALFORMED) as error:
             _LOG.info("a press was not acknowledged", extra={"error": type(error).__name__})
 
     async def fetch(self, file_id: str, max_bytes: int) -> bytes:
@@ -170,8 +173,8 @@ class TelegramApi:
             if (file.file_size or 0) > max_bytes:
                 raise FileTooLarge(f"more than {max_bytes} bytes")
             content = bytes(await file.download_as_bytearray()) if file.file_path else None
-        except TelegramError as error:
-            if "file is too big" in error.message.casefold():
+        except (TelegramError, *MALFORMED) as error:
+            if "file is too big" in str(error).casefold():
                 raise FileTooLarge("more than the server hands out") from None
             raise SurfaceError(f"the file cannot be had ({type(error).__name__})") from None
         if content is None:
@@ -193,6 +196,8 @@ class TelegramApi:
     async def _call(self, chat_id: int, priority: Priority, request: Callable[[int], Awaitable[_Answer]]) -> _Answer:
         address = self._state.address(chat_id)
         self.pacer.admit(address, priority)
+        if self._in_doubt:
+            await self._ask_who_we_are()
         try:
             answer = await request(address)
         except ChatMigrated as error:  # a group became a supergroup: from now on everything goes there
@@ -203,25 +208,45 @@ class TelegramApi:
             self.pacer.flooded(address, wait_s)
             _LOG.warning("telegram asks to wait", extra={"chat": address, "retry_after_s": wait_s})
             raise SurfaceBusy(wait_s) from None
-        except TelegramError as error:
+        except (TelegramError, *MALFORMED) as error:
             raise self._ours(error) from None
-        self._outages = 0
+        if priority is not Priority.TYPING:  # that goes where no message does
+            self._outages = 0
         return answer
 
-    def _ours(self, error: TelegramError) -> SurfaceError:
+    def _ours(self, error: Exception) -> SurfaceError:
         """Return what the failure means to whoever writes."""
         if isinstance(error, Forbidden):
             return SurfaceGone(error.message)
-        if isinstance(error, BadRequest):
+        if isinstance(error, BadRequest | Conflict):
             return refused(error.message.casefold())
-        # The network, the server, or a token that was just revoked: the update loop finds out which.
-        if isinstance(error, NetworkError | InvalidToken):
-            self._outages += 1
-            wait_s = min(2.0 ** (self._outages - 1), _LONGEST_OUTAGE_S)
-            in_doubt = isinstance(error, NetworkError) and may_have_arrived(error)
-            return Unconfirmed(wait_s) if in_doubt else SurfaceBusy(wait_s)
-        _LOG.error("telegram refused a call", extra={"error": type(error).__name__})
-        return SurfaceGone(type(error).__name__)
+        if isinstance(error, InvalidToken):
+            # The token was just revoked, or this is no method of that server's: asking who we are tells which.
+            self._in_doubt, self._is_known, known = not self._is_known, False, self._is_known
+            return SurfaceError("not a method of that server") if known else SurfaceBusy(self._wait_s())
+        ours = failed(error, self._wait_s())
+        if isinstance(ours, SurfaceUnclear):
+            _LOG.warning("telegram gave no clear answer", extra={"error": type(error).__name__})
+            self._in_doubt = True
+        return ours
+
+    async def _ask_who_we_are(self) -> None:
+        """Find out whether Telegram answers at all before a write is repeated that it may have done.
+
+        Raises:
+            SurfaceBusy: it does not.
+        """
+        try:
+            await self._bot.get_me()
+        except (TelegramError, *MALFORMED) as error:
+            if isinstance(error, InvalidToken):
+                self.rejected.set()
+            raise SurfaceBusy(self._wait_s()) from None
+        self._in_doubt, self._is_known = False, True
+
+    def _wait_s(self) -> float:
+        self._outages += 1
+        return min(2.0 ** (self._outages - 1), _LONGEST_OUTAGE_S)
 
 
 def _reply(reply_to: int | None) -> ReplyParameters | None:

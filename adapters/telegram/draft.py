@@ -14,8 +14,8 @@ from telegramify_markdown.config import RenderConfig
 from adapters.telegram.api import Place, TelegramApi
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Priority
-from adapters.telegram.surface import TelegramSurface, stays
-from core.errors import SurfaceGone
+from adapters.telegram.surface import TelegramSurface
+from core.errors import SurfaceBusy, SurfaceError
 from core.ports import Clock
 from core.screen import Shown
 
@@ -53,7 +53,7 @@ class DraftSurface(TelegramSurface):
 
     async def post(self, shown: Shown) -> str:
         """Show a draft, or write the message if the text is whole."""
-        if stays(shown) or not await self._draft(shown):
+        if shown.stays or not await self._draft(shown):
             self._shown = None
             return await super().post(shown)
         self._count += 1
@@ -63,9 +63,14 @@ class DraftSurface(TelegramSurface):
         """Let the draft grow, or write the message that it stood for."""
         if handle in self._messages:
             await super().edit(handle, shown)
-        elif stays(shown) or not await self._draft(shown):
+        elif shown.stays or not await self._draft(shown):
             self._messages[handle] = self._messages.pop(await super().post(shown))
             self._shown = None
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away; a draft fades by itself."""
+        if handle in self._messages:
+            await super().remove(handle)
 
     async def refresh(self) -> None:
         """Show the draft again before it fades."""
@@ -85,7 +90,9 @@ class DraftSurface(TelegramSurface):
             return True
         try:
             await self._show(rendered, self._rank(shown))
-        except SurfaceGone:  # if the chat itself is gone, the message will tell
+        except SurfaceBusy:
+            raise
+        except SurfaceError:  # if the chat itself is gone, the message will tell
             return False
         return True
 

@@ -8,32 +8,33 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from telegram.error import RetryAfter, TelegramError
+from telegram.error import NetworkError, RetryAfter, TelegramError
 
-from core.errors import ConfigError, SurfaceBusy, SurfaceError, SurfaceGone
+from core.errors import (
+    ConfigError,
+    MessageLost,
+    SurfaceBusy,
+    SurfaceDown,
+    SurfaceError,
+    SurfaceForbidden,
+    SurfaceGone,
+    SurfaceUnclear,
+)
 
 _LOG = logging.getLogger(__name__)
 
 _GONE = (  # nobody will read there any more
-    "chat not found", "chat_write_forbidden", "have no rights to send", "not enough rights", "user is deactivated",
-    "peer_id_invalid", "topic_closed", "topic_deleted", "message thread not found", "group chat was deactivated",
-    "chat_restricted", "channel_private",
+    "chat not found", "user is deactivated", "peer_id_invalid", "topic_closed", "topic_deleted",
+    "message thread not found", "group chat was deactivated", "channel_private",
 )  # fmt: skip
+_FORBIDDEN = ("chat_write_forbidden", "have no rights to send", "not enough rights", "chat_restricted", "_forbidden")
 _UNREADABLE = ("can't parse entities", "entity_bounds_invalid", "entities_too_long", "entity_")
-_LOST = (
-    "message to edit not found", "message can't be edited", "message_id_invalid",
-    "there is no text in the message to edit",
-)  # fmt: skip
+_LOST = ("message to edit not found", "message to delete not found", "message_id_invalid")
 _NO_PICTURE = ("photo_", "image_process_failed")
 _NOT_WRITTEN = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})  # of httpx: no byte of it left
 
-
-class MessageLost(SurfaceError):
-    """There is no such message to edit: somebody deleted it, or it holds no text."""
-
-
-class Unconfirmed(SurfaceBusy):
-    """The request went out, and what became of it is not known: it may have arrived."""
+MALFORMED = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError, AssertionError)
+"""What the library raises over an answer that is not as documented."""
 
 
 class Unreadable(SurfaceError):
@@ -48,22 +49,34 @@ class NoPicture(SurfaceError):
     """The file cannot be shown as a picture."""
 
 
+_KINDS: tuple[tuple[tuple[str, ...], type[SurfaceError]], ...] = (
+    (_LOST, MessageLost),
+    (_GONE, SurfaceGone),
+    (_FORBIDDEN, SurfaceForbidden),
+    (_NO_PICTURE, NoPicture),
+    (_UNREADABLE, Unreadable),
+)
+
+
 def refused(said: str) -> SurfaceError:
     """Return what a 400 means, from its description in lower case."""
     if "message is not modified" in said:
         return Unchanged("not modified")
-    for signs, kind in ((_LOST, MessageLost), (_GONE, SurfaceGone), (_NO_PICTURE, NoPicture)):
+    for signs, kind in _KINDS:
         if any(sign in said for sign in signs):
             return kind(said)
-    if any(sign in said for sign in _UNREADABLE):
-        return Unreadable(said)
-    _LOG.error("telegram refused a message", extra={"said": said})  # nothing would be better for trying again
-    return SurfaceGone(said)
+    _LOG.error("telegram refused a call", extra={"said": said})
+    return SurfaceError(said)
 
 
-def may_have_arrived(error: TelegramError) -> bool:
-    """Whether the server may have done what was asked, though it did not say so: all but what never left us."""
-    return type(error.__cause__).__name__ not in _NOT_WRITTEN
+def failed(error: Exception, wait_s: float) -> SurfaceError:
+    """Return what a failure besides a refusal means: of the network, of the server, or to understand the answer."""
+    if isinstance(error, NetworkError):
+        if type(error.__cause__).__name__ in _NOT_WRITTEN:
+            return SurfaceBusy(wait_s)
+        if error.__cause__ is None or isinstance(error.__cause__, TelegramError):  # the server said so, in its words
+            return SurfaceDown(wait_s)
+    return SurfaceUnclear(type(error).__name__, wait_s)
 
 
 def seconds(error: RetryAfter) -> float:

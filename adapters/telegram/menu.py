@@ -19,6 +19,7 @@ from telegram import (
 )
 from telegram.error import BadRequest, Forbidden, TelegramError
 
+from adapters.telegram.failure import MALFORMED
 from adapters.telegram.state import State
 from core.commands import COMMANDS, DRAFT_COMMANDS, STAFF_COMMANDS, Command
 from core.errors import StorageError
@@ -55,7 +56,7 @@ class Menus:
             for tag, locale in _LANGUAGES.items():
                 await self._set(_offers(_EVERYBODY, locale), BotCommandScopeDefault(), tag)
                 await self._set(_offers(public, locale), BotCommandScopeAllGroupChats(), tag)
-        except TelegramError as error:  # a menu is a convenience
+        except (TelegramError, *MALFORMED) as error:  # a menu is a convenience
             _LOG.warning("the menu of commands was not set", extra={"error": type(error).__name__})
         await self._offer_staff()
 
@@ -93,7 +94,7 @@ class Menus:
                 _LOG.info("no menu for one of the staff", extra={"error": type(error).__name__})
                 if wanted:
                     continue  # once they write, the next start or change gives it
-            except TelegramError as error:
+            except (TelegramError, *MALFORMED) as error:
                 _LOG.warning("the menu of staff was not set", extra={"error": type(error).__name__})
                 return
             self._state.put_menu(person, wanted)

@@ -13,10 +13,10 @@ from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
 
 from adapters.telegram.api import Place, TelegramApi
-from adapters.telegram.failure import MessageLost, Unconfirmed
 from adapters.telegram.keyboard import keyboard
 from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, render
 from adapters.telegram.pacer import Priority
+from core.errors import SurfaceBusy, SurfaceDown, SurfaceError, SurfaceGone, SurfaceUnclear
 from core.ports import Surface
 from core.screen import File, Shown, SurfaceLimits
 from core.types import Modal
@@ -87,7 +87,7 @@ class TelegramSurface(Surface):
         """Write a new message; the first one replies to what it answers, or takes a message's place."""
         if shown.file is not None:
             message = await self._hand_over(shown, shown.file)
-        elif self._replaces is not None:
+        elif self._replaces is not None and not shown.plain:
             message = await self._replace(shown, self._replaces)
         else:
             message = await self._send(shown, self._draw(shown))
@@ -96,20 +96,19 @@ class TelegramSurface(Surface):
         return handle
 
     async def edit(self, handle: str, shown: Shown) -> None:
-        """Replace a message in place. One that was deleted meanwhile is written anew once its text is whole."""
+        """Replace a message in place."""
         message, rendered = self._messages[handle], self._draw(shown)
         if message.bears(shown):
             rendered = rendered.again
         if rendered == message.written:
             return
-        try:
-            await self._api.edit(self._place, message.id, rendered, self._rank(shown))
-            message.written = rendered
-        except MessageLost:
-            if not stays(shown):
-                return
-            self._messages[handle] = await self._send(shown, rendered)
+        await self._api.edit(self._place, message.id, rendered, self._rank(shown))
+        message.written = rendered
         self._saw(shown)
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away."""
+        await self._api.remove(self._place, self._messages[handle].id)
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message."""
@@ -122,8 +121,9 @@ class TelegramSurface(Surface):
 
     async def _send(self, shown: Shown, rendered: Rendered) -> _Message:
         """Write a new message, with the mark if it may be there already."""
-        rank = self._whole if stays(shown) else Priority.STATUS
-        return await self._sent(shown, rendered, lambda what: self._api.send(self._place, what, rank, self._reply_to))
+        rank = self._whole if shown.stays else Priority.STATUS
+        reply_to = None if shown.plain else self._reply_to
+        return await self._sent(shown, rendered, lambda what: self._api.send(self._place, what, rank, reply_to))
 
     async def _sent(
         self, shown: Shown, rendered: Rendered, send: Callable[[Rendered], Coroutine[None, None, int]]
@@ -133,22 +133,25 @@ class TelegramSurface(Surface):
         what = rendered.again if marked else rendered
         try:
             message_id = await send(what)
-        except Unconfirmed:
+        except (SurfaceDown, SurfaceUnclear):
             self._lost_status |= passing
             self._doubtful |= not passing
             raise
-        self._doubtful, self._reply_to = False, None
+        self._doubtful, self._reply_to, self._replaces = False, None, None
         self._saw(shown)
         return _Message(message_id, what, marked, passing=passing and not self._again)
 
     async def _replace(self, shown: Shown, message_id: int) -> _Message:
-        """Take the place of a message, which is done once however often it is tried; if it is gone, write a new one."""
+        """Take the place of a message, which is done once however often it is tried; if it cannot, write a new one."""
         rendered = self._draw(shown)
         try:
             await self._api.edit(self._place, message_id, rendered, self._rank(shown))
             message = _Message(message_id, rendered)
-        except MessageLost:
-            message = await self._send(shown, rendered)
+        except (SurfaceBusy, SurfaceGone, SurfaceUnclear):
+            raise
+        except SurfaceError:
+            self._replaces = None
+            return await self._send(shown, rendered)
         self._replaces, self._doubtful = None, False
         self._saw(shown)
         return message
@@ -169,7 +172,7 @@ class TelegramSurface(Surface):
         self._thinking = shown.modal is Modal.TEXT_FOR_REPLACE
 
     def _rank(self, shown: Shown) -> Priority:
-        if stays(shown):
+        if shown.stays:
             return self._whole
         return Priority.STATUS if shown.modal is Modal.TEXT_FOR_REPLACE else Priority.EDIT
 
@@ -180,11 +183,8 @@ class TelegramSurface(Surface):
 
     def _draw(self, shown: Shown) -> Rendered:
         drawn = draw(shown, self._render(shown.text))
-        if not stays(shown):
+        if shown.plain:
+            return Rendered(drawn.text)
+        if not shown.stays:
             return drawn if self._stop is None else replace(drawn, keyboard=self._stop())
         return replace(drawn, keyboard=keyboard(shown)) if shown.choices or shown.menu else drawn
-
-
-def stays(shown: Shown) -> bool:
-    """Whether the text is whole, and not to be replaced by the next message."""
-    return shown.final and shown.modal is not Modal.TEXT_FOR_REPLACE

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from telegram import Bot, Update
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter, TelegramError
 
-from adapters.telegram.failure import rejected_token, seconds
+from adapters.telegram.failure import MALFORMED, rejected_token, seconds
 from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -55,41 +55,46 @@ class LongPoll:
         while True:
             try:
                 unhooked = unhooked or await self._bot.delete_webhook(drop_pending_updates=False)
-                batch = await self._fetch(limit=100, timeout_s=self._timeout_s)
+                await self._take_all(await self._fetch(limit=100, timeout_s=self._timeout_s))
             except (InvalidToken, EndPointNotFound):
                 raise rejected_token() from None
-            except TelegramError as error:
+            except (TelegramError, *MALFORMED) as error:
                 await self._clock.sleep(self._pause_s(error))
-                continue
-            self._recovered()
-            for raw in batch:
-                await self._one(raw)
+            else:
+                self._recovered()
 
     async def _acknowledge(self) -> None:
         """Tell the server what it may forget. Not a must: what it repeats is known."""
         if self._offset:
             try:
                 await self._fetch(limit=1, timeout_s=0)
-            except TelegramError as error:
+            except (TelegramError, *MALFORMED) as error:
                 _LOG.info("last updates not acknowledged", extra={"error": type(error).__name__})
 
-    async def _fetch(self, *, limit: int, timeout_s: int) -> list[dict[str, Any]]:
+    async def _fetch(self, *, limit: int, timeout_s: int) -> list[Any]:
         # By its bare name, because the typed call reads a whole batch or none: one update that the library cannot read
         # would come back for ever. Method names know no case; this spelling is not the typed call's.
         asked = {"offset": self._offset, "limit": limit, "timeout": timeout_s, "allowed_updates": list(ALLOWED)}
-        batch: list[dict[str, Any]] = await self._bot.do_api_request(
+        batch: list[Any] = await self._bot.do_api_request(
             "GetUpdates", api_kwargs=asked, read_timeout=timeout_s + _ANSWER_SLACK_S
         )
         return batch
 
-    async def _one(self, raw: Mapping[str, Any]) -> None:
-        if raw["update_id"] < self._offset:
-            return
-        if (update := parse(raw, self._bot)) is not None:
-            await self._take(update)
-        self._offset = raw["update_id"] + 1
+    async def _take_all(self, batch: list[Any]) -> None:
+        before = self._offset
+        for raw in batch:
+            await self._one(raw)
+        if batch and self._offset == before:  # nothing of it can be acknowledged: it would come again at once
+            raise ValueError("updates without a number")
 
-    def _pause_s(self, error: TelegramError) -> float:
+    async def _one(self, raw: Any) -> None:
+        number = raw.get("update_id") if isinstance(raw, Mapping) else None
+        if not isinstance(number, int) or number < self._offset:
+            return
+        await take_one(raw, self._bot, self._take)
+        self._offset = number + 1
+
+    def _pause_s(self, error: Exception) -> float:
         """Return how long to wait before asking again; the first failure in a row is told, the others are not."""
         self._failures += 1
         if isinstance(error, Conflict):
@@ -108,10 +113,9 @@ class LongPoll:
         self._failures = 0
 
 
-def parse(raw: Mapping[str, Any], bot: Bot) -> Update | None:
-    """Return the update, or None for one that the library cannot read: it is left out, the others are not."""
+async def take_one(raw: Mapping[str, Any], bot: Bot, take: Take) -> None:
+    """Take one update. One that cannot be read or taken is left out and never tried again; the others are not."""
     try:
-        return Update.de_json(dict(raw), bot)
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
-        _LOG.error("an update could not be read", extra={"update": raw.get("update_id"), "error": type(error).__name__})
-        return None
+        await take(Update.de_json(dict(raw), bot))
+    except Exception as error:  # noqa: BLE001  (whatever stands in it)
+        _LOG.exception("an update was left out", extra={"update": raw.get("update_id"), "error": type(error).__name__})

@@ -19,8 +19,8 @@ from telegram import Bot
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
 from adapters.telegram.config import Webhook
-from adapters.telegram.failure import rejected_token
-from adapters.telegram.updates import ALLOWED, Take, parse
+from adapters.telegram.failure import MALFORMED, rejected_token
+from adapters.telegram.updates import ALLOWED, Take, take_one
 from core.errors import ConfigError
 from core.ports import Clock
 
@@ -81,7 +81,7 @@ class WebhookListener:
                 raise rejected_token() from None
             except BadRequest as error:
                 raise ConfigError("TELEGRAM_WEBHOOK_URL", f"Telegram refused it: {error.message}") from None
-            except TelegramError as error:
+            except (TelegramError, *MALFORMED) as error:
                 _LOG.warning("the webhook was not set", extra={"error": type(error).__name__})
                 await self._clock.sleep(pause_s)
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
@@ -93,10 +93,10 @@ class WebhookListener:
             return web.Response(status=HTTPStatus.FORBIDDEN)
         try:
             raw = await request.json()
-        except ValueError:
+        except MALFORMED:
             return web.Response(status=HTTPStatus.BAD_REQUEST)
-        if isinstance(raw, dict) and (update := parse(raw, self._bot)) is not None:
-            await self._take(update)
+        if isinstance(raw, dict):
+            await take_one(raw, self._bot, self._take)
         return web.Response()
 
 

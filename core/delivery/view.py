@@ -12,8 +12,9 @@ import math
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
+from core.delivery.fallback import FallbackSurface, FindAside
 from core.delivery.plan import Edit, Pace, Post, StreamPlan
-from core.errors import SurfaceBusy
+from core.errors import SurfaceBusy, SurfaceUnclear
 from core.ports import Clock, Surface
 from core.screen import Choice, Shown
 
@@ -24,8 +25,8 @@ _LEAST_WAIT_S = 0.5
 class View:
     """What an action may do to the screen. One for each turn; always closed, also when the turn fails.
 
-    SurfaceGone (like anything that a surface raises and that is not SurfaceBusy) comes out of one call; afterwards
-    nothing is written and nothing is raised any more.
+    What a surface refuses goes the ways of `FallbackSurface`; Undelivered, or the refusal of a file, comes out of one
+    call; afterwards nothing is written and nothing is raised any more.
     """
 
     def __init__(
@@ -37,9 +38,13 @@ class View:
         patience_s: float = 1.0,
         grace_s: float = 5.0,
         ended: str = "…",
+        find_aside: FindAside | None = None,
     ) -> None:
-        """`grace_s` bounds what is written after a failure or a cancellation; `ended` replaces a status left over."""
-        self._surface = surface
+        """`grace_s` bounds what is written after a failure or a cancellation; `ended` replaces a status left over.
+
+        `find_aside` tells where else an answer may be said if the surface refuses it.
+        """
+        self._surface = FallbackSurface(surface, clock, find_aside=find_aside, ended=ended)
         self._clock = clock
         self._plan = StreamPlan(surface.limits, surface.measure, pace or Pace())
         self._patience_s = patience_s
@@ -56,6 +61,16 @@ class View:
     def shows_pictures(self) -> bool:
         """Whether a picture can be seen there."""
         return self._surface.limits.shows_pictures
+
+    @property
+    def doubt(self) -> SurfaceUnclear | None:
+        """Why a text is only assumed to be on the screen, if one is."""
+        return self._surface.doubt
+
+    @property
+    def said_aside(self) -> bool:
+        """Whether the surface refused a text, which was said elsewhere."""
+        return self._surface.said_aside
 
     async def status(self, text: str) -> None:
         """Show a status, which whatever comes next replaces in place."""

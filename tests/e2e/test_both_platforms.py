@@ -14,7 +14,7 @@ from pathlib import Path
 from core.clock import SystemClock
 from tests.fakes import discord_server, telegram_server
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.discord_world import OWNER_ID
+from tests.fakes.discord_world import BOT_ID, OWNER_ID
 from tests.fakes.discord_world import Person as DiscordPerson
 from tests.fakes.telegram_people import Person as TelegramPerson
 from tests.fakes.telegram_server import TelegramServer
@@ -127,7 +127,41 @@ async def test_the_failure_of_one_platform_does_not_stop_the_other(tmp_path: Pat
     async with running(tmp_path) as bot:
         bot.telegram.token = "999:another"  # whoever owns the bot asked BotFather for a new one
         await bot.until_told("TELEGRAM_TOKEN")
+        await bot.discord.until(lambda: "Telegram: I have stopped" in "".join(bot.discord.direct(THERE).screen()))
         await bot.tell_discord("Remember that the wifi password is abc123", "Saved")
         assert bot.process.returncode is None
         bot.process.terminate()
         assert await asyncio.wait_for(bot.process.wait(), 30) == 0
+
+
+async def test_a_discord_token_that_is_revoked_is_told_on_telegram_where_the_bot_goes_on(tmp_path: Path) -> None:
+    async with running(tmp_path) as bot:
+        bot.discord.gateway.token = "another"
+        await bot.discord.says(THERE, "hello")
+        await bot.telegram.until(lambda: "Discord: I have stopped" in "".join(bot.telegram.chat(HERE.id).screen()))
+        await bot.tell_telegram("Remember that the wifi password is abc123", "Saved")
+        assert bot.process.returncode is None
+
+
+async def test_what_a_room_refuses_is_said_in_private_and_what_cannot_be_said_is_told_to_the_owner_once(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as bot:
+        room = bot.discord.room(10**17 + 100)
+        room.refusal = (403, 50013)
+        await bot.discord.says(THERE, f"<@{BOT_ID}> hello", room=room.id)
+        await bot.discord.until(lambda: len(bot.discord.direct(THERE).screen()) == 2)
+        assert "not allowed to write" in bot.discord.direct(THERE).screen()[0]
+
+        direct = bot.discord.direct(THERE)
+        direct.refusal = (403, 50007)
+        for _ in range(2):
+            await bot.discord.says(THERE, f"<@{BOT_ID}> hello", room=room.id)
+        before = len(bot.telegram.chat(HERE.id).screen())
+        await bot.telegram.until(lambda: len(bot.telegram.chat(HERE.id).screen()) > before)
+        assert "Discord: I could not deliver an answer in the room" in bot.telegram.chat(HERE.id).screen()[-1]
+        direct.refusal = None
+        await bot.tell_discord("Remember that the wifi password is abc123", "Saved")
+        told = [text for text in bot.telegram.chat(HERE.id).screen() if "could not deliver" in text]
+        assert len(told) == 1
+        assert bot.process.returncode is None

@@ -210,7 +210,7 @@ async def test_a_message_deleted_meanwhile_is_written_anew_once_its_text_is_whol
         assert channel.screen() == [LONG[:400].strip()]
 
 
-async def test_where_the_bot_may_not_write_it_leaves_off_at_once() -> None:
+async def test_where_the_bot_may_not_write_it_knocks_no_more_than_its_forms_are() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
@@ -218,8 +218,8 @@ async def test_where_the_bot_may_not_write_it_leaves_off_at_once() -> None:
         async with running(server, clock, slowly(clock, LONG, 0.02)) as bot:
             await server.says(ANA, f"{ME} oi", room=ROOM)
             await flow(server, clock, lambda: bot.door.answered)
-            assert [type(failure).__name__ for failure in bot.door.failures] == ["SurfaceGone"]
-            assert len(server.invalid) == 1
+            assert [type(failure).__name__ for failure in bot.door.failures] == ["Undelivered"]
+            assert len(server.invalid) == 3  # the status, the text, the text alone
 
 
 async def test_a_reply_that_is_not_allowed_or_has_nothing_to_reply_to_becomes_a_plain_message() -> None:

@@ -194,7 +194,7 @@ async def test_a_streaming_message_that_somebody_deletes_comes_back_once_and_who
     "refusal",
     ["403: Forbidden: bot was blocked by the user", "400: Bad Request: not enough rights to send text messages"],
 )
-async def test_a_chat_that_refuses_us_ends_the_turn_quietly(refusal: str) -> None:
+async def test_a_chat_that_refuses_us_leaves_the_answer_undelivered_and_the_next_is_given(refusal: str) -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.chat(7).refusal = refusal
@@ -202,7 +202,7 @@ async def test_a_chat_that_refuses_us_ends_the_turn_quietly(refusal: str) -> Non
         await flow(server, clock, lambda: bot.door.failures)
         server.says(BIA, "oi")
         await flow(server, clock, lambda: server.chats[8].screen() == ["Você disse: oi"])
-    assert [type(failure).__name__ for failure in bot.door.failures] == ["SurfaceGone"]
+    assert [type(failure).__name__ for failure in bot.door.failures] == ["Undelivered"]
 
 
 async def test_a_group_that_becomes_a_supergroup_in_mid_answer_gets_the_rest_there() -> None:

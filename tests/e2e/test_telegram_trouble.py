@@ -52,7 +52,7 @@ async def test_a_refusal_nobody_knows_ends_that_answer_and_not_the_next(refusal:
         server.says(BIA, "oi")
         await flow(server, clock, lambda: bot.door.answered == 2)
         assert server.chats[8].screen() == ["Você disse: oi"]
-    assert [type(failure).__name__ for failure in bot.door.failures] == ["SurfaceGone"]
+    assert [type(failure).__name__ for failure in bot.door.failures] == ["Undelivered"]
 
 
 async def test_a_greeting_in_a_group_that_let_nobody_write_harms_nobody() -> None:

@@ -265,7 +265,7 @@ class DiscordServer(World):
 async def _read(request: web.Request) -> Any:
     """Return the body of a request; files that come with it under `files`, as (name, content)."""
     if request.content_type != "multipart/form-data":
-        return await request.json() if request.can_read_body else {}
+        return await request.json() if request.body_exists else {}
     body: Json = {}
     files = []
     form = await request.post()

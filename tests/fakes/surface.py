@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.errors import SurfaceError
 from core.ports import Clock, Surface
 from core.screen import Shown, SurfaceLimits
 from core.types import Modal
@@ -27,7 +26,8 @@ class RecordingSurface(Surface):
     clock: Clock
     limits: SurfaceLimits = field(default_factory=lambda: SurfaceLimits(max_chars=4096, edit_interval_s=1.5))
     log: list[Seen] = field(default_factory=list)
-    faults: list[SurfaceError | None] = field(default_factory=list)
+    faults: list[Exception | None] = field(default_factory=list)
+    removed: set[str] = field(default_factory=set)
 
     def measure(self, text: str) -> int:
         return len(text)
@@ -42,6 +42,10 @@ class RecordingSurface(Surface):
         self._maybe_fail()
         self.log.append(Seen(self.clock.monotonic(), "edit", handle, shown))
 
+    async def remove(self, handle: str) -> None:
+        self._maybe_fail()
+        self.removed.add(handle)
+
     def _maybe_fail(self) -> None:
         fault = self.faults.pop(0) if self.faults else None
         if fault is not None:
@@ -52,7 +56,8 @@ class RecordingSurface(Surface):
         """What is on the screen now, top to bottom."""
         latest: dict[str, Shown] = {}
         for seen in self.log:
-            latest[seen.handle] = seen.shown
+            if seen.handle not in self.removed:
+                latest[seen.handle] = seen.shown
         return list(latest.values())
 
     @property

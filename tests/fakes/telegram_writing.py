@@ -105,6 +105,12 @@ class Writing(People):
         post.text, post.entities, post.buttons = text, entities, buttons  # no markup in the request takes it off
         return self.shown(chat, post)
 
+    def _do_deletemessage(self, params: Json) -> bool:
+        chat = self._writable(params)
+        if chat.posts.pop(int(params["message_id"]), None) is None:
+            raise Refused(400, "Bad Request: message to delete not found")
+        return True
+
     def _do_sendmessagedraft(self, params: Json) -> bool:
         chat = self._writable(params)
         if chat.type != "private":

@@ -111,7 +111,7 @@ async def test_everybody_is_told_once_one_a_second_and_the_owner_how_it_went(tow
 
 async def test_who_cannot_be_reached_is_counted_and_stops_nobody(town: Town) -> None:
     town.chat(MANY[0]).faults = [SurfaceGone("blocked")]
-    town.chat(MANY[2]).faults = [SurfaceError("refused")]
+    town.chat(MANY[2]).faults = [SurfaceError("refused")] * 2
     number = await town.begin(*MANY)
     async with town.working():
         await town.pass_(8)
@@ -212,7 +212,7 @@ async def test_once_the_bot_is_stopping_nobody_is_begun_with_and_a_refusal_says_
 ) -> None:
     stop = asyncio.Event()
     number = await town.begin(*MANY)
-    town.chat(MANY[1]).faults = [SurfaceBusy(2.0), SurfaceError("the client was closed")]
+    town.chat(MANY[1]).faults = [SurfaceBusy(2.0), *[SurfaceError("the client was closed")] * 2]
     async with town.working(stop=stop):
         await town.pass_(2)
         stop.set()

@@ -13,6 +13,7 @@ from core.chatbot import TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
 from core.errors import BotError, KeyRejected, ProviderBusy, ProviderDown, StorageError, SurfaceError, SurfaceGone
 from core.llm import Models
+from core.screen import Shown
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.types import Incoming, Modal
 from tests.fakes.clock import FakeClock
@@ -350,11 +351,10 @@ async def test_a_turn_that_takes_too_long_ends_with_a_word() -> None:
     assert "took too long" in surface.texts[0]
 
 
-async def test_who_asked_is_told_when_a_write_was_refused() -> None:
+async def test_a_refused_answer_is_said_plainly_in_a_new_message_and_its_status_is_gone() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["hello"]})
     surface = house.surface()
-    surface.faults = [SurfaceError("too large")]
+    surface.faults = [None, *[SurfaceError("odd")] * 2]
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi"), surface))
-    [apology] = surface.texts
-    assert "hello" not in apology
+    assert surface.screen == [Shown("hello", plain=True)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.delivery.plan import Pace
 from core.delivery.view import View
-from core.errors import ProviderDown, StreamCut, SurfaceBusy, SurfaceError, SurfaceGone
+from core.errors import ProviderDown, StreamCut, SurfaceBusy, SurfaceError, SurfaceGone, Undelivered
 from core.screen import Shown, SurfaceLimits
 from core.types import Modal
 from tests.fakes.clock import FakeClock
@@ -374,10 +374,11 @@ async def test_a_close_may_be_given_a_limit(clock: FakeClock) -> None:
     assert len(surface.log) == 1
 
 
-async def test_an_error_of_the_surface_that_nobody_foresaw_reaches_the_caller(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, faults=[SurfaceError("strange")])
-    with pytest.raises(SurfaceError, match="strange"):
-        await View(surface, clock).status("pensando")
+async def test_a_text_that_the_surface_takes_in_no_form_is_undelivered(clock: FakeClock) -> None:
+    surface = RecordingSurface(clock, faults=[KeyError("chat"), SurfaceError("strange")])
+    with pytest.raises(Undelivered, match="strange") as caught:
+        await View(surface, clock).show(Shown("pensei"))
+    assert type(caught.value.refusal) is SurfaceError
 
 
 @pytest.mark.spec("T5")

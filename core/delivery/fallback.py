@@ -1,0 +1,262 @@
+"""Fallbacks for writes that a platform refuses for good: the same text plain and new, then in the asker's private chat.
+
+What a platform raises besides SurfaceError counts as a refusal, too: no answer of a platform ends more than one write.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+from core.errors import (
+    SurfaceBusy,
+    SurfaceDown,
+    SurfaceError,
+    SurfaceForbidden,
+    SurfaceGone,
+    SurfaceUnclear,
+    Undelivered,
+)
+from core.ports import Clock, Surface
+from core.screen import Shown, SurfaceLimits
+
+_DOWN_S = 1800.0
+"""A server that fails at one write for so long refuses it."""
+
+_POST_TRIES, _EDIT_TRIES = 2, 5
+"""How often an unclear write is tried: each repeat of a post may be another copy, of an edit none is."""
+
+_log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """The private chat of who asked, and the sentence that says there why the answer comes to it."""
+
+    surface: Surface
+    reason: str
+
+
+FindAside: TypeAlias = Callable[[SurfaceError], Awaitable[Aside | None]]
+"""Return where else an answer may be said, given the refusal of the chat; None for nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a message stands; without a surface, it is `assumed` to be seen or known not to be."""
+
+    surface: Surface | None = None
+    handle: str = ""
+    plain: bool = False
+    assumed: bool = False
+
+
+class FallbackSurface(Surface):
+    """Writes each text whole into the first place that takes it. Text that may still change is worth no other place.
+
+    A message that cannot be changed is written anew once its text is whole, and taken away. Raises SurfaceBusy;
+    Undelivered, when every place refused; of a file whatever its surface raises: the caller says in words what it was.
+    """
+
+    def __init__(self, surface: Surface, clock: Clock, *, find_aside: FindAside | None, ended: str) -> None:
+        """`ended` is the text that stands for nothing, where a message can be changed but not taken away."""
+        self._chat = surface
+        self._clock = clock
+        self._find_aside = find_aside
+        self._ended = ended
+        self._refusal: SurfaceError | None = None  # of the chat, once it took a whole text in no form
+        self._aside: Aside | None = None
+        self._introduced = False
+        self._plain_only: Shown | None = None
+        self._places: dict[str, _Place] = {}
+        self._frozen: set[str] = set()
+        self._trying: tuple[str, bool] = ("", False)
+        self._unclear = 0
+        self._down_since_s: float | None = None
+        self.doubt: SurfaceUnclear | None = None
+        """Why a text is only assumed to be there, if one is."""
+
+    @property
+    def said_aside(self) -> bool:
+        """Whether the chat refused a text, which was said in the private chat."""
+        return self._introduced
+
+    @property
+    def limits(self) -> SurfaceLimits:
+        """What one message holds there, and how often it may be edited."""
+        return self._chat.limits
+
+    def measure(self, text: str) -> int:
+        """Return the length of the text as the surface shows it."""
+        return self._chat.measure(text)
+
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in a file that came with the message."""
+        return await self._chat.fetch(file, max_bytes)
+
+    async def post(self, shown: Shown) -> str:
+        """Write a new message into the first place that takes it."""
+        place = await self._write(shown)
+        handle = place.handle if place.surface is self._chat else f"~{len(self._places)}"
+        self._places[handle] = place
+        return handle
+
+    async def edit(self, handle: str, shown: Shown) -> None:
+        """Replace a message in place, or, once the text is whole, by a new message."""
+        place = self._places[handle]
+        if place.surface is not None and handle not in self._frozen and await self._edited(place, handle, shown):
+            return
+        if place.assumed or (not shown.stays and not self._is_shut_out):
+            return
+        try:
+            if shown.text != self._ended:
+                self._places[handle] = await self._write(shown)
+                self._frozen.discard(handle)
+        except SurfaceBusy:
+            raise
+        except SurfaceError:
+            await self._take_away(place)
+            raise
+        await self._take_away(place)
+
+    @property
+    def _is_shut_out(self) -> bool:
+        """Whether the chat takes nothing, and there is no other place."""
+        return self._refusal is not None and self._aside is None and self._find_aside is None
+
+    async def _edited(self, place: _Place, handle: str, shown: Shown) -> bool:
+        """Edit a message; False if it cannot be changed any more."""
+        surface = place.surface or self._chat
+        try:
+            await self._try("edit", shown, lambda: surface.edit(place.handle, _plain(shown) if place.plain else shown))
+        except SurfaceBusy:
+            raise
+        except SurfaceError as error:
+            _log.warning("an edit was refused", extra={"error": type(error).__name__})
+            self._frozen.add(handle)
+            if isinstance(error, SurfaceGone):
+                self._refusal = error
+            return False
+        return True
+
+    async def _write(self, shown: Shown) -> _Place:
+        """Write a new message: in the chat, or aside if the chat takes none."""
+        refusal = self._refusal
+        if refusal is None:
+            try:
+                return await self._post_into(self._chat, shown)
+            except SurfaceBusy:
+                raise
+            except SurfaceError as error:
+                if shown.file is not None:
+                    raise
+                refusal = error
+        if shown.stays or isinstance(refusal, SurfaceGone):
+            self._refusal = refusal
+        if self._is_shut_out:
+            raise Undelivered(refusal)
+        return await self._write_aside(shown, refusal) if shown.stays else _Place()
+
+    async def _write_aside(self, shown: Shown, refusal: SurfaceError) -> _Place:
+        if self._aside is None and self._find_aside is not None:
+            self._aside = await self._find_aside(refusal)
+            self._find_aside = None
+        if self._aside is None:
+            raise Undelivered(refusal)
+        try:
+            if not self._introduced:
+                await self._post_into(self._aside.surface, Shown(self._aside.reason))
+                self._introduced = True
+            # The buttons are about the conversation that was asked in.
+            place = await self._post_into(self._aside.surface, replace(shown, choices=(), menu=()))
+        except SurfaceBusy:
+            raise
+        except SurfaceError:
+            raise Undelivered(refusal) from None
+        _log.warning("an answer was said in private instead", extra={"error": type(refusal).__name__})
+        return place
+
+    async def _post_into(self, surface: Surface, shown: Shown) -> _Place:
+        """Write a new message into that surface, and plain if it is refused in any other form."""
+        try:
+            if self._plain_only != shown:
+                try:
+                    return _Place(surface, await self._try("post", shown, lambda: surface.post(shown)))
+                except (SurfaceBusy, SurfaceGone, SurfaceUnclear):
+                    raise
+                except SurfaceError as error:
+                    if shown.file is not None or (isinstance(error, SurfaceForbidden) and not shown.stays):
+                        raise
+                    _log.warning("a message was refused; sent as plain text", extra={"error": type(error).__name__})
+                    self._plain_only = shown  # also if the plain one has to wait
+            return _Place(surface, await self._try("plain", shown, lambda: surface.post(_plain(shown))), plain=True)
+        except SurfaceUnclear as error:
+            _log.warning("a message was not confirmed, twice", extra={"error": type(error).__name__})
+            self.doubt = error
+            return _Place(assumed=shown.stays)
+
+    async def _take_away(self, place: _Place) -> None:
+        """Remove a message that another stands for, or at least what it says; if neither is possible, it stays."""
+        surface = place.surface
+        if surface is None:
+            return
+        nothing = Shown(self._ended, plain=True)
+        for write in (lambda: surface.remove(place.handle), lambda: surface.edit(place.handle, nothing)):
+            try:
+                await self._insist(write)
+            except SurfaceError as error:
+                _log.warning("a message could not be taken away", extra={"error": type(error).__name__})
+            else:
+                return
+
+    async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                return await self._try("remove", None, write)
+            except SurfaceBusy as busy:
+                await self._clock.sleep(busy.retry_after_s)
+
+    async def _try(self, verb: str, shown: Shown | None, write: Callable[[], Awaitable[_Result]]) -> _Result:
+        """Write once.
+
+        Raises:
+            SurfaceBusy: it is to be tried again.
+            SurfaceError: it is not.
+        """
+        trying = (verb, shown is None or shown.stays)
+        if trying != self._trying:
+            self._trying, self._unclear, self._down_since_s = trying, 0, None
+        again = False
+        try:
+            return await write()
+        except SurfaceBusy as error:
+            if again := not self._was_down_for_long(error):
+                raise
+            raise SurfaceError(f"its server failed for {_DOWN_S:g} s") from error
+        except SurfaceUnclear as error:
+            self._unclear += 1
+            if again := self._unclear < (_EDIT_TRIES if verb == "edit" else _POST_TRIES):
+                raise SurfaceBusy(error.retry_after_s) from error
+            raise
+        except SurfaceError:
+            raise
+        except Exception as error:  # whatever a library makes of an answer
+            _log.exception("a write failed")
+            raise SurfaceError(type(error).__name__) from error
+        finally:
+            if not again:
+                self._trying = ("", False)
+
+    def _was_down_for_long(self, error: SurfaceBusy) -> bool:
+        if not isinstance(error, SurfaceDown):
+            return False
+        now_s = self._clock.monotonic()
+        self._down_since_s = now_s if self._down_since_s is None else self._down_since_s
+        return now_s - self._down_since_s >= _DOWN_S
+
+
+def _plain(shown: Shown) -> Shown:
+    return Shown(shown.text, shown.modal, shown.memories, shown.final, plain=True)

@@ -1,0 +1,272 @@
+"""What Telegram refuses for good, and answers that nobody understands: the person has the text, the bot goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from adapters.telegram.config import TelegramConfig
+from core.delivery.view import View
+from core.screen import Choice, Shown
+from core.types import Incoming
+from tests.e2e.telegram_kit import flow, running
+from tests.fakes.clock import FakeClock
+from tests.fakes.door import slowly
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_wire import Refused
+
+ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
+GROUP = -1001
+EDITS_ONLY = TelegramConfig(TOKEN, drafts=False)
+
+REFUSALS = [
+    "400: Bad Request: SOMETHING_NEW", "400: Bad Request: BUTTON_DATA_INVALID",
+    "400: Bad Request: can't parse entities: Unsupported start tag at byte offset 0",
+    "400: Bad Request: message can't be edited",
+    "400: Bad Request: not enough rights to send text messages to the chat",
+    "400: Bad Request: have no rights to send a message", "400: Bad Request: TOPIC_CLOSED",
+    "400: Bad Request: CHAT_WRITE_FORBIDDEN", "400: Bad Request: message thread not found",
+    "400: Bad Request: PEER_ID_INVALID", "403: Forbidden: user is deactivated",
+    "400: Bad Request: reply message not found",
+    "403: Forbidden: something else", "409: Conflict: whatever", "404: Not Found", "401: Unauthorized",
+    "418: I'm a teapot",
+]  # fmt: skip
+GARBAGE: list[Any] = [
+    b"<html>captive</html>", b"", b"\xff\xfe", b"null", b"[]", b"7", b'{"ok": true}', b'{"ok": true, "result": null}',
+    b'{"ok": true, "result": {"message_id": "x"}}', b'{"ok": true, "result": [1]}', b"[" * 100_000,
+    b'{"ok": true, "result": {"message_id": 1, "date": 1e300, "chat": {}}}',
+]  # fmt: skip
+
+
+def refusal(text: str) -> Refused:
+    return Refused(int(text[:3]), text[5:])
+
+
+@dataclass
+class Fault:
+    """Refuses what a method is asked to do, for the calls that `when` says."""
+
+    said: str
+    method: str
+    when: Callable[[dict[str, Any]], bool] = lambda _: True
+    times: int = 1000
+    seen: int = field(default=0)
+
+    def __call__(self, method: str, params: dict[str, Any]) -> None:
+        if method == self.method and self.when(params) and self.seen < self.times:
+            self.seen += 1
+            raise refusal(self.said)
+
+
+def final(params: dict[str, Any]) -> bool:
+    return "três" in str(params.get("text"))
+
+
+def plain_and_new(params: dict[str, Any]) -> bool:
+    """Whether it is nothing but text."""
+    return not {"entities", "reply_markup", "reply_parameters"} & params.keys()
+
+
+async def answer(_: Incoming, view: View) -> None:
+    await view.status("IA está pensando...")
+    await view.show(Shown("um **dois** três", choices=(Choice("Desfazer", "/undo"),)))
+
+
+@pytest.mark.parametrize("chat_id", [7, GROUP])
+@pytest.mark.parametrize("said", REFUSALS)
+async def test_an_answer_refused_in_its_form_is_there_once_as_plain_text_and_no_status_is_left(
+    said: str, chat_id: int
+) -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
+        server.faults.append(Fault(said, "editmessagetext"))
+        server.faults.append(Fault(said, "sendmessage", lambda params: final(params) and not plain_and_new(params)))
+        server.says(ANA, "conte @elefante_bot", chat_id=chat_id)
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        gone = "403" in said or any(sign in said for sign in ("TOPIC", "thread", "PEER"))
+        assert server.chats[chat_id].screen() == ([] if gone else ["um dois três"])
+        assert bool(bot.door.failures) == gone
+        server.faults.clear()
+        server.says(ANA, "de novo @elefante_bot", chat_id=chat_id)
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        assert server.chats[chat_id].screen()[-1] == "um dois três"
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+async def test_edits_refused_in_mid_stream_end_in_one_whole_message_and_no_stop_button(said: str) -> None:
+    clock = FakeClock()
+    script = slowly(clock, "um dois três", 3.0)
+    async with TelegramServer(clock) as server, running(server, clock, script, EDITS_ONLY) as bot:
+        server.faults.append(Fault(said, "editmessagetext"))
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        if "403" in said or any(sign in said for sign in ("TOPIC", "thread", "PEER")):
+            assert bot.door.failures
+        else:
+            assert server.chats[7].screen() == ["um dois três"]
+        assert not any(post.buttons for post in server.chats[7].ours())
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+async def test_a_message_that_can_neither_be_changed_nor_taken_away_does_not_hold_up_the_answer(said: str) -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
+        server.faults += [Fault(said, "editmessagetext"), Fault(said, "deletemessage")]
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        if not bot.door.failures:
+            assert server.chats[7].screen()[-1] == "um dois três"
+
+
+@pytest.mark.parametrize("method", ["sendchataction", "sendmessagedraft", "answercallbackquery", "setmycommands"])
+@pytest.mark.parametrize("said", [*REFUSALS[:1], *REFUSALS[-4:], "500: Internal Server Error"])
+async def test_a_courtesy_that_is_refused_costs_no_answer(method: str, said: str) -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        if method != "setmycommands" or "401" not in said:
+            server.faults.append(Fault(said, method))
+        async with running(server, clock, slowly(clock, "um dois três", 6.0)) as bot:
+            server.says(ANA, "conte")
+            await flow(server, clock, lambda: bot.door.answered == 1)
+            assert server.chats[7].screen() == ["um dois três"]
+            assert not bot.task.done()
+
+
+class Garbling:
+    """In front of the server: answers some calls with something else, after they were done or before."""
+
+    def __init__(self, server: TelegramServer, body: bytes, method: str, *, done: bool, times: int = 1000) -> None:
+        self._serve, self.body, self.method, self.done, self.left = server._serve, body, method, done, times
+        server._serve = self.serve  # type: ignore[method-assign]
+
+    async def serve(self, request: web.Request) -> web.Response:
+        garbled = request.match_info["method"].lower() == self.method and self.left > 0
+        if not garbled:
+            return await self._serve(request)
+        if self.done:
+            await self._serve(request)
+        self.left -= 1
+        return web.Response(body=self.body, content_type="application/json")
+
+
+@pytest.mark.parametrize("body", GARBAGE, ids=lambda body: str(body[:30]))
+@pytest.mark.parametrize("done", [True, False])
+async def test_an_answer_nobody_understands_is_repeated_once_and_the_bot_goes_on(body: bytes, *, done: bool) -> None:
+    clock = FakeClock()
+    server = TelegramServer(clock)
+    garbling = Garbling(server, body, "sendmessage", done=done)
+    async with server, running(server, clock, answer, EDITS_ONLY) as bot:
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        screen = server.chats[7].screen()
+        assert sum("três" in text for text in screen) <= 2
+        assert done == any("três" in text for text in screen)
+        garbling.left = 0
+        server.says(BIA, "conte")
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        assert server.chats[8].screen() == ["um dois três"]
+        assert not bot.task.done()
+
+
+@pytest.mark.parametrize("body", GARBAGE, ids=lambda body: str(body[:30]))
+@pytest.mark.parametrize("method", ["sendmessage", "editmessagetext"])
+async def test_an_answer_that_is_not_understood_for_a_moment_leaves_the_text_on_the_screen(
+    body: bytes, method: str
+) -> None:
+    clock = FakeClock()
+    server = TelegramServer(clock)
+    Garbling(server, body, method, done=False, times=1)
+    async with server, running(server, clock, answer, EDITS_ONLY) as bot:
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
+
+
+async def test_edits_that_are_done_and_never_confirmed_end_in_one_message() -> None:
+    clock = FakeClock()
+    server = TelegramServer(clock)
+    Garbling(server, b"null", "editmessagetext", done=True)
+    async with server, running(server, clock, answer, EDITS_ONLY) as bot:
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
+
+
+@pytest.mark.parametrize("seconds", [600, 5400])
+async def test_a_server_that_fails_for_long_is_waited_for_and_then_given_up(seconds: float) -> None:
+    clock = FakeClock()
+
+    def fault(method: str, _: object) -> None:
+        if method == "sendmessage" and clock.monotonic() < seconds:
+            raise Refused(500, "Internal Server Error")
+
+    async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
+        server.faults.append(fault)
+        server.says(ANA, "conte")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        if seconds < 1800:
+            assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
+        else:
+            assert bot.door.failures
+
+
+UPDATES: list[Any] = [
+    None, 7, "x", [], {}, {"update_id": None}, {"update_id": "7"}, {"message": {}},
+    {"update_id": 1 << 40, "message": {"message_id": 5}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "body", [*GARBAGE, b'{"ok": true, "result": [null, 7, {}, {"update_id": "x"}]}'], ids=lambda b: str(b[:30])
+)
+async def test_a_poll_answered_with_anything_is_asked_again(body: bytes) -> None:
+    clock = FakeClock()
+    server = TelegramServer(clock)
+    garbling = Garbling(server, body, "getupdates", done=False, times=20)
+    async with server, running(server, clock) as bot:
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.door.answered == 1)
+        assert garbling.left == 0
+        assert clock.monotonic() > 19  # it was not hammered
+
+
+def person(**more: Any) -> dict[str, Any]:
+    return {"id": 7, "is_bot": False, "first_name": "Ana"} | more
+
+
+def message(**more: Any) -> dict[str, Any]:
+    chat = {"id": 7, "type": "private"}
+    return {"message": {"message_id": 5, "date": 0, "chat": chat, "from": person(), "text": "oi"} | more}
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"message": None}, {"message": 7}, {"message": []}, {"message": {"message_id": None}}, message(text=7),
+        message(date="soon"), message(date=10**18), message(chat=None), message(chat={"id": "x", "type": 5}),
+        message(**{"from": None}), message(**{"from": {"id": None}}), message(**{"from": person(first_name=None)}),
+        message(entities=[{"type": "mention"}]), message(entities=[{"type": "mention", "offset": -5, "length": 10**9}]),
+        message(entities=None), message(reply_to_message={"message_id": 1}), message(photo=[None]),
+        message(migrate_to_chat_id="x"), {"callback_query": {}}, {"my_chat_member": {"chat": {}}},
+        {"callback_query": {"id": 7, "from": person(), "chat_instance": None, "data": 7}},
+        {"edited_message": message()["message"] | {"edit_date": "x"}}, {"what": "is this"},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_an_update_of_any_shape_is_left_out_once_and_what_comes_after_it_is_answered(
+    update: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.push(update)
+        server.says(BIA, "oi")
+        await flow(server, clock, lambda: any(one.user.user == "8" for one in bot.door.received))
+        await flow(server, clock, lambda: server.chats[8].screen() == ["Você disse: oi"])
+        await flow(server, clock, lambda: not server.updates)
+        assert not bot.task.done()
+    assert sum(record.getMessage() == "an update was left out" for record in caplog.records) <= 1

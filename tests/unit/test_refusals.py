@@ -1,0 +1,108 @@
+"""An answer that its chat refuses: said in private with the reason, and then told to the owners, once."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from core.dialogue import Task
+from core.errors import SurfaceError, SurfaceForbidden, SurfaceGone, SurfaceUnclear
+from core.people import Standing
+from core.types import ChatKey, UserKey
+from tests.fakes.house import House
+from tests.fakes.lobby import Lobby
+from tests.fakes.surface import RecordingSurface
+
+OWNER, ANA = UserKey("test", "owner"), UserKey("test", "ana")
+
+
+async def ask(lobby: Lobby, surface: RecordingSurface, *, private: bool, number: int = 1) -> None:
+    incoming = replace(lobby.house.incoming("hello there", user=ANA, message_id=f"{number}"), private=private)
+    incoming = replace(incoming, chat=ChatKey("test", "room" if not private else "with ana"))
+    await (await lobby.bot.receive(incoming, surface))
+    await lobby.settle()
+
+
+def house() -> House:
+    return House({Task.DECIDE: ["Finish"] * 9, Task.FINISH: ["Hello"] * 9}, trusted=())
+
+
+async def opened(lobby: Lobby) -> None:
+    await lobby.give(OWNER, Standing.OWNER)
+    await lobby.give(ANA, Standing.MEMBER)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "reason"),
+    [
+        (SurfaceForbidden("50013"), "not allowed to write"), (SurfaceGone("kicked"), "can no longer write"),
+        (SurfaceError("new"), "not accepted"), (TypeError("x"), "not accepted"), (KeyError("x"), "not accepted"),
+    ],
+)  # fmt: skip
+async def test_what_a_room_takes_in_no_form_is_said_in_private_with_the_reason(refusal: Exception, reason: str) -> None:
+    async with Lobby(house()) as lobby:
+        await opened(lobby)
+        room = lobby.house.surface()
+        room.faults = [refusal] * 99
+        await ask(lobby, room, private=False)
+        why, answer = lobby.private[ANA].texts
+        assert reason in why
+        assert answer == "Hello"
+        assert lobby.private[OWNER].texts == []
+        assert await lobby.house.inbox.owed("test") == []
+
+
+@pytest.mark.parametrize("private", [True, False])
+@pytest.mark.parametrize("refusal", [SurfaceForbidden("x"), SurfaceGone("x"), SurfaceError("x"), TypeError("x")])
+async def test_what_can_be_said_nowhere_is_told_to_the_owner_once_and_to_the_log(
+    refusal: Exception, caplog: pytest.LogCaptureFixture, *, private: bool
+) -> None:
+    async with Lobby(house()) as lobby:
+        await opened(lobby)
+        lobby.private[ANA].faults = [refusal] * 99
+        for number in (1, 2):
+            chat = lobby.house.surface()
+            chat.faults = [refusal] * 99
+            await ask(lobby, chat, private=private, number=number)
+        [told] = lobby.private[OWNER].texts
+        assert "could not deliver an answer" in told or "não consegui entregar" in told
+        assert "hello" not in told.lower()
+        assert sum(record.getMessage() == "an answer was not delivered" for record in caplog.records) == 2
+        assert all(record.levelno == logging.WARNING for record in caplog.records if "delivered" in record.getMessage())
+
+        await ask(lobby, lobby.house.surface(), private=private, number=3)  # it can be said again: the trouble is over
+        lost = lobby.house.surface()
+        lost.faults = [refusal] * 99
+        await ask(lobby, lost, private=private, number=4)
+        assert len(lobby.private[OWNER].texts) == 2
+
+
+async def test_an_answer_that_was_never_confirmed_is_there_and_the_owner_knows() -> None:
+    async with Lobby(house()) as lobby:
+        await opened(lobby)
+        chat = lobby.house.surface()
+        chat.faults = [None, *[SurfaceUnclear("odd", 0.0)] * 7]
+        incoming = replace(lobby.house.incoming("hello there", user=ANA), chat=ChatKey("test", "with ana"))
+        answered = await lobby.bot.receive(incoming, chat)
+        await lobby.house.clock.advance(30)  # type: ignore[attr-defined]
+        await answered
+        await lobby.settle()
+        [told] = lobby.private[OWNER].texts
+        assert "was not confirmed" in told or "não foi confirmada" in told
+
+
+async def test_whatever_breaks_behind_one_message_the_next_one_is_answered() -> None:
+    async with Lobby(house()) as lobby:
+        await opened(lobby)
+
+        async def broken(_: object) -> None:
+            raise RuntimeError("nobody foresaw that")
+
+        close, lobby.house.inbox.close = lobby.house.inbox.close, broken  # type: ignore[method-assign,assignment]
+        await ask(lobby, lobby.house.surface(), private=True)
+        lobby.house.inbox.close = close  # type: ignore[method-assign]
+        surface = lobby.house.surface()
+        await ask(lobby, surface, private=True, number=2)
+        assert surface.texts == ["Hello"]
