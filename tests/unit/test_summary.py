@@ -139,6 +139,7 @@ async def test_the_window_begins_with_what_the_person_said_and_holds_two_cycles(
     assert {message.modal for message in bench.model.prompts[0].brief.history} == {Modal.TEXT}
 
 
+@pytest.mark.spec("J2")
 async def test_a_window_without_the_persons_words_is_the_last_four_messages(store: HistoryStore) -> None:
     bench = Bench(store, ["summary"])
     conversation = await bench.open()
