@@ -165,7 +165,7 @@ class _Stores:
         )
 
     def kept(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Kept:
-        """Return what commands read, and all that forgets: those that scrub the disk last."""
+        """Return what commands read, and all that forgets."""
         terminal = ConsoleHistory(settings)
         return Kept(
             self.decisions,
@@ -180,6 +180,7 @@ class _Stores:
             logs_words=settings.log_content,
             spool=Spool(settings.state_dir),
             copies=NoCopies() if settings.in_memory else DataFolder(settings, clock),
+            forgetting=self.database.scrubbing_once,
         )
 
 

@@ -68,7 +68,7 @@ def to_kind(kind: str, content: str) -> MemoryKind:
         return MemoryKind.TEXT
     try:
         json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return MemoryKind.TEXT
     return MemoryKind.JSON
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
@@ -45,9 +45,10 @@ Effect: TypeAlias = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Where things are kept: what commands read, and in `stores` all that forgets, those that scrub the disk last.
+    """Where things are kept: what commands read, and in `stores` all that forgets.
 
-    `logs_words` says that what people ask stands in the log, too, which forgets nobody.
+    What is forgotten inside `forgetting` is scrubbed from the disk at its end. `logs_words` says that what people ask
+    stands in the log, too, which forgets nobody.
     """
 
     decisions: Decisions
@@ -62,6 +63,7 @@ class Kept:
     logs_words: bool = False
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
+    forgetting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 
 @dataclass(slots=True)
@@ -153,9 +155,10 @@ class Desk:
         accounts = await self.kept.memories.accounts(user)
         kept = self.kept
         stores: Sequence[Forgets] = (kept.links, kept.awaited, kept.confirmations, *kept.stores)
-        await self.kept.memories.of(accounts[0]).forget()
-        for account in accounts:
-            await self.access.forget(account)
-            for store in stores:
-                await store.forget(account)
+        async with kept.forgetting():
+            await kept.memories.of(accounts[0]).forget()
+            for account in accounts:
+                await self.access.forget(account)
+                for store in stores:
+                    await store.forget(account)
         self._lists = {where: ids for where, ids in self._lists.items() if where.user not in accounts}

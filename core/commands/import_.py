@@ -70,6 +70,10 @@ async def _held(request: Request) -> Intake | None:
         await request.tell(TOO_LARGE, megabytes=intake.MAX_BYTES // _MEGABYTE)
     except SurfaceError:
         await request.tell(NOT_HAD)
+    except intake.NotText:
+        await request.tell(NOT_TEXT)
+    except intake.TooDeep:
+        await request.tell(TOO_DEEP)
     except intake.TooNew:
         await request.tell(TOO_NEW)
     except intake.TooMany:
@@ -210,6 +214,16 @@ NOT_HAD: Localized = {
     PT: "Não consegui ler esse arquivo. Nada foi guardado; envie-o de novo.",
     EN: "I could not read that file. Nothing was saved; please send it again.",
     ES: "No pude leer ese archivo. No guardé nada; envíalo de nuevo.",
+}
+NOT_TEXT: Localized = {
+    PT: "Não entendo esse arquivo: não é texto em UTF-8. Nada foi guardado; salve-o em UTF-8 e envie de novo.",
+    EN: "I do not understand that file: it is not text in UTF-8. Nothing was saved; store it as UTF-8 and try again.",
+    ES: "No entiendo ese archivo: no es texto en UTF-8. No guardé nada; guárdalo en UTF-8 y envíalo de nuevo.",
+}
+TOO_DEEP: Localized = {
+    PT: "Não entendo esse arquivo: o JSON dele tem níveis demais, um dentro do outro. Nada foi guardado.",
+    EN: "I do not understand that file: its JSON is nested too deeply. Nothing was saved.",
+    ES: "No entiendo ese archivo: su JSON tiene demasiados niveles, uno dentro de otro. No guardé nada.",
 }
 BAD_FILE: Localized = {
     PT: "Não entendo esse arquivo: não é o que /export dá, nem JSON com memórias. Nada foi guardado.",

@@ -20,6 +20,7 @@ from core.unicode import clean, fold, one_line
 MAX_BYTES: Final = 5_000_000
 MAX_MEMORIES: Final = 20_000
 MAX_ROOMS: Final = 50
+MAX_DEPTH: Final = 64
 _CONTENTS: Final = ("content", "memory", "text")
 
 
@@ -29,6 +30,14 @@ class NotReadable(InputError):
     def __init__(self, line: int = 0) -> None:
         super().__init__(f"line {line} cannot be read" if line else "the file cannot be read")
         self.line = line
+
+
+class NotText(NotReadable):
+    """It is not UTF-8."""
+
+
+class TooDeep(NotReadable):
+    """Its JSON is nested deeper than any memory is."""
 
 
 class TooNew(InputError):
@@ -66,13 +75,18 @@ def read(raw: bytes, accounts: Collection[UserKey]) -> Intake:
     Raises:
         NotReadable, TooNew, TooMany: nothing of it can be imported.
     """
-    document = _parsed(raw)
+    try:
+        document = _parsed(raw)
+    except RecursionError as error:
+        raise TooDeep from error
+    if _is_too_deep(document):
+        raise TooDeep
     entries, own = document, False
     if isinstance(document, dict):
         if document.get("format") == FORMAT:
             if not isinstance(document.get("version"), int) or document["version"] > VERSION:
                 raise TooNew("it has a newer form")
-            own = document.get("user") in {str(account) for account in accounts}
+            own = document.get("user") in [str(account) for account in accounts]  # it may be of any type
         entries = document.get("memories")
     if not isinstance(entries, list):
         raise NotReadable
@@ -88,11 +102,9 @@ def _parsed(raw: bytes) -> Any:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise NotReadable from error
+        raise NotText from error
     try:
         return json.loads(text)
-    except RecursionError as error:
-        raise NotReadable from error
     except ValueError as error:
         lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
         if len(lines) < 2 or not lines[0][1].rstrip().endswith(("}", '"')):  # noqa: PLR2004 - it was meant as one
@@ -100,10 +112,23 @@ def _parsed(raw: bytes) -> Any:
         return [_line(number, line) for number, line in lines]
 
 
+def _is_too_deep(document: Any) -> bool:
+    """Return whether it has more levels than MAX_DEPTH: whatever reads it later would fail as the parser may."""
+    level = [document]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
+
+
 def _line(number: int, line: str) -> Any:
     try:
         return json.loads(line)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise NotReadable(number) from error
 
 

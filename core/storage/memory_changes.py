@@ -99,7 +99,7 @@ async def undo(transaction: Transaction, lexicon: Lexicon, owner: UserKey, act: 
     if overtaken or not all(_said(now.get(key)) == _said(step.after) for key, step in steps.items()):
         return []
     new = [key for key, step in steps.items() if step.before is None]
-    if new:  # all at once: FTS5 is optimized once, and bears no more than 2,000 times in a transaction
+    if new:
         await memory_rows.remove(transaction, owner, to_json([*new]))
     for key, step in steps.items():
         await _take_back(transaction, lexicon, owner, step, now.get(key))

@@ -7,7 +7,7 @@ from core.storage.memory_items import OWNER
 from core.storage.sqlite import Transaction
 from core.types import UserKey
 
-# The full-text rows stay as they are: they name the account, and an owner's search asks for all of theirs.
+# The terms stay as they are: they name the account, and an owner's search asks for all of theirs.
 _MOVED_WITH_THEIR_MEMORY = ("phrases", "rooms")
 _BELONGING_TO_AN_ACCOUNT = ("memories", "changes")
 _ID = "SELECT id FROM owners WHERE platform = ? AND user = ?"

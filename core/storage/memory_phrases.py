@@ -1,7 +1,4 @@
-"""Memories as they are searched: phrases, their vectors, full-text rows, and what may be spoken of where, in SQLite.
-
-Knows how each is asked for. Does not know what a search makes of what it finds.
-"""
+"""Memories as they are searched: phrases, their vectors, terms, and what may be spoken of where, in SQLite."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -10,6 +7,8 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,11 +19,13 @@ from core.storage.record import storable, to_json
 from core.storage.sqlite import Database
 from core.types import MemoryKind, UserKey, Vector, Vectors
 
+Terms: TypeAlias = tuple[str, ...]
+
 _CHUNK_ROWS = 2000
 _NEWEST_ROWS = 64
 """How many memories are looked at for one keyword."""
 
-_ACCOUNTS = f"(SELECT group_concat('o' || id, ' OR ') FROM owners WHERE id = {OWNER} OR linked = {OWNER})"
+_ACCOUNTS = f"SELECT id FROM owners WHERE id = {OWNER} OR linked = {OWNER}"
 _AUDIBLE = f"owner = {OWNER} AND room IN ('{EVERYWHERE}', ?)"
 """Which rows of `rooms` let a memory be spoken of in a room."""
 
@@ -142,20 +143,22 @@ class SqlitePhrases:
         return [phrase_id for (phrase_id,) in rows]
 
     async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best full-text matches, best first.
+        """Return (memory id, score > 0, higher is better) of the best matches by words, best first.
 
         A keyword counts by how few of the owner's memories hold it, looked for among the newest that do: no other
-        person's words weigh anything, and a common word costs no more than a rare one, as it would with bm25.
+        person's words weigh anything, and a common word costs no more than a rare one.
         """
-        terms = self._lexicon.terms(query)
-        if not terms or limit <= 0:
+        person = (owner.platform, owner.user)
+        terms = self._lexicon.query_terms(query)
+        accounts = [account for (account,) in await self._database.rows(_ACCOUNTS, person * 2)]
+        if not terms or not accounts or limit <= 0:
             return []
-        held = await self._holding(owner, terms, room)
-        common = [term for term, rows in zip(terms, held, strict=True) if len(rows) == _NEWEST_ROWS]
+        asked = _Asked(accounts, (*person, storable(room)) if room else ())
+        held = await self._holding(asked, [[each] for each in terms])
+        common = [each for each, rows in zip(terms, held, strict=True) if len(rows) == _NEWEST_ROWS]
         if len(common) > 1:  # the newest of each need not be those that hold them all
-            all_of_them = " AND ".join(f"({term})" for term in common)
-            both = (await self._holding(owner, [all_of_them], room))[0]
-            held = [rows | both if term in common else rows for term, rows in zip(terms, held, strict=True)]
+            [both] = await self._holding(asked, [common])
+            held = [rows | both if each in common else rows for each, rows in zip(terms, held, strict=True)]
         scores: dict[int, float] = defaultdict(float)
         for rows in held:
             for row in rows:
@@ -169,22 +172,42 @@ class SqlitePhrases:
         )
         return [(keys[row], score) for row, score in best if row in keys]
 
-    async def _holding(self, owner: UserKey, terms: Sequence[str], room: str) -> list[set[int]]:
-        """Return, for each full-text expression, the owner's newest memories that match it, in a room those audible."""
-        heard = f"AND EXISTS (SELECT 1 FROM rooms WHERE {_AUDIBLE} AND memory = memory_text.rowid)" if room else ""
-        each = f"""
-            SELECT ? + 0, rowid FROM (
-                SELECT rowid FROM memory_text
-                WHERE memory_text MATCH 'owner : (' || coalesce({_ACCOUNTS}, 'o0') || ') AND ' || ? {heard}
-                ORDER BY rowid DESC LIMIT {_NEWEST_ROWS}
-            )
-        """
-        person = (owner.platform, owner.user)
-        hearing = (*person, storable(room)) if room else ()
-        parameters = [
-            value for place, term in enumerate(terms) for value in (place, *person, *person, f"({term})", *hearing)
-        ]
-        held: list[set[int]] = [set() for _ in terms]
-        for place, row in await self._database.rows(" UNION ALL ".join([each] * len(terms)), parameters):
+    async def _holding(self, asked: _Asked, wanted: Sequence[Sequence[Terms]]) -> list[set[int]]:
+        """Return, for each list of keywords' terms, the newest memories that have a term of every keyword in it."""
+        queries, values = zip(*(asked.newest(keywords) for keywords in wanted), strict=True)
+        sql = " UNION ALL ".join(f"SELECT {place}, memory FROM ({query})" for place, query in enumerate(queries))
+        held: list[set[int]] = [set() for _ in wanted]
+        for place, row in await self._database.rows(sql, [value for each in values for value in each]):
             held[place].add(row)
         return held
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Whose memories are asked for, and where they are to be audible: platform, user and room, or () for private."""
+
+    accounts: Sequence[int]
+    hearing: tuple[str, ...]
+
+    def newest(self, keywords: Sequence[Terms]) -> tuple[str, list[object]]:
+        """Return the query for the newest memories with a term of every keyword, and its values.
+
+        A union of lists that are in order already: SQLite merges them, and reads no further than it must.
+        """
+        first, *others = keywords
+        accounts = ", ".join(map(str, self.accounts))
+        also, values = "", []
+        for terms in others:
+            marks = ", ".join("?" * len(terms))
+            also += f"""
+                AND EXISTS (SELECT 1 FROM terms AS o
+                WHERE o.account IN ({accounts}) AND o.term IN ({marks}) AND o.memory = t.memory)
+            """
+            values += terms
+        if self.hearing:
+            also += f" AND EXISTS (SELECT 1 FROM rooms WHERE {_AUDIBLE} AND memory = t.memory)"
+            values += self.hearing
+        each = f"SELECT t.memory FROM terms AS t WHERE t.account = ? AND t.term = ? {also}"
+        lists = [(account, term) for account in self.accounts for term in first]
+        query = " UNION ".join([each] * len(lists)) + f" ORDER BY 1 DESC LIMIT {_NEWEST_ROWS}"
+        return query, [value for pair in lists for value in (*pair, *values)]

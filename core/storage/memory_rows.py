@@ -1,4 +1,4 @@
-"""How a memory is written: its row, phrases, vectors, full-text row and sources, inside a transaction of the caller's.
+"""How a memory is written: its row, phrases, vectors, terms and sources, inside a transaction of the caller's.
 
 Knows the tables of memories. Does not know who asks, or when a transaction begins and ends.
 """
@@ -12,11 +12,10 @@ from datetime import datetime
 
 from core.storage.lexicon import Lexicon
 from core.storage.memory_items import EVERYWHERE, OWNER, Stored
-from core.storage.record import digest, microseconds, phrases_of, storable, to_blob
+from core.storage.record import digest, microseconds, phrases_of, storable, to_blob, to_json
 from core.storage.sqlite import Transaction
 from core.stores import Mark
 from core.types import MemoryDraft, UserKey, Vector
-from core.words import folded_words
 
 _ACCOUNT = f"(SELECT id FROM owners WHERE platform = ? AND user = ? AND linked = {OWNER})"
 _PUT_VECTOR = "ON CONFLICT (phrase, space) DO UPDATE SET vector = excluded.vector"
@@ -28,12 +27,6 @@ class Named:
 
     key: str
     draft: MemoryDraft
-
-
-def texts_of(lexicon: Lexicon, draft: MemoryDraft) -> tuple[str, str]:
-    """Return what the full-text row holds: the words of all phrases, and their stems."""
-    found = [word for phrase in phrases_of(draft) for word in folded_words(phrase)]
-    return " ".join(found), " ".join(lexicon.stems(found))
 
 
 def positions_of(draft: MemoryDraft) -> Mapping[str, int | None]:
@@ -71,14 +64,15 @@ async def insert_phrases(transaction: Transaction, rows: Iterable[tuple[str, str
     )
 
 
-async def insert_words(transaction: Transaction, lexicon: Lexicon, memories: Sequence[Named]) -> None:
-    """Write full-text rows. The number of who said it is a word of each, to be matched with the rest."""
+async def insert_terms(transaction: Transaction, lexicon: Lexicon, memories: Sequence[Named]) -> None:
+    """Write what the memories are found by, word by word, under who said each."""
     await transaction.run_many(
         """
-        INSERT INTO memory_text (rowid, owner, words, stems)
-        SELECT id, 'o' || coalesce(account, owner), ?, ? FROM memories WHERE key = ?
+        INSERT INTO terms (account, term, memory)
+        SELECT coalesce(m.account, m.owner), term.value, m.id
+        FROM memories AS m JOIN json_each(?) AS term WHERE m.key = ?
         """,
-        ((*texts_of(lexicon, m.draft), m.key) for m in memories),
+        ((to_json(lexicon.index_terms(phrases_of(m.draft))), m.key) for m in memories),
     )
 
 
@@ -137,7 +131,7 @@ async def restore(transaction: Transaction, lexicon: Lexicon, owner: UserKey, st
         ),
     )
     await insert_phrases(transaction, ((item.id, text, place) for text, place in positions_of(memory.draft).items()))
-    await insert_words(transaction, lexicon, [memory])
+    await insert_terms(transaction, lexicon, [memory])
     await insert_sources(transaction, [memory], item.source_ids)
     await insert_rooms(transaction, [item.id], *item.rooms, EVERYWHERE if item.shared else "")
 
@@ -192,10 +186,8 @@ async def replace(transaction: Transaction, lexicon: Lexicon, memory: Named, at:
         ((place, old[text]) for text, place in new.items() if text in old),
     )
     await insert_phrases(transaction, ((memory.key, text, place) for text, place in new.items() if text not in old))
-    await transaction.run(
-        "UPDATE memory_text SET words = ?, stems = ? WHERE rowid = (SELECT id FROM memories WHERE key = ?)",
-        (*texts_of(lexicon, draft), memory.key),
-    )
+    await transaction.run("DELETE FROM terms WHERE memory = (SELECT id FROM memories WHERE key = ?)", (memory.key,))
+    await insert_terms(transaction, lexicon, [memory])
 
 
 async def remove(transaction: Transaction, owner: UserKey, keys: str | None = None) -> None:
@@ -204,13 +196,7 @@ async def remove(transaction: Transaction, owner: UserKey, keys: str | None = No
     if keys is not None:
         chosen += " AND key IN (SELECT value FROM json_each(?))"
         parameters.append(keys)
-    await transaction.run(
-        f"DELETE FROM memory_text WHERE rowid IN (SELECT id FROM memories WHERE {chosen})",
-        parameters,
-    )
     await transaction.run(f"DELETE FROM memories WHERE {chosen}", parameters)
-    # FTS5 keeps a deleted row's words until its segments are merged: merge them now.
-    await transaction.run("INSERT INTO memory_text (memory_text) VALUES ('optimize')")
 
 
 async def _name_space(transaction: Transaction, space: str) -> None:

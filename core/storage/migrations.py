@@ -171,4 +171,24 @@ _CONFIRMATIONS: Migration = (
     "CREATE INDEX confirmations_at ON confirmations (at)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (*FIRST, _CHANGES, _MONEY, _NOTICES, _AUDIENCE, _CONFIRMATIONS)
+# A full-text index of everybody's words keeps those of the deleted until all of it is written anew.
+_TERMS: Migration = (
+    """
+    CREATE TABLE terms ( -- what memories are found by, word by word (`core/storage/lexicon.py`)
+        account INTEGER NOT NULL, -- who said it
+        term TEXT NOT NULL,
+        memory INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+        PRIMARY KEY (account, term, memory)
+    ) WITHOUT ROWID
+    """,
+    """
+    INSERT OR IGNORE INTO terms
+    SELECT coalesce(m.account, m.owner), word.value, m.id
+    FROM memory_text AS t JOIN memories AS m ON m.id = t.rowid
+    JOIN json_each('["' || replace(t.words || ' ' || t.stems, ' ', '","') || '"]') AS word WHERE word.value != ''
+    """,
+    "CREATE INDEX terms_memory ON terms (memory)",
+    "DROP TABLE memory_text",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (*FIRST, _CHANGES, _MONEY, _NOTICES, _AUDIENCE, _CONFIRMATIONS, _TERMS)

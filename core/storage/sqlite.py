@@ -1,6 +1,4 @@
-"""One SQLite file: opened, written by one writer at a time, copied, closed.
-
-Knows pragmas, transactions and what SQLite's failures mean to us. Does not know a table.
+"""One SQLite file: opened, written by one writer at a time, copied, scrubbed, closed.
 
 Reads go through a connection of their own, so that they see what was committed and never wait for a writer. A copy in
 RAM has one connection only; there a read waits for the writer's turn to end.
@@ -10,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ import aiosqlite
 from core.errors import Damaged, SchemaTooNew, StorageError
 from core.storage.first_migrations import Migration
 from core.storage.migrations import MIGRATIONS
+from core.storage.scrub import DatabaseFile, scrub
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -74,11 +75,17 @@ class Transaction:
 class Database:
     """An open database. Made by `open_database` or `open_copy`; `close` it."""
 
-    def __init__(self, writer: aiosqlite.Connection, reader: aiosqlite.Connection | None = None) -> None:
+    def __init__(
+        self, writer: aiosqlite.Connection, reader: aiosqlite.Connection | None = None, file: DatabaseFile | None = None
+    ) -> None:
         self._writer = writer
         self._reader = reader
+        self._file = file  # None in RAM
         self._turn = asyncio.Lock()
         self._open = True
+        self._scrubbing = asyncio.Lock()
+        self._scrubs_asked = self._scrubs_done = 0
+        self._stop = threading.Event()
 
     async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Return the rows of a query over what is committed.
@@ -117,21 +124,57 @@ class Database:
         found += [f"a row of {row[0]} points nowhere" for row in await self.rows("PRAGMA foreign_key_check")]
         return [line for line in found if line != "ok"]
 
-    async def scrub(self, *, rebuild: bool = False) -> None:
-        """Empty the write-ahead log into the file, so that what was deleted is gone from the log, too.
+    async def truncate_log(self) -> None:
+        """Empty the write-ahead log into the file, if no reader is in the way: what was deleted is gone from the log.
 
-        Pages that were split keep stray copies of what stood in them, which `secure_delete` does not know. `rebuild`
-        writes the file anew, and no byte is left; it takes seconds for a file of gigabytes, and is for forgetting.
+        In the file stray copies of it may be left: `scrub` zeroes those.
         """
         async with self._turn:
             self._check_open()
-            if rebuild:
-                await _fetch(self._writer, "VACUUM", ())
-            await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)", ())
+            await _fetch(self._writer, "PRAGMA busy_timeout = 0", ())  # waiting for a reader, it would hold up writers
+            try:
+                await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)", ())
+            finally:
+                await _fetch(self._writer, f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_S * 1000:.0f}", ())
+
+    async def scrub(self) -> None:
+        """Return when no byte of what was deleted before this call is left in the file and its log.
+
+        It takes seconds for a file of gigabytes; nobody else waits, and those who ask together are served together.
+
+        Raises:
+            StorageError: it could not be done whole.
+        """
+        self._check_open()
+        if self in (put_off := _put_off.get()):
+            put_off[self] = True
+            return
+        self._scrubs_asked += 1
+        mine = self._scrubs_asked
+        async with self._scrubbing:
+            if self._scrubs_done >= mine or self._file is None:
+                return
+            self._check_open()
+            serving = self._scrubs_asked
+            await self._scrub_file(self._file)
+            self._scrubs_done = serving
+
+    @asynccontextmanager
+    async def scrubbing_once(self) -> AsyncIterator[None]:
+        """Put off every scrub that is asked for inside to one at the end; none after an exception."""
+        put_off = {**_put_off.get(), self: False}
+        before = _put_off.set(put_off)
+        try:
+            yield
+        finally:
+            _put_off.reset(before)
+        if put_off[self]:
+            await self.scrub()
 
     async def close(self) -> None:
         """Write everything into the one file and let go of it. Closing twice is fine."""
-        async with self._turn:
+        self._stop.set()
+        async with self._scrubbing, self._turn:
             if not self._open:
                 return
             self._open = False
@@ -141,10 +184,32 @@ class Database:
                 await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)", ())
             finally:
                 await self._writer.close()
+                if self._file is not None:
+                    self._file.release()
+
+    async def _scrub_file(self, file: DatabaseFile) -> None:
+        """Do it in a thread; if that is cancelled, it is stopped, and has ended when this raises."""
+
+        def work() -> None:
+            with translated():
+                scrub(file, self._stop)
+
+        doing = asyncio.get_running_loop().run_in_executor(None, work)
+        try:
+            await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            self._stop.set()
+            await asyncio.wait([doing])
+            self._stop.clear()
+            raise
 
     def _check_open(self) -> None:
         if not self._open:
             raise StorageError("the database is closed")
+
+
+_put_off: ContextVar[dict[Database, bool]] = ContextVar("put_off", default={})  # noqa: B039 - never changed
+"""The databases whose scrubs are put off, by the task at hand, and whether one was asked for."""
 
 
 async def open_database(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> Database:
@@ -156,16 +221,17 @@ async def open_database(path: Path, migrations: Sequence[Migration] = MIGRATIONS
         StorageError: it cannot be opened or written.
     """
     _make_private(path)
-    writer = await _connect(str(path))
-    try:
+    async with AsyncExitStack() as opened:
+        writer = await _connect(str(path))
+        opened.push_async_callback(writer.close)
         await _fetch(writer, "PRAGMA journal_mode = WAL", ())
         await _migrate(writer, migrations)
         reader = await _connect(str(path))
+        opened.push_async_callback(reader.close)
         await _fetch(reader, "PRAGMA query_only = ON", ())
-    except BaseException:
-        await writer.close()
-        raise
-    return Database(writer, reader)
+        database = Database(writer, reader, DatabaseFile(path))
+        opened.pop_all()
+        return database
 
 
 async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATIONS) -> Database:
@@ -193,7 +259,8 @@ async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATI
 def _make_private(path: Path) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600)  # SQLite gives its log the mode of the file
+        if not path.exists():  # opening and closing it would drop the locks of this process's connections
+            path.touch(mode=0o600)  # SQLite gives its log the mode of the file
         path.chmod(0o600)
     except OSError as error:
         raise StorageError(f"the database file cannot be written: {error.strerror}") from error

@@ -55,7 +55,7 @@ TORN = """
         (SELECT count(*) FROM rooms AS r JOIN memories AS m ON m.id = r.memory WHERE m.owner != r.owner),
         (SELECT count(*) FROM memories AS m JOIN owners AS o ON o.id = m.account WHERE o.linked IS NOT m.owner),
         (SELECT count(*) FROM changes AS c JOIN owners AS o ON o.id = c.account WHERE o.linked IS NOT c.owner),
-        (SELECT count(*) FROM memories WHERE id NOT IN (SELECT rowid FROM memory_text))
+        (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM terms))
 """
 
 

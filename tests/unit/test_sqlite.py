@@ -158,7 +158,7 @@ async def test_a_copy_holds_everything_and_changes_nothing_on_disk(tmp_path: Pat
     await write(copy, "only in the copy")
     assert await texts(copy) == ["there", "only in the copy"]
     assert await texts(database) == ["there"]
-    await copy.scrub(rebuild=True)
+    await copy.scrub()
     await copy.close()
     await database.close()
 
