@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from adapters import console
 from bot.metering import AttributedDoor
+from bot.serving import serving
 from bot.settings import Settings
-from bot.wiring import App, build, embedder_trouble, open_chatbot, say
+from bot.wiring import App, build, embedder_trouble, open_chatbot, prepare_folder, say
 from core.errors import ConfigError, InputError
 
 
@@ -14,7 +15,14 @@ async def chat(settings: Settings, thread_id: str = "") -> None:
 
     Raises:
         ConfigError: the conversation that `thread_id` or DEFAULT_THREAD names is none of this terminal's.
+        BotError: another process answers in the terminal from this data folder.
     """
+    prepare_folder(settings.data_dir)
+    with serving(settings, "elefante chat", ["console"]):
+        await _talk(settings, thread_id)
+
+
+async def _talk(settings: Settings, thread_id: str) -> None:
     async with build(settings) as app:
         await _go_on(app, thread_id)
         async with open_chatbot(app) as chatbot:

@@ -15,7 +15,7 @@ users_app = typer.Typer(
     no_args_is_help=True, help="See and change who may use the bot. A bot that runs sees it at once."
 )
 actions_app = typer.Typer(
-    no_args_is_help=True, help="See and change what the bot may do; it holds from its next start."
+    no_args_is_help=True, help="See and change what the bot may do; it holds from the next message."
 )
 
 PersonArgument = Annotated[str, typer.Argument(metavar="PLATFORM:ID", help="Who, such as telegram:123456.")]

@@ -106,8 +106,6 @@ def render(document: Document) -> str:
         lines = lines or [f"Nobody has a role, and nobody wrote in {STRANGERS_KEPT.days} days."]
     if "actions" in document:
         lines += [f"{'on ' if each['on'] else 'off'}  {each['name']}" for each in document["actions"]]
-    if document.get("at_next_start"):
-        lines.append("A bot that is running now goes on as it is until it is started again.")
     return "\n".join(lines)
 
 
@@ -128,12 +126,7 @@ async def _decide(app: App, matter: Matter, name: str, after: str) -> Document:
         applied = await decisions.apply(Decision(app.clock.now(), by, matter, name, before, after))
         if applied is not Applied.DONE:
             raise BotError(f"{name}: {_REFUSED[applied]}; nothing was changed")
-    return {
-        "name": name,
-        "before": before,
-        "after": after,
-        "at_next_start": matter is Matter.ACTION and before != after,
-    }
+    return {"name": name, "before": before, "after": after}
 
 
 SWITCHES: Final = {"enable": ON, "disable": OFF}

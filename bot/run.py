@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+from collections.abc import Mapping
 
 from bot.metering import AttributedDoor
 from bot.platforms import PLATFORMS, Platform, Start
+from bot.serving import serving
 from bot.settings import Settings
-from bot.wiring import build, embedder_trouble, open_chatbot, say
+from bot.wiring import build, embedder_trouble, open_chatbot, prepare_folder, say
 from core.errors import ConfigError, StorageError
 from core.types import Locale, Localized
 
@@ -24,11 +26,18 @@ async def run(settings: Settings) -> None:
 
     Raises:
         ConfigError: no platform has a token, or every platform's was refused.
+        BotError: another process answers one of the platforms from this data folder.
     """
     chosen = {name: platform for name, platform in PLATFORMS.items() if platform.enabled(settings)}
     if not chosen:
         advice = "no platform is on; write TELEGRAM_TOKEN=... or DISCORD_TOKEN=... into .env, or try `make chat`"
         raise ConfigError("TELEGRAM_TOKEN", advice)
+    prepare_folder(settings.data_dir)
+    with serving(settings, "elefante run", chosen):
+        await _run(settings, chosen)
+
+
+async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -98,6 +98,7 @@ class ChatBot(Door):
         incoming = replace(incoming, text=clean(incoming.text, self._parts.limits.max_message_chars + 1))
         self._parts.desk.platforms.add(incoming.chat.platform)
         try:
+            await self._parts.desk.catch_up()
             if (told := await self._doorkeeper.turned_away(incoming, surface)) is not None:
                 return told
             if commands.is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:

@@ -79,6 +79,10 @@ class Embedder(Protocol):
 class VectorIndex(Protocol):
     """Nearest neighbours among one owner's phrases, in RAM. Agrees with exact search."""
 
+    def ids(self) -> frozenset[int]:
+        """Return what it holds."""
+        ...
+
     def __len__(self) -> int:
         """Return how many vectors it holds."""
         ...

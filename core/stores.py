@@ -5,7 +5,7 @@ Each docstring is the promise; `tests/contracts/` holds every implementation to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -253,6 +253,18 @@ class MemoryStore(Protocol):
 
     async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
         """Return ids, shape (n,), and vectors, shape (n, dims), of every phrase embedded in that space, by id."""
+        ...
+
+    async def foreign_version(self) -> int:
+        """Return a number that is another one whenever somebody else, such as another process, changed the store."""
+        ...
+
+    async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
+        """Return the ids of every phrase embedded in that space."""
+        ...
+
+    async def vectors(self, owner: UserKey, space: str, phrase_ids: Collection[int]) -> Mapping[int, Vector]:
+        """Map those of the phrase ids that the owner has, embedded in that space, to their vectors."""
         ...
 
     async def newest_phrase(self, owner: UserKey) -> int:

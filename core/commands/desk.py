@@ -64,6 +64,9 @@ class Kept:
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
     forgetting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    foreign_version: Callable[[], Awaitable[int]] | None = (
+        None  # another one whenever another process changed something
+    )
 
 
 @dataclass(slots=True)
@@ -94,6 +97,8 @@ class Desk:
     broadcaster: Broadcaster = field(init=False)
     _effects: dict[Matter, Effect] = field(init=False)
     _lists: dict[ConversationKey, Mapping[int, str]] = field(default_factory=dict)
+    _in_force: dict[tuple[Matter, str], str] = field(default_factory=dict)
+    _foreign: int = 0
 
     def __post_init__(self) -> None:
         """Note when the bot started."""
@@ -111,9 +116,24 @@ class Desk:
     async def open(self) -> None:
         """Let what was decided before this start be so again."""
         await self.confirmations.expire()
+        await self._put_in_force()
+
+    async def catch_up(self) -> None:
+        """Let what another process, such as the command line, decided meanwhile be so here."""
+        if self.kept.foreign_version is None:
+            return
+        foreign = await self.kept.foreign_version()
+        if foreign != self._foreign:
+            await self._put_in_force()
+            self._foreign = foreign
+
+    async def _put_in_force(self) -> None:
         for matter in self._effects:
-            for name, value in (await self.kept.decisions.values(matter)).items():
-                self.take_effect(matter, name, value)
+            values = await self.kept.decisions.values(matter)
+            gone = [name for (of, name), value in self._in_force.items() if of is matter and value]
+            for name in dict.fromkeys((*values, *gone)):
+                if self._in_force.get((matter, name), "") != values.get(name, ""):
+                    self.take_effect(matter, name, values.get(name, ""))
 
     def on(self, matter: Matter, effect: Effect) -> None:
         """Have `effect` called with the name and the value of what is decided of that matter; before `open`."""
@@ -122,6 +142,7 @@ class Desk:
     def take_effect(self, matter: Matter, name: str, value: str) -> None:
         """Let a decision be so at once. Of most matters whoever asks reads it anew each time, and nothing is to do."""
         if matter in self._effects:
+            self._in_force[matter, name] = value
             self._effects[matter](name, value)
 
     async def wants_news(self, user: UserKey) -> bool:

@@ -2,7 +2,8 @@
 
 The store is the truth, an index is a copy of one person's vectors. Whoever uses an index holds its owner's lock; any
 exception inside, cancellation included, may have left the two apart, so the index is dropped and built again by its
-next use. So it is when another process, such as the command line, added something meanwhile.
+next use. What another process, such as the command line, changed meanwhile is found by the next use, too: the index
+takes in the phrases that are new and lets go of those that went.
 """
 
 from __future__ import annotations
@@ -31,19 +32,26 @@ _INLINE_ROWS = 8192
 class Shelf:
     """One person's place: the index, if it is built, of which space, and whether it lacks phrases of the store.
 
-    `newest` is the store's newest phrase that it knows of, with a vector or without.
+    `newest` is the store's newest phrase that it knows of, with a vector or without; `foreign` the store's number of
+    what others had changed when the index was last brought up to it.
     """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
-    space: str = ""
+    lens: Lens | None = None
     index: VectorIndex | None = None
     partial: bool = False
     newest: int = 0
+    foreign: int = 0
+
+    @property
+    def space(self) -> str:
+        """The space of the index, "" if there is none."""
+        return self.lens.space if self.lens is not None else ""
 
     def clear(self) -> None:
         """Let go of the index; the next reader builds it."""
-        self.space, self.index, self.partial, self.newest = "", None, False, 0
+        self.lens, self.index, self.partial, self.newest = None, None, False, 0
 
     async def search(
         self, rows: Vectors, k: int, among: Sequence[int] | None = None
@@ -100,6 +108,7 @@ class Indexes:
         try:
             async with shelf.lock:
                 try:
+                    await self._follow_others(owner, shelf)
                     if shelf.index is not None and await self._store.newest_phrase(owner) > shelf.newest:
                         shelf.clear()
                     yield shelf
@@ -119,7 +128,7 @@ class Indexes:
                 shelf.clear()
                 newest = await self._store.newest_phrase(owner)
                 shelf.index, shelf.newest = await self._build(owner, lens), newest
-                shelf.space = lens.space
+                shelf.lens = lens
                 shelf.partial = bool(await self._store.unembedded(owner, lens.space, 1))
                 self._evict()
             yield shelf
@@ -139,6 +148,18 @@ class Indexes:
     def loaded(self) -> int:
         """How many people's indexes are in RAM."""
         return sum(shelf.index is not None for shelf in self._shelves.values())
+
+    async def _follow_others(self, owner: UserKey, shelf: Shelf) -> None:
+        """Bring the index to what the store holds, if somebody else changed that since."""
+        foreign = await self._store.foreign_version()
+        if shelf.index is not None and shelf.lens is not None and foreign != shelf.foreign:
+            newest = await self._store.newest_phrase(owner)
+            held, there = shelf.index.ids(), await self._store.embedded(owner, shelf.space)
+            await shelf.remove(list(held - there))
+            shelf.add(shelf.lens, await self._store.vectors(owner, shelf.space, there - held))
+            shelf.partial = bool(await self._store.unembedded(owner, shelf.space, 1))
+            shelf.newest = newest
+        shelf.foreign = foreign
 
     async def _build(self, owner: UserKey, lens: Lens) -> VectorIndex:
         ids, vectors = await self._store.phrase_vectors(owner, lens.space)

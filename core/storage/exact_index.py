@@ -21,6 +21,10 @@ class ExactIndex(VectorIndex):
         self._ids: npt.NDArray[np.int64] = np.empty(0, np.int64)
         self._vectors: Vectors = np.empty((0, dims), np.float32)
 
+    def ids(self) -> frozenset[int]:
+        """Return what it holds."""
+        return frozenset(self._ids.tolist())
+
     def __len__(self) -> int:
         """Return how many vectors it holds."""
         return len(self._ids)

@@ -40,6 +40,10 @@ class FaissIndex(VectorIndex):
         self._block_rows = block_rows
         self._blocks: list[_Block] = []
 
+    def ids(self) -> frozenset[int]:
+        """Return what it holds."""
+        return frozenset().union(*(block.ids for block in self._blocks))
+
     def __len__(self) -> int:
         """Return how many vectors it holds."""
         return sum(len(block.ids) for block in self._blocks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -27,6 +27,19 @@ class InMemoryPhrases:
     async def newest_phrase(self, owner: UserKey) -> int:
         """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
         return max((phrase_id for _, _, phrase_id in self._phrases(owner)), default=0)
+
+    async def foreign_version(self) -> int:
+        """Return 0: nobody else has it."""
+        return 0
+
+    async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
+        """Return the ids of every phrase embedded in that space."""
+        return frozenset(i for _, _, i in self._phrases(owner) if (i, space) in self._vectors)
+
+    async def vectors(self, owner: UserKey, space: str, phrase_ids: Collection[int]) -> Mapping[int, Vector]:
+        """Map those of the phrase ids that the owner has, embedded in that space, to their vectors."""
+        there = await self.embedded(owner, space)
+        return {i: self._vectors[i, space] for i in phrase_ids if i in there}
 
     async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
         """Map those of the phrase ids that the owner has to (memory id, text)."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -53,6 +53,33 @@ class SqlitePhrases:
         query = f"SELECT coalesce(max(id), 0) FROM phrases WHERE owner = {OWNER}"
         [(newest,)] = await self._database.rows(query, (owner.platform, owner.user))
         return int(newest)
+
+    async def foreign_version(self) -> int:
+        """Return a number that is another one whenever somebody else has changed the store."""
+        return await self._database.foreign_version()
+
+    async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
+        """Return the ids of every phrase embedded in that space."""
+        rows = await self._database.rows(
+            f"""
+            SELECT p.id FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
+            WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
+            """,
+            (owner.platform, owner.user, space),
+        )
+        return frozenset(phrase_id for (phrase_id,) in rows)
+
+    async def vectors(self, owner: UserKey, space: str, phrase_ids: Collection[int]) -> Mapping[int, Vector]:
+        """Map those of the phrase ids that the owner has, embedded in that space, to their vectors."""
+        rows = await self._database.rows(
+            f"""
+            SELECT p.id, v.vector FROM json_each(?) AS asked
+            CROSS JOIN phrases AS p ON p.id = asked.value JOIN vectors AS v ON v.phrase = p.id
+            WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
+            """,
+            (json.dumps([int(i) for i in phrase_ids]), owner.platform, owner.user, space),
+        )
+        return {phrase_id: np.frombuffer(vector, "<f4") for phrase_id, vector in rows}
 
     async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
         """Map those of the phrase ids that the owner has to (memory id, text)."""

@@ -99,6 +99,12 @@ class Database:
         async with self._turn:
             return await _fetch(self._writer, sql, parameters)
 
+    async def foreign_version(self) -> int:
+        """Return a number that is another one whenever somebody else, such as another process, has committed."""
+        self._check_open()
+        [(version,)] = await _fetch(self._writer, "PRAGMA data_version", ())
+        return int(version)
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Give the one writer's turn; commit at the end, roll back on any exception, cancellation included.

