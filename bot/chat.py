@@ -6,7 +6,7 @@ from adapters import console
 from bot.metering import AttributedDoor
 from bot.serving import serving
 from bot.settings import Settings
-from bot.wiring import App, build, embedder_trouble, open_chatbot, prepare_folder, say
+from bot.wiring import App, build, embedder_trouble, open_chatbot, say
 from core.errors import ConfigError, InputError
 
 
@@ -17,7 +17,6 @@ async def chat(settings: Settings, thread_id: str = "") -> None:
         ConfigError: the conversation that `thread_id` or DEFAULT_THREAD names is none of this terminal's.
         BotError: another process answers in the terminal from this data folder.
     """
-    prepare_folder(settings.data_dir)
     with serving(settings, "elefante chat", ["console"]):
         await _talk(settings, thread_id)
 

@@ -58,6 +58,7 @@ class _OwnerOnlyFile(RotatingFileHandler):
 
 def configure(folder: Path | None, level: str, secrets: Iterable[str] = ()) -> None:
     """Send every log record of the process to `folder/elefante.log`, or nowhere, and nothing to the terminal."""
+    logging.raiseExceptions = False  # a full disk must not put tracebacks into the terminal
     handler: logging.Handler = logging.NullHandler()
     if folder is not None:
         handler = _OwnerOnlyFile(folder / LOG_FILE, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")

@@ -14,7 +14,7 @@ from bot.metering import AttributedDoor
 from bot.platforms import PLATFORMS, Platform, Start
 from bot.serving import serving
 from bot.settings import Settings
-from bot.wiring import build, embedder_trouble, open_chatbot, prepare_folder, say
+from bot.wiring import build, embedder_trouble, open_chatbot, say
 from core.errors import ConfigError, StorageError
 from core.types import Locale, Localized
 
@@ -32,7 +32,6 @@ async def run(settings: Settings) -> None:
     if not chosen:
         advice = "no platform is on; write TELEGRAM_TOKEN=... or DISCORD_TOKEN=... into .env, or try `make chat`"
         raise ConfigError("TELEGRAM_TOKEN", advice)
-    prepare_folder(settings.data_dir)
     with serving(settings, "elefante run", chosen):
         await _run(settings, chosen)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.settings import Settings
+from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import BotError, StorageError
 
@@ -25,8 +26,12 @@ def serving(settings: Settings, command: str, platforms: Collection[str]) -> Ite
 
     Raises:
         BotError: another process answers one of them; the sentence names it.
-        StorageError: the data folder cannot be used.
+        ConfigError, StorageError: the data folder cannot be used.
     """
+    if settings.state_dir is None:  # what is kept in RAM alone is shared with nobody
+        yield
+        return
+    prepare_folder(settings.state_dir)
     with ExitStack() as held:
         for platform in platforms:
             held.enter_context(_locked(settings, command, platform))

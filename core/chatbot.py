@@ -16,7 +16,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from core import commands
+from core import commands, disk_trouble
 from core.access import Verdict, room_name
 from core.actions.registry import Registry
 from core.cards import Cards
@@ -267,6 +267,8 @@ class ChatBot(Door):
             choices = (Choice(TRY_AGAIN[locale], commands.again(turn.asked.turn)),)
         if (refusal := await say(Shown(text, choices=choices), view)) is not None:
             self._later(self._refusals.report(incoming, refusal))
+        if isinstance(error, StorageError):
+            await disk_trouble.report(self._parts.desk.alerts, error)
         if record is not None and turn is not None:
             record.last_words = text
 
@@ -276,6 +278,8 @@ class ChatBot(Door):
             if record is not None and record.turn is not None and not record.is_command:
                 await record.turn.end(record.error, record.last_words)
             await self._parts.inbox.close(incoming)
+            if record is not None and not record.error:
+                await disk_trouble.written(self._parts.desk.alerts)
         except StorageError as error:  # it will be answered twice rather than never
             _log.warning("inbox not closed", extra={"error": type(error).__name__})
         if record is None:

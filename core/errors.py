@@ -25,7 +25,8 @@
     │   └── FileTooLarge
     ├── StorageError
     │   ├── SchemaTooNew                 this database was written by a newer version
-    │   └── Damaged                      restore a backup
+    │   ├── Damaged                      restore a backup
+    │   └── DiskFull                     make room
     └── TurnEnded                        the turn ended before its answer
         ├── TurnTimeout                  its deadline passed
         └── TurnStopped                  the person said /stop
@@ -183,6 +184,10 @@ class SchemaTooNew(StorageError):
 
 class Damaged(StorageError):
     """The database file is not readable as one."""
+
+
+class DiskFull(StorageError):
+    """There is no room to write."""
 
 
 class TurnEnded(BotError):

@@ -79,6 +79,19 @@ FAILURES: dict[type[errors.BotError], Localized] = {
         EN: "I could not write to disk just now. Nothing was changed; please try again in a little while.",
         ES: "No pude guardar ahora. No se cambió nada; inténtalo de nuevo en un rato.",
     },
+    errors.Damaged: {
+        PT: "Minha memória está danificada no disco, e não posso responder com ela. Avisei quem cuida de mim; tentar "
+        "de novo agora não adianta.",
+        EN: "My memory is damaged on the disk, and I cannot answer with it. My owner has been told; trying again now "
+        "will not help.",
+        ES: "Mi memoria está dañada en el disco, y no puedo responder con ella. Avisé a mi dueño; intentarlo de nuevo "
+        "ahora no sirve.",
+    },
+    errors.DiskFull: {
+        PT: "O disco onde guardo tudo está cheio. Nada foi gravado; avisei quem cuida de mim. Tente mais tarde.",
+        EN: "The disk where I keep everything is full. Nothing was saved; my owner has been told. Try again later.",
+        ES: "El disco donde guardo todo está lleno. No se guardó nada; avisé a mi dueño. Inténtalo de nuevo más tarde.",
+    },
     errors.TurnTimeout: {
         PT: "Demorei demais nesta resposta e parei. Pode perguntar de novo?",
         EN: "I took too long over this answer and stopped. Could you ask again?",

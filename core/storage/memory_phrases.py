@@ -223,7 +223,8 @@ class _Asked:
         """
         first, *others = keywords
         accounts = ", ".join(map(str, self.accounts))
-        also, values = "", []
+        also = ""
+        values: list[str] = []
         for terms in others:
             marks = ", ".join("?" * len(terms))
             also += f"""

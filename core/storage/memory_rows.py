@@ -72,7 +72,7 @@ async def insert_terms(transaction: Transaction, lexicon: Lexicon, memories: Seq
         SELECT coalesce(m.account, m.owner), term.value, m.id
         FROM memories AS m JOIN json_each(?) AS term WHERE m.key = ?
         """,
-        ((to_json(lexicon.index_terms(phrases_of(m.draft))), m.key) for m in memories),
+        ((to_json([*lexicon.index_terms(phrases_of(m.draft))]), m.key) for m in memories),
     )
 
 

@@ -10,23 +10,27 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import aiosqlite
 
-from core.errors import Damaged, SchemaTooNew, StorageError
+from core.errors import Damaged, DiskFull, SchemaTooNew, StorageError
 from core.storage.first_migrations import Migration
 from core.storage.migrations import MIGRATIONS
 from core.storage.scrub import DatabaseFile, scrub
 
 Row: TypeAlias = tuple[Any, ...]
 
+_CHECK, _FOREIGN_CHECK = "PRAGMA quick_check(10)", "PRAGMA foreign_key_check"
+_STEPS_BETWEEN_LOOKS = 100_000  # of SQLite's machine: some milliseconds
+
 APPLICATION_ID = 0x456C6566
 """`Elef`: what the file says it is, so that another program's database is not taken for ours."""
 
+RESTORE = "stop the bot, see `elefante backup --list`, and restore a backup with `elefante restore FILE`"
 _BUSY_TIMEOUT_S = 10.0
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
@@ -35,6 +39,15 @@ _PRAGMAS = (
     "PRAGMA temp_store = MEMORY",  # sorting never writes anybody's words into a temporary file
 )
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: "another program holds it: stop that one, or wait",
+    sqlite3.SQLITE_LOCKED: "another program holds it: stop that one, or wait",
+    sqlite3.SQLITE_READONLY: "it cannot be written to: see who owns the file and its folder",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: see who owns the file and its folder",
+    sqlite3.SQLITE_PERM: "it cannot be opened: see who owns the file and its folder",
+    sqlite3.SQLITE_IOERR: "the disk failed: see that it has room, and is sound",
+}
+"""What the owner can do, by SQLite's primary error code."""
 
 
 @contextmanager
@@ -43,15 +56,20 @@ def translated() -> Iterator[None]:
 
     Raises:
         Damaged: the file is no database, or broken.
+        DiskFull: there is no room.
         StorageError: anything else.
     """
     try:
         yield
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", type(error).__name__)
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
-            raise Damaged(f"the database cannot be read ({name}): restore a backup") from error
-        raise StorageError(f"the database refused ({name})") from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in _DAMAGE:
+            raise Damaged(f"the database cannot be read ({name}): {RESTORE}") from error
+        if code == sqlite3.SQLITE_FULL:
+            raise DiskFull(f"the disk is full ({name}): make room where the data folder is") from error
+        advice = _ADVICE.get(code)
+        raise StorageError(f"the database refused ({name})" + (f": {advice}" if advice else "")) from error
 
 
 class Transaction:
@@ -125,10 +143,20 @@ class Database:
                 raise
 
     async def integrity(self) -> list[str]:
-        """Return what SQLite finds wrong with the file; nothing, if it is sound."""
-        found = [str(row[0]) for row in await self.rows("PRAGMA quick_check")]
-        found += [f"a row of {row[0]} points nowhere" for row in await self.rows("PRAGMA foreign_key_check")]
-        return [line for line in found if line != "ok"]
+        """Return what SQLite finds wrong with the file; nothing, if it is sound. Nobody waits for it.
+
+        Raises:
+            Damaged: it cannot even be read.
+        """
+        if self._file is None:
+            return _faults(await self.rows(_CHECK), await self.rows(_FOREIGN_CHECK))
+        self._check_open()
+        return await asyncio.to_thread(self._integrity, self._file.path)
+
+    def _integrity(self, path: Path) -> list[str]:
+        with translated(), closing(sqlite3.connect(_uri_of(path), uri=True, timeout=_BUSY_TIMEOUT_S)) as connection:
+            connection.set_progress_handler(self._stop.is_set, _STEPS_BETWEEN_LOOKS)
+            return _faults(connection.execute(_CHECK).fetchall(), connection.execute(_FOREIGN_CHECK).fetchall())
 
     async def truncate_log(self) -> None:
         """Empty the write-ahead log into the file, if no reader is in the way: what was deleted is gone from the log.
@@ -260,6 +288,11 @@ async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATI
         await copy.close()
         raise
     return Database(copy)
+
+
+def _faults(check: Iterable[Row], foreign: Iterable[Row]) -> list[str]:
+    found = [str(row[0]) for row in check] + [f"a row of {row[0]} points nowhere" for row in foreign]
+    return [line for line in found if line != "ok"]
 
 
 def _make_private(path: Path) -> None:

@@ -97,8 +97,8 @@ def test_what_verbs_change_beside_a_bot_is_so_at_the_next_message(shell: Shell) 
 
 def test_run_is_refused_where_another_process_serves_its_platform(shell: Shell) -> None:
     shell.data.mkdir()
-    with serving(Settings(_env_file=None, data_dir=shell.data), "elefante run", ["telegram"]):
-        code, out, err = shell.call("run", TELEGRAM_TOKEN="123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"  # noqa: S106)
+    with serving(Settings(data_dir=shell.data), "elefante run", ["telegram"]):
+        code, out, err = shell.call("run", TELEGRAM_TOKEN="123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
         assert (code, out) == (1, "")
         assert f"`elefante run` (process {os.getpid()}, since " in err
         assert "already answers Telegram from this folder" in err

@@ -1,0 +1,129 @@
+"""A damaged database, a full disk and a locked file: people and owners read what is so, and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.settings import Settings
+from bot.upkeep import upkeep
+from bot.wiring import App, build, open_chatbot
+from core.chatbot import ChatBot
+from core.disk_trouble import HAS_ROOM, IS_DAMAGED, IS_FULL
+from core.errors import Damaged, DiskFull, StorageError
+from core.storage.sqlite import open_database
+from core.texts import FAILURES
+from core.types import ChatKey, Incoming, Locale, UserKey
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.surface import RecordingSurface
+from tests.fakes.surfaces import OneSurface
+
+ANA, OWNER = UserKey("telegram", "ana"), UserKey("telegram", "olga")
+EN = Locale.EN
+
+
+class House:
+    """A bot over a real file, with an owner who is reached elsewhere."""
+
+    def __init__(self, app: App, bot: ChatBot) -> None:
+        self.app, self.bot, self.number = app, bot, 0
+        self.owner = RecordingSurface(app.clock)
+        self.desk = app.parts.desk
+
+    async def say(self, text: str) -> str:
+        self.number += 1
+        surface = RecordingSurface(self.app.clock)
+        chat = ChatKey("telegram", "ana")
+        incoming = Incoming(chat, ANA, "Ana", str(self.number), text, START, language="en", private=True)
+        await (await self.bot.receive(incoming, surface))
+        return surface.texts[-1]
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    settings = Settings(data_dir=tmp_path, access="open", language="en")
+    async with build(settings) as app, open_chatbot(app) as bot:
+        made = House(app, bot)
+        await app.access.own(OWNER, "Olga")
+        made.desk.notices.connect("telegram", OneSurface(made.owner))
+        yield made
+
+
+def damage(path: Path, table: str) -> None:
+    """Overwrite the root page of a table in the file."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        [page] = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
+        [size] = connection.execute("PRAGMA page_size").fetchone()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xa5" * size)
+
+
+async def fill_the_disk(house: House) -> None:
+    [(pages,)] = await house.app.database.rows("PRAGMA page_count")
+    await house.app.database._writer.execute_fetchall(f"PRAGMA max_page_count = {pages}")
+
+
+async def test_a_corrupt_page_is_told_to_the_person_truly_and_to_the_owner_once(house: House, tmp_path: Path) -> None:
+    assert await house.say("/memories")
+    damage(tmp_path / "elefante.db", "preferences")
+    async with house.app.database.transaction() as transaction:  # everybody reads the file anew
+        await transaction.run("INSERT INTO spaces (name) VALUES ('x')")
+    for _ in range(2):
+        assert await house.say("hello") == FAILURES[Damaged][EN]
+    assert house.owner.texts == [IS_DAMAGED[EN]]
+
+
+async def test_a_file_that_is_damaged_already_is_found_by_the_start_and_daily(tmp_path: Path, clock: FakeClock) -> None:
+    path = tmp_path / "elefante.db"
+    await (await open_database(path)).close()
+    settings = Settings(data_dir=tmp_path, language="en")
+    async with build(settings) as app:
+        desk, owner = app.parts.desk, RecordingSurface(app.clock)
+        await app.access.own(OWNER, "Olga")
+        desk.notices.connect("telegram", OneSurface(owner))
+        async with upkeep(app.database, desk.alerts, clock):
+            await until(lambda: bool(clock._sleepers))
+            assert owner.texts == []
+            damage(path, "calls")
+            await clock.advance(86_400)
+            await until(lambda: bool(owner.texts))
+        assert owner.texts == [IS_DAMAGED[EN]]
+
+
+async def test_a_full_disk_is_told_and_told_to_be_over(house: House) -> None:
+    assert await house.say("/memories")
+    await fill_the_disk(house)
+    while (said := await house.say("remember " + "x" * 9000)) != FAILURES[DiskFull][EN]:
+        pass
+    assert said == FAILURES[DiskFull][EN]
+    assert house.owner.texts == [IS_FULL[EN]]
+    await house.app.database._writer.execute_fetchall("PRAGMA max_page_count = 1000000")
+    await house.say("/memories")
+    assert house.owner.texts == [IS_FULL[EN], HAS_ROOM[EN]]
+
+
+async def test_a_locked_file_is_a_sentence_that_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.storage.sqlite._BUSY_TIMEOUT_S", 0.01)
+    path = tmp_path / "elefante.db"
+    await (await open_database(path)).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StorageError, match="another program holds it"):
+            await open_database(path)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Let the other tasks and threads go on until it is so."""
+    async with asyncio.timeout(30):
+        while not true():  # noqa: ASYNC110 - threads set no event
+            await asyncio.sleep(0.01)
