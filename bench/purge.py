@@ -22,7 +22,7 @@ from core.stores import Mark
 from core.types import MemoryDraft, MemoryKind, UserKey
 
 PEOPLE = 20
-AT_ONCE = 5000
+AT_ONCE = 2000
 DELETED = 50
 _MIB = 1 << 20
 
@@ -36,7 +36,7 @@ def rss_mib() -> float:
 async def fill(store: SqliteMemories, path: Path, mib: int) -> None:
     """Save memories of several people, some at a time, until the file has that size."""
     dice, noise = random.Random(1), np.random.default_rng(1)
-    words = ["".join(dice.choices("aeioubcdlmnprst", k=7)) for _ in range(20_000)]
+    words = ["".join(dice.choices("aeioubcdlmnprst", k=7)) for _ in range(4_000)]
     while path.stat().st_size < mib * _MIB:  # noqa: ASYNC240
         owner = UserKey("bench", str(dice.randrange(PEOPLE)))
         drafts = [
