@@ -91,9 +91,7 @@ async def measure(folder: Path) -> None:
     await acting.delete(one)
     size_mib = (folder / "ours.db").stat().st_size / 2**20
     now = bench.memories.of(OWNER).clock.now()
-    figures.append(
-        [f"purge a deleted memory: read {size_mib:.0f} MiB", await timed(partial(bench.store.purge, now))]
-    )
+    figures.append([f"purge a deleted memory: read {size_mib:.0f} MiB", await timed(partial(bench.store.purge, now))])
     figures.append(["purge, nothing to do", await timed(partial(bench.store.purge, now))])
     show("Changes of memory, wall ms", ["what", "ms"], figures)
     await bench.close()

@@ -27,6 +27,7 @@ from core.storage.awaited import SqliteAwaited
 from core.storage.faiss_index import FaissIndex
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
+from core.storage.lexicon import Lexicon
 from core.storage.memories import SqliteMemories
 from core.storage.preferences import SqlitePreferences
 from core.storage.sqlite import open_database
@@ -45,7 +46,7 @@ _ROW = """
 """
 _PAGE = f"{_ROW} ORDER BY m.pinned DESC, m.created_at DESC, m.id DESC LIMIT 10 OFFSET ?"
 _FOUND = f"""
-    {_ROW} AND m.id IN (SELECT rowid FROM memory_text WHERE memory_text MATCH ? ORDER BY rank LIMIT 10)
+    {_ROW} AND m.id IN (SELECT memory FROM terms WHERE account = 1 AND term = ? ORDER BY memory DESC LIMIT 10)
 """  # noqa: S608
 Fetch = Callable[[], Sequence[Any]]
 
@@ -106,7 +107,7 @@ async def measure(path: Path) -> list[list[str]]:
     bench = Bench(path)
     await bench.open()
     word = phrases(SIZE // 2)[0].split()[0]
-    match = f'"{word}"'
+    match = Lexicon().query_terms(word)[0][0]
     plan: list[tuple[str, Fetch | None]] = [
         ("/help", None),
         ("/memories", lambda: bench.bare.execute(_PAGE, (0,)).fetchall()),
