@@ -78,10 +78,10 @@ def _ended(name: str, platform: Platform) -> Localized:
 
 
 ENDED: Localized = {
-    Locale.PT: "{platform}: parei de funcionar lá. O mais provável é que {setting}, no .env, não valha mais: corrija e me "
-    "reinicie. Aqui sigo respondendo; o motivo exato está em /admin logs.",
-    Locale.EN: "{platform}: I have stopped working there. Most likely {setting} in .env is no longer valid: mend it, and "
-    "restart me. I keep answering here; the exact reason is in /admin logs.",
-    Locale.ES: "{platform}: dejé de funcionar allí. Lo más probable es que {setting}, en el .env, ya no valga: corrígelo y "
-    "reiníciame. Aquí sigo respondiendo; el motivo exacto está en /admin logs.",
+    Locale.PT: "{platform}: parei de funcionar lá. O mais provável é que {setting}, no .env, não valha mais: corrija e "
+    "me reinicie. Aqui sigo respondendo; o motivo exato está em /admin logs.",
+    Locale.EN: "{platform}: I have stopped working there. Most likely {setting} in .env is no longer valid: mend it, "
+    "and restart me. I keep answering here; the exact reason is in /admin logs.",
+    Locale.ES: "{platform}: dejé de funcionar allí. Lo más probable es que {setting}, en el .env, ya no valga: "
+    "corrígelo y reiníciame. Aquí sigo respondiendo; el motivo exacto está en /admin logs.",
 }
