@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
 
 from core.errors import StorageError
 from core.ports import Clock
@@ -19,13 +20,21 @@ _TOGETHER_S: Final = 60.0
 """Deletions of one minute are forgotten together: leaving no byte of them costs a rewriting of the file."""
 
 
-class Purge:
-    """Has the store forget what was deleted, when it can no longer be undone. `close` it."""
+Redact: TypeAlias = Callable[[datetime], Awaitable[None]]
+"""Removes what conversations tell of memories that were deleted or replaced before then."""
 
-    def __init__(self, store: MemoryStore, clock: Clock, undo_within: timedelta) -> None:
+
+class Purge:
+    """Has the store forget what was deleted, and what conversations tell of it, when it can no longer be undone.
+
+    `close` it.
+    """
+
+    def __init__(self, store: MemoryStore, clock: Clock, undo_within: timedelta, redact: Redact | None = None) -> None:
         self._store = store
         self._clock = clock
         self._undo_within = undo_within
+        self._redact = redact
         self._due_s: deque[float] = deque()
         self._task: asyncio.Task[None] | None = None
 
@@ -35,7 +44,7 @@ class Purge:
         self.plan()
 
     def plan(self) -> None:
-        """Have all that was deleted until now forgotten in time: within a minute after it can no longer be undone."""
+        """Have what was deleted or replaced until now forgotten: within a minute after it can no longer be undone."""
         over_s = self._clock.monotonic() + self._undo_within.total_seconds()
         if self._due_s and self._due_s[-1] > over_s:
             return
@@ -60,4 +69,7 @@ class Purge:
                 _log.warning("deleted memories could not be purged: %s", error)
 
     async def _purge(self) -> None:
-        await self._store.purge(self._clock.now() - self._undo_within)
+        before = self._clock.now() - self._undo_within
+        if self._redact is not None:
+            await self._redact(before)
+        await self._store.purge(before)
