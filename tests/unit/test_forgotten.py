@@ -11,11 +11,15 @@ import pytest
 from core.dialogue import Prompt, Task
 from core.history.conversation import Context
 from core.history.forgetting import Redaction, tells_of, told_of
+from core.memory.indexes import Indexes
+from core.memory.memories import Memories
 from core.prompts import transcript
+from core.storage.exact_index import ExactIndex
+from core.stores import Mark
 from core.thread import Summary
 from core.types import MemoryItem, MemoryKind, Message, Role
-from tests.fakes.clock import START
-from tests.fakes.house import ANA, Script
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.house import ANA, House, Script
 from tests.fakes.talk import Talk, talking
 
 CODE = "4417"
@@ -203,6 +207,26 @@ async def test_what_was_saved_and_undone_is_withheld_as_well(tmp_path: Path) -> 
         await talk.say("What is my locker code?")
         history = [turn.text for turn in talk.house.model.prompts[since].turns]
         assert CODE not in "\n".join(history)
+
+
+async def test_the_bots_words_are_removed_by_themselves_when_the_undo_time_is_over_also_of_what_was_replaced() -> None:
+    house = House(every_turn(*ACTIONS))
+    redact = Redaction(house.history, house.store).run
+    house.memories = Memories(
+        house.store, house.embedder, Indexes(house.store, ExactIndex, max_owners=8), house.clock, redact=redact
+    )
+    async with house.chatbot() as bot:
+        for number, text in enumerate((f"Remember that my locker code is {CODE}", "What is my locker code?")):
+            await (await bot.receive(house.incoming(text, message_id=str(number)), house.surface()))
+        [item] = await house.memories.of(ANA).page(limit=9)
+        await house.memories.of(ANA, Mark("act")).update(item.id, content="the locker code is 5120", vectors={})
+        [thread] = await house.history.threads(ANA)
+        assert isinstance(house.clock, FakeClock)
+        await house.clock.advance(599)
+        assert any(CODE in m.text for m in await house.history.tail(thread.id, 99) if m.role is Role.ASSISTANT)
+        await house.clock.advance(62)
+        assert not any(CODE in m.text for m in await house.history.tail(thread.id, 99) if m.role is Role.ASSISTANT)
+    await house.memories.close()
 
 
 def item(content: str) -> MemoryItem:
