@@ -15,11 +15,11 @@ from typing import TypeAlias
 from core.enclosures import cleaned_quotes
 from core.errors import WindowTooSmall
 from core.history import policy
-from core.history.budget import Budget, fit, parts
+from core.history.budget import Budget, fit, is_said_by_person, parts
 from core.history.forgetting import Knowledge, Lookup, clean_summary, known
 from core.history.named import named_thread
 from core.history.policy import HistoryLimits, Policy
-from core.history.rendering import enclosed
+from core.history.rendering import rendered
 from core.history.summary import Summaries
 from core.history.tokens import ByCharacters, count, shortened
 from core.history.window import newest
@@ -228,9 +228,10 @@ class Conversation:
         if message.modal is Modal.TEXT_FOR_REPLACE:
             raise ValueError("a message that will be replaced is not stored")
         message = replace(message, quotes=cleaned_quotes(message.quotes, self._all.limits.max_quote_chars()))
-        tokens = message.tokens or await self._all.count("\n".join((message.text, *enclosed(message))))
-        at = message.at or self._all.clock.now()
-        stored = await self._store.append(self._thread.id, replace(message, at=at, tokens=tokens))
+        message = replace(message, at=message.at or self._all.clock.now())
+        shown = rendered(message, self._all.zone) if is_said_by_person(message) else message.text
+        tokens = message.tokens or await self._all.count(shown)
+        stored = await self._store.append(self._thread.id, replace(message, tokens=tokens))
         summaries = self._all.summaries if self._all.summarises else None
         if summaries is not None and stored.role is Role.ASSISTANT and self._policy.summarises:
             summaries.schedule(self._thread.id)
