@@ -178,6 +178,7 @@ async def test_after_the_undo_time_only_the_persons_own_message_is_left_and_it_g
         await house.store.purge(talk.clock.now())
         said = await house.history.tail(thread.id, 99)
         assert [message.text for message in said if CODE in message.text] == [f"Remember that my locker code is {CODE}"]
+        talk.script = every_turn("Finish")
         await talk.restart()
         since = len(talk.house.model.prompts)
         await talk.say("What is my locker code?")
@@ -258,3 +259,21 @@ def test_what_is_told_of_changes_with_the_content_and_with_nothing_else() -> Non
 def test_a_withheld_message_is_not_said_by_the_bot() -> None:
     messages = (Message(Role.ASSISTANT, ""), Message(Role.USER, "oi"))
     assert [turn.role for turn in transcript(Context("", messages), UTC)] == [Role.USER] * 3
+
+
+async def test_what_was_deleted_by_agreeing_is_withheld_with_the_question_and_the_confirmation(tmp_path: Path) -> None:
+    script = dict(every_turn("MemorySave", "Finish", "MemorySearch", "MemoryDelete", "Finish"))
+    script[Task.DELETE_IDS] = lambda prompt: json.dumps({"ids": [each.id for each in prompt.brief.steps[0].items]})
+    async with talking(tmp_path, script) as talk:
+        await talk.say(f"Remember that my locker code is {CODE}")
+        assert CODE in await talk.say("forget my locker code")
+        assert CODE in await talk.say("yes")
+        assert talk.button("Also remove what I wrote").command.startswith("/forget said ")
+        since = len(talk.house.model.prompts)
+        await talk.say("What is my locker code?")
+        assert CODE not in shown(talk, since)
+        await talk.clock.advance(700)
+        await Redaction(talk.house.history, talk.house.store).run(talk.clock.now())
+        await talk.house.store.purge(talk.clock.now())
+        await talk.say("/forget said")
+        assert CODE.encode() not in read_all(tmp_path)
