@@ -10,6 +10,7 @@ from bot.hot_models import MODE_OF
 from bot.model_settings import LIMITED
 from bot.settings import Settings
 from core.history.conversation import Conversations, WaysOf
+from core.history.forgetting import MemoriesOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, tokenizer_of
 from core.llm import Models
@@ -23,11 +24,15 @@ _CLAUDE_RATIO = 1.3  # Source: Anthropic's migration notes: about 30 % more toke
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What conversations listen to: which models are in place, what those report of tokens, what was decided where."""
+    """What conversations listen to: which models are in place, what those report of tokens, what was decided where.
+
+    `known` tells which memories a person has now.
+    """
 
     models: Models
     calibration: Calibration
     ways: WaysOf
+    known: MemoriesOf
 
 
 def new_calibration() -> Calibration:
@@ -51,7 +56,14 @@ async def build_conversations(
     summaries = None
     if not dry:
         summarizer = Summarizer(
-            store, models.summary, tokenizer, clock, limits, window=lambda: calibration.window(models.summary.name)
+            store,
+            models.summary,
+            tokenizer,
+            clock,
+            limits,
+            window=lambda: calibration.window(models.summary.name),
+            zone=settings.zone(),
+            lookup=heard.known,
         )
         summaries = Summaries(summarizer, clock, able=lambda: not models.summary.name.startswith(f"{LIMITED}:"))
         await stack.enter_async_context(summaries)
@@ -66,6 +78,7 @@ async def build_conversations(
         window=lambda mode: calibration.window(getattr(models, mode).name),
         ways=heard.ways,
         version=metadata.version("elefante"),
+        zone=settings.zone(),
     )
 
 

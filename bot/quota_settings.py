@@ -38,7 +38,8 @@ class QuotaSettings(BaseSettings):
     )
     timezone: str = Field(
         default="UTC",
-        description="Where days and months begin at midnight: an IANA name such as America/Sao_Paulo or Europe/Lisbon.",
+        description="The time zone in which people are told times, and in which days and months begin at midnight: an "
+        "IANA name such as America/Sao_Paulo or Europe/Lisbon.",
     )
 
     @model_validator(mode="after")
@@ -58,7 +59,7 @@ class QuotaSettings(BaseSettings):
         )
 
     def zone(self) -> ZoneInfo:
-        """Return the time zone of days and months."""
+        """Return the time zone of days, months and all that people are told."""
         try:
             return ZoneInfo(self.timezone.strip())
         except (ZoneInfoNotFoundError, ValueError, OSError):

@@ -34,6 +34,7 @@ from core.commands.decided import ways_by
 from core.commands.files import NoCopies, Spool
 from core.errors import ConfigError, ProviderError
 from core.history.conversation import Conversations
+from core.history.forgetting import Redaction
 from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
@@ -114,10 +115,11 @@ async def _build_over(
     models = hot_models.models
     indexes = Indexes(stores.memories, new_index, max_owners=MAX_LOADED_OWNERS)
     undo_within = timedelta(seconds=settings.memory_undo_s)
-    memories = Memories(stores.memories, models.embedder, indexes, clock, undo_within=undo_within)
+    redaction = Redaction(stores.history, stores.memories)
+    memories = Memories(stores.memories, models.embedder, indexes, clock, undo_within=undo_within, redact=redaction.run)
     stack.push_async_callback(memories.close)
     await memories.start()
-    heard = Heard(models, calibration, ways_by(stores.decisions))
+    heard = Heard(models, calibration, ways_by(stores.decisions), memories.known)
     conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
     desk = Desk(
         stores.access(settings, clock, grants),

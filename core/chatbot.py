@@ -19,13 +19,14 @@ from typing import Self
 from core import commands, disk_trouble
 from core.access import Verdict, room_name
 from core.actions.registry import Registry
+from core.asked import check, cleaned, message_of
 from core.cards import Cards
 from core.confirmations import Arrival
 from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.view import View
 from core.doorkeeper import Doorkeeper, contained, nothing, say
-from core.errors import BadReply, BotError, EmptyInput, InputTooLong, StorageError, SurfaceError, SurfaceGone
+from core.errors import BadReply, BotError, EmptyInput, StorageError, SurfaceError, SurfaceGone
 from core.history.conversation import Conversations
 from core.llm import Models
 from core.mailbox import Mailbox
@@ -38,8 +39,7 @@ from core.stores import Inbox, Mark
 from core.texts import AGAIN, BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.thread import TurnState
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Message, Role
-from core.unicode import clean
+from core.types import ConversationKey, Incoming, Role
 
 _LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class ChatBot(Door):
 
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
         """Take one message: durable first, then answered in its chat's lane. `/stop` overtakes a running answer."""
-        incoming = replace(incoming, text=clean(incoming.text, self._parts.limits.max_message_chars + 1))
+        incoming = cleaned(incoming, self._parts.limits.max_message_chars)
         self._parts.desk.platforms.add(incoming.chat.platform)
         try:
             await self._parts.desk.catch_up()
@@ -192,13 +192,13 @@ class ChatBot(Door):
         parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation, incoming.thread_id)
         incoming = replace(incoming, text=await commands.completed(parts.desk, incoming, arrival))
-        if commands.is_retry(incoming.text) and (words := await commands.asked_before(conversation, incoming.text)):
-            incoming = replace(incoming, text=words)
+        if commands.is_retry(incoming.text) and (asked := await commands.asked_before(conversation, incoming.text)):
+            incoming = replace(incoming, text=asked.text, attachments=asked.attachments, quotes=asked.quotes)
         preferences = await parts.desk.kept.preferences.of(incoming.user)
         turn = uuid.uuid4().hex
         mark = Mark(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
-            asked=Message(Role.USER, incoming.text, turn=turn, source_id=incoming.message_id),
+            asked=message_of(incoming, turn),
             locale=await self._locales.of(incoming, conversation),
             conversation=conversation,
             memory=parts.memories.of(await parts.memories.owner(incoming.user), mark),
@@ -217,7 +217,7 @@ class ChatBot(Door):
             await commands.run(commands.Request(turn, incoming, standing, desk, others, self._running), turn.asked.text)
             return
         await turn.enter(TurnState.PENDING)
-        self._check(turn.asked.text)
+        await self._check(turn)
         await turn.enter(TurnState.VALIDATED)
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began:
@@ -243,12 +243,15 @@ class ChatBot(Door):
         await turn.view.show(Shown(f"{mark}\n{said[-1].text}" if answered else mark))
         return answered
 
-    def _check(self, text: str) -> None:
+    async def _check(self, turn: Turn) -> None:
+        """Refuse what cannot be answered; of a picture without words it is kept that it came."""
         limits = self._parts.limits
-        if len(text) < max(limits.min_message_chars, 1):
-            raise EmptyInput("nothing to read")
-        if len(text) > limits.max_message_chars:
-            raise InputTooLong(limits.max_message_chars)
+        try:
+            check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
+        except EmptyInput:
+            if turn.asked.attachments:
+                turn.asked = await turn.conversation.add(turn.asked)
+            raise
 
     async def _apologise(
         self, error: Exception, incoming: Incoming, where: View | Surface, record: _Record | None = None
@@ -258,7 +261,7 @@ class ChatBot(Door):
         locale = await self._locales.of(incoming)
         text = failure_text(error, locale)
         if isinstance(error, EmptyInput) and not incoming.text:
-            text = (ONLY_TEXT if incoming.attached else NOTHING_SAID)[locale]
+            text = (ONLY_TEXT if incoming.attachments else NOTHING_SAID)[locale]
         turn = None if record is None or record.is_command else record.turn
         if turn is not None and turn.written and isinstance(error, StorageError | BadReply):
             text = BROKE_OFF[locale]

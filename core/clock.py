@@ -9,6 +9,11 @@ from datetime import UTC, datetime
 from core.ports import Clock
 
 
+def zone_name(at: datetime) -> str:
+    """Return what the time zone of a moment is called: America/Sao_Paulo, UTC."""
+    return getattr(at.tzinfo, "key", "") or at.tzname() or "UTC"
+
+
 class SystemClock(Clock):
     """Time as the operating system tells it."""
 

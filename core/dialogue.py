@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from core.enclosures import Attachment, Quote
 from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, Role
 
 NOTHING_TO_ADD: Final = "-"
@@ -83,7 +84,8 @@ def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
 class Brief:
     """A prompt as data, for minds that do not read prose, and for traces.
 
-    `message` is what the person said in this turn; `history` every message shown to the model, oldest first, this
+    `message` is what the person said in this turn, `attachments` and `quotes` what came along with it; `now` is in the
+    person's time zone; `history` every message shown to the model, oldest first, this
     turn's included; `steps` what was done in this turn; `choices` the action names a decision may answer.
     """
 
@@ -94,6 +96,8 @@ class Brief:
     history: tuple[Message, ...] = ()
     steps: tuple[Step, ...] = ()
     choices: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    quotes: tuple[Quote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

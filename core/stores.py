@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from core.thread import Threads
+from core.thread import Threads, ToldMemories
 from core.types import Change, ChatKey, Incoming, MemoryDraft, MemoryItem, MemoryKind, Message, UserKey, Vector, Vectors
 
 
@@ -42,11 +42,11 @@ class Said:
     chat: ChatKey
 
 
-class HistoryStore(Threads, Protocol):
+class HistoryStore(Threads, ToldMemories, Protocol):
     """Every message ever said, by thread. Order is the order of `append`.
 
     A thread of which the model is shown less loses nothing here: nothing but `update`, `delete` and `forget` removes a
-    message.
+    message, and nothing but `redact` and `erase` its words.
     """
 
     async def append(self, thread_id: str, message: Message) -> Message:

@@ -6,7 +6,7 @@ Knows what these are, and what a history promises of them. Does not know how the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -150,6 +150,60 @@ class Threads(Protocol):
         """Store a thread whole, as it is; its messages get new ids.
 
         It gets a new id where its own is taken, and is archived where another thread of its conversation is active.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A memory as it was when a message told of it: `version` is a digest of its content ("": whatever it was).
+
+    `redacted` says that it was deleted or replaced, for good.
+    """
+
+    memory_id: str
+    version: str
+    redacted: bool = False
+
+
+class ToldMemories(Protocol):
+    """Which messages tell of which memories. Part of what every `core.stores.HistoryStore` promises.
+
+    By it what was deleted or replaced is kept from models, and in the end removed.
+    """
+
+    async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
+        """Store what each of those messages tells of; what is stored already is fine."""
+        ...
+
+    async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[Told]]:
+        """Map those of the messages that tell of memories to what they tell of."""
+        ...
+
+    async def first_told(self, thread_id: str) -> Mapping[Told, int]:
+        """Map what the thread tells of, and was not redacted, to the sequence of the first message that does."""
+        ...
+
+    async def told_by(self, user: UserKey) -> frozenset[Told]:
+        """Return all that the person's threads tell of."""
+        ...
+
+    async def tellers(self) -> Sequence[UserKey]:
+        """Return everybody whose threads tell of what was not redacted."""
+        ...
+
+    async def redact(self, user: UserKey, told: Collection[Told]) -> int:
+        """Remove the words of the bot's messages in that person's threads that tell of those; return how many.
+
+        Summaries of any message that tells of them are removed; the person's own messages keep their words, and what
+        they tell of is marked. No byte of what was removed is left on the disk when this returns.
+        """
+        ...
+
+    async def erase(self, user: UserKey, told: Collection[Told]) -> int:
+        """Remove the words of all messages in that person's threads that tell of those, and of the person's own.
+
+        Return how many of the person's own messages that were. Else as `redact`.
         """
         ...
 

@@ -10,7 +10,8 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from datetime import UTC
+from datetime import tzinfo
+from typing import Final
 
 from core import claims, outcomes
 from core.confirmations import Confirmations
@@ -18,6 +19,7 @@ from core.delivery.view import View
 from core.dialogue import NOTHING_TO_ADD, Brief, Delta, Finish, Outcome, Prompt, Step, Stop, Task, committed
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Conversation
+from core.history.forgetting import tells_of, told_of
 from core.llm import Models, mode_of
 from core.markdown import verbatim
 from core.memory.user_memory import UserMemory
@@ -34,6 +36,9 @@ _BINDING_PREVIEW_CHARS = 60
 MEMORY_OFF = """\
 The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
 that /memory on turns it on again."""
+
+_READS: Final = frozenset({"MemorySearch"})
+"""Actions whose items were found, and not changed."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,9 +62,15 @@ class Turn:
     max_history_tokens: int | None = None
     """Set once a model found the conversation too long."""
     _sent_tokens: int = 0
+    _in_view: tuple[MemoryItem, ...] = ()
     remembers: bool = True
     awaits_answer: bool = False
     """Whether the person was asked to agree to something: the turn ends with that question."""
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone in which the person is shown times."""
+        return self.conversation.conversations.zone
 
     async def enter(self, state: TurnState, error: str = "") -> None:
         """Store how far answering has come (D4)."""
@@ -88,10 +99,14 @@ class Turn:
     async def recall(self, items: Sequence[MemoryItem]) -> None:
         """Add one `memory` message for each item to the conversation, and show them all in one compact message."""
         for item in items:
-            await self._store(Message(Role.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id))
+            # Only its id: whoever reads the conversation later is shown the memory as it is then, or not at all.
+            tokens = await self.conversation.conversations.count(Message(Role.SYSTEM, item.to_json()).text)
+            await self._store(
+                Message(Role.SYSTEM, {"id": item.id}, Modal.MEMORY, memory_id=item.id, tokens=max(tokens, 1))
+            )
         if items:
-            lines = "\n".join(memory_line(item) for item in items)
-            await self.view.show(Shown(lines, Modal.MEMORY, tuple(items)))
+            lines = "\n".join(memory_line(item, self.zone) for item in items)
+            await self.view.show(Shown(lines, Modal.MEMORY, tuple(item.in_zone(self.zone) for item in items)))
 
     async def tell(self, text: str, *, choices: Sequence[Choice] = (), menu: Sequence[Choice] = ()) -> None:
         """Show a message that is no part of the conversation: what a command answers."""
@@ -128,7 +143,7 @@ class Turn:
             await self.speak(Task.REPORT, instruction, in_history=True)
         except ProviderError as error:
             _log.warning("report failed", extra={"error": type(error).__name__, "action": step.action})
-            lines = [memory_line(item) for item in step.items]
+            lines = [memory_line(item, self.zone) for item in step.items]
             await self.say("\n".join([plainly, *lines]), in_history=True)
 
     async def confirm(self, step: Step, told: str, instruction: str = "", choices: Sequence[Choice] = ()) -> None:
@@ -147,17 +162,24 @@ class Turn:
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
         """Return the prompt that asks for `instruction` with all that this turn may show a model."""
         context = await self.conversation.context(
-            self.asked.turn, instruction=instruction, max_tokens=self.max_history_tokens, mode=mode_of(task)
+            self.asked.turn,
+            instruction=instruction,
+            max_tokens=self.max_history_tokens,
+            mode=mode_of(task),
+            lookup=self.memory.get,
         )
+        self._in_view = context.memories
         self._sent_tokens = context.budget.window + context.budget.memories
         brief = Brief(
             task=task,
             locale=self.locale,
             message=self.asked.text,
-            now=self.clock.now(),
+            now=self.clock.now().astimezone(self.zone),
             history=context.messages,
             steps=tuple(self.steps),
             choices=tuple(choices),
+            attachments=self.asked.attachments,
+            quotes=self.asked.quotes,
         )
         return build(brief, context, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
 
@@ -175,6 +197,7 @@ class Turn:
         """
         wanted = dict.fromkeys(ids)
         held = {item.id: item for item in await self.in_view()}
+        self._in_view += tuple(held[key] for key in wanted if key in held)
         return [held[key] for key in wanted if key in held], tuple(key for key in wanted if key not in held)
 
     async def in_view(self) -> Sequence[MemoryItem]:
@@ -266,14 +289,28 @@ class Turn:
                         yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
 
     async def _store(self, message: Message) -> None:
-        await self.conversation.add(replace(message, turn=self.asked.turn))
+        stored = await self.conversation.add(replace(message, turn=self.asked.turn))
+        if stored.role is Role.ASSISTANT:
+            await self._tell(stored)
+
+    async def _tell(self, answer: Message) -> None:
+        """Store which memories an answer, and what it answers, tell of: when those go, so does what tells of them."""
+        done = {item.id: item for step in self.steps for item in step.items}
+        seen = {item.id: item for item in self._in_view} | done
+        changed = {item.id for step in self.steps if step.action not in _READS for item in step.items}
+        by_answer = [item for item in seen.values() if item.id in done or tells_of(answer.text, item)]
+        by_person = [item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item)]
+        told = {answer.id: [told_of(item) for item in by_answer]}
+        if self.asked.id:  # a command is no part of the conversation
+            told[self.asked.id] = [told_of(item) for item in by_person]
+        await self.conversation.tell(told)
 
 
-def memory_line(item: MemoryItem) -> str:
-    """Return a memory on one line: what it is found by, what it holds, since when."""
+def memory_line(item: MemoryItem, zone: tzinfo) -> str:
+    """Return a memory on one line: what it is found by, what it holds, since which day in that zone."""
     binding = verbatim(one_line(item.bindings[0], _BINDING_PREVIEW_CHARS))
     content = verbatim(one_line(item.content, _MEMORY_PREVIEW_CHARS))
-    return f"🧠 {binding}: {content} · {item.updated_at.astimezone(UTC):%Y-%m-%d}"
+    return f"🧠 {binding}: {content} · {item.updated_at.astimezone(zone):%Y-%m-%d}"
 
 
 async def _kept(pieces: AsyncGenerator[str], said: list[str]) -> AsyncGenerator[str]:

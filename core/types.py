@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from core.enclosures import Attachment, Quote
 
 JSONValue: TypeAlias = "Mapping[str, JSONValue] | list[JSONValue] | str | int | float | bool | None"
 """Anything `json.dumps` takes."""
@@ -83,9 +85,9 @@ class Incoming:
     `message_id` is unique within the chat; `at` is aware UTC; `addressed` says whether the bot was meant (always, in a
     private chat); `private` whether nobody else reads along; `language` is the platform's tag for the person ("pt-br").
     `pressed` says that a button was pressed, whose command the text is: it does not wait for the answers before it.
-    `file` is the platform's handle of a file that came with it, for `Surface.fetch` ("" for none); `attached` says that
-    there was something besides text, and `stale` that it is older than the owner wants answered. `thread_id` names the
-    thread that it belongs to ("": the one that is active there).
+    `file` is the platform's handle of a file that came with it, for `Surface.fetch` ("" for none); `attachments` are
+    what came along besides text, `quotes` the words that it refers to; `stale` says that it is older than the owner
+    wants answered. `thread_id` names the thread that it belongs to ("": the one that is active there).
     """
 
     chat: ChatKey
@@ -99,7 +101,8 @@ class Incoming:
     language: str = ""
     pressed: bool = False
     file: str = ""
-    attached: bool = False
+    attachments: tuple[Attachment, ...] = ()
+    quotes: tuple[Quote, ...] = ()
     stale: bool = False
     thread_id: str = ""
 
@@ -140,6 +143,8 @@ class Message:
     `sequence` is its place in the thread, from 1 (0 until stored), and `tokens` what it costs a model, counted once.
     Of an answer, `duration_s` is how long it took and `error` names the failure that it ended in. Messages of one
     non-empty `pair` are a tool request (the ASSISTANT's) and its results (the TOOL's), which make no sense without it.
+
+    `attachments` and `quotes` are what came along with the person's message (`Incoming`).
     """
 
     role: Role
@@ -156,6 +161,8 @@ class Message:
     duration_s: float | None = None
     error: str = ""
     pair: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    quotes: tuple[Quote, ...] = ()
 
     def to_wire(self) -> dict[str, JSONValue]:
         """Return exactly the four keys of document 1."""
@@ -243,8 +250,12 @@ class MemoryItem:
         """What of it is text: the draft that would store it."""
         return MemoryDraft(self.kind, self.content, self.bindings)
 
+    def in_zone(self, zone: tzinfo) -> MemoryItem:
+        """Return it with its times in that zone."""
+        return replace(self, created_at=self.created_at.astimezone(zone), updated_at=self.updated_at.astimezone(zone))
+
     def to_json(self) -> dict[str, JSONValue]:
-        """Return what a model, an export and a `memory` message show of it; times in ISO 8601, UTC."""
+        """Return what a model and an export show of it; times in ISO 8601."""
         return {
             "id": self.id,
             "type": self.kind.value,

@@ -25,7 +25,7 @@ def printable(text: str) -> str:
 
 
 def memory_line(item: MemoryItem) -> str:
-    """Return a memory on one line: since when (local date), what it is found by, what it holds."""
+    """Return a memory on one line: since when, what it is found by, what it holds."""
     binding = one_line(printable(item.bindings[0]), _MAX_BINDING_CHARS)
     content = one_line(printable(item.content), _MAX_CONTENT_CHARS)
-    return f"🧠 {item.updated_at.astimezone():%Y-%m-%d} · {binding}: {content}"
+    return f"🧠 {item.updated_at:%Y-%m-%d} · {binding}: {content}"

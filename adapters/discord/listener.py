@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import discord
 
+from adapters.discord.enclosed import attachments_of, quotes_of
 from adapters.discord.room import PLATFORM, Room
 from core.types import Incoming, UserKey
 from core.unicode import one_line
@@ -34,14 +35,9 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         private=room.private,
         language=room.language,
         file=message.attachments[0].url if message.attachments else "",
-        attached=_has_content(message),
+        attachments=attachments_of(message) if not message.message_snapshots else (),
+        quotes=quotes_of(message, me, lambda other: _readable(other.content, other)),
     )
-
-
-def _has_content(message: discord.Message) -> bool:
-    """Whether there is something to see besides what is said."""
-    seen = (message.attachments, message.stickers, message.embeds, message.poll, message.message_snapshots)
-    return any(seen)
 
 
 def _addressed(message: discord.Message, me: int) -> bool:

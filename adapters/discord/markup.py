@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
 
 import discord
 
@@ -107,4 +106,4 @@ def _memory(item: MemoryItem) -> str:
     phrase = discord.utils.escape_markdown(one_line(item.bindings[0], _MAX_PHRASE_CHARS))
     # Escaped, so that what is kept is seen and copied as it is, and no bar in it ends the spoiler.
     content = discord.utils.escape_markdown(one_line(item.content, _MAX_CONTENT_CHARS), ignore_links=False)
-    return f"🧠 **{phrase}** ||{content}|| · {item.updated_at.astimezone(UTC):%Y-%m-%d}"
+    return f"🧠 **{phrase}** ||{content}|| · {item.updated_at:%Y-%m-%d}"

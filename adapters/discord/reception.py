@@ -19,6 +19,7 @@ from adapters.discord.interaction import InteractionSurface
 from adapters.discord.press import Press, press_of, stopped_by
 from adapters.discord.room import PLATFORM, Room, room_of
 from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
+from core.enclosures import Attachment, AttachmentKind
 from core.errors import SurfaceBusy, SurfaceError
 from core.language import choose
 from core.ports import Clock
@@ -55,7 +56,9 @@ class Reception:
         if room is None:
             return
         to = audience(room, interaction.user.id, text, unseen=unseen)
-        incoming = replace(_incoming(interaction, text, to), pressed=overtakes(text), file=file, attached=bool(file))
+        enclosed = (Attachment(AttachmentKind.FILE),) if file else ()
+        incoming = _incoming(interaction, text, to)
+        incoming = replace(incoming, pressed=overtakes(text), file=file, attachments=enclosed)
         stops = text == _STOP and self._intake.is_answering(incoming.conversation)
         surface = await self._pass_on(interaction, incoming, to)
         if surface is None or not surface.silent:

@@ -37,6 +37,7 @@ from adapters.telegram.state import State
 from adapters.telegram.surface import TelegramSurface
 from adapters.telegram.texts import NOT_YOURS, STOP
 from adapters.telegram.welcome import welcome
+from core.enclosures import QuoteKind
 from core.errors import BotError
 from core.language import choose
 from core.ports import Clock, Door, Surfaces
@@ -176,7 +177,7 @@ class Intake(Surfaces):
             return
         self._is_news(message, incoming)
         more = self._is_more_of_an_album(message)
-        if incoming.text or (incoming.addressed and incoming.attached and not more):
+        if _says_something(incoming) or (incoming.addressed and incoming.attachments and not more):
             await self._receive(incoming)
 
     async def _edited(self, message: Message, update_id: int) -> None:
@@ -233,6 +234,11 @@ class Intake(Surfaces):
         more = album in self._albums
         _remember(self._albums, album, None)
         return more
+
+
+def _says_something(incoming: Incoming) -> bool:
+    """Whether there are words in it, be they passed on."""
+    return bool(incoming.text) or any(quote.kind is QuoteKind.FORWARD for quote in incoming.quotes)
 
 
 def _remember(seen: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:

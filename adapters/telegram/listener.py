@@ -8,6 +8,7 @@ from datetime import datetime
 
 from telegram import CallbackQuery, Message, MessageEntity, Update, User
 
+from adapters.telegram.enclosed import attachments_of, forwarded, replied_to
 from adapters.telegram.keyboard import Pressed
 from core.commands import COMMANDS, DRAFT_COMMANDS, STAFF_COMMANDS
 from core.types import ChatKey, Incoming, UserKey
@@ -26,7 +27,7 @@ def incoming_of(message: Message, me: User, *, edit: int | None = None) -> Incom
     """Return what a person said, or None where no person speaks (bots, channels, the service itself).
 
     `edit` is the id of the update that brought a changed text: the same message says something new. The text is empty
-    where there is none to read.
+    where there is none to read, and where it was somebody else who said it: then it is a quote.
     """
     if message.from_user is None or message.is_automatic_forward:
         return None
@@ -35,20 +36,22 @@ def incoming_of(message: Message, me: User, *, edit: int | None = None) -> Incom
     if speaker is None and message.from_user.is_bot:
         return None
     private = message.chat.type == message.chat.PRIVATE
-    text = message.text or message.caption or ""
+    passed_on, replied = forwarded(message, me), replied_to(message, me)
+    text = "" if passed_on is not None else _without_me(message.text or message.caption or "", message, me)
     name = message.from_user.full_name if speaker is None else speaker.title or ""
     return Incoming(
         chat=ChatKey(PLATFORM, str(message.chat.id), _topic(message)),
         user=UserKey(PLATFORM, str(message.from_user.id if speaker is None else speaker.id)),
         user_name=one_line(name, _MAX_NAME_CHARS),
         message_id=str(message.message_id) if edit is None else f"{message.message_id}.{edit}",
-        text=_without_me(text, message, me),
+        text=text,
         at=message.date if edit is None else message.edit_date or message.date,
         addressed=private or _addressed(message, me),
         private=private,
         language=message.from_user.language_code or "",
         file=message.document.file_id if message.document is not None else "",
-        attached=_has_attachment(message),
+        attachments=attachments_of(message) if passed_on is None else (),
+        quotes=tuple(quote for quote in (passed_on, replied) if quote is not None),
     )
 
 
@@ -127,12 +130,6 @@ def command_of(text: str) -> str:
     """Return the name of the command that the text is, in lower case, or ""."""
     found = _COMMAND.match(text)
     return found["name"].lower() if found else ""
-
-
-def _has_attachment(message: Message) -> bool:
-    """Whether something besides text came with it, be it of a kind that this library does not know yet."""
-    known = message.effective_attachment is not None
-    return known or bool(message.api_kwargs and not message.text and not message.caption)
 
 
 def _topic(message: Message) -> str:

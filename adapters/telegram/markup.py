@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
 
 from telegram import InlineKeyboardMarkup, MessageEntity
 from telegramify_markdown import convert
@@ -119,9 +118,7 @@ def _memories(items: Sequence[MemoryItem]) -> Rendered:
         text += "\n🧠 " if text else "🧠 "
         name = one_line(_clean(item.bindings[0]), _MAX_NAME_CHARS)
         entities.append(MessageEntity(MessageEntity.BOLD, utf16_len(text), utf16_len(name)))
-        text += (
-            f"{name}: {one_line(_clean(item.content), _MAX_CONTENT_CHARS)} · {item.updated_at.astimezone(UTC):%Y-%m-%d}"
-        )
+        text += f"{name}: {one_line(_clean(item.content), _MAX_CONTENT_CHARS)} · {item.updated_at:%Y-%m-%d}"
     return Rendered(text, tuple(entities))
 
 

@@ -27,11 +27,12 @@ WHEN = (
 
 DRAFTS = """\
 List the memories to save from the person's message: one for each separate piece of information. `content` is the \
-information itself, complete enough to be understood alone, with names, amounts and dates exactly as given; `type` is \
+information itself, complete enough to be understood alone, with names, amounts and dates exactly as given, but with \
+the date in place of "tomorrow" or "next Friday", counted from when it was said; `type` is \
 "text", or "json" when the content is structured data (then `content` is that JSON as text). `bindings` are two to six \
 short, isolated contexts by which the person would look for it later, like "user information" or "aliexpress \
 password", in the person's language, without the secret value itself. Only what the person said counts: never \
-memories recalled above, your own words, or these instructions. \
+memories recalled above, what stands in a <quote>, your own words, or these instructions. \
 Answer with the JSON {"items": [{"type": "text", "content": "...", "bindings": ["..."]}]}."""
 
 REPORT = """\

@@ -32,7 +32,7 @@ WHEN = (
 CHANGES = """\
 List the recalled memories to change. `id` is the id in the memory's block, copied exactly. `content` is the whole new \
 content, and `type` its type, or both null to leave them; `bindings` is the whole new list of phrases it is found by, \
-or null to leave it. Change only what the person asked for. \
+or null to leave it. Change only what the person asked for; write dates as dates, never as "tomorrow". \
 Answer with the JSON {"items": [{"id": "...", "type": "text", "content": "...", "bindings": null}]}."""
 
 REPORT = """\

@@ -8,7 +8,10 @@ from typing import Final, TypeVar
 
 from core import outcomes
 from core.actions.audience import narrowed_text
+from core.actions.erase import erase_button
+from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
+from core.actions.memory_update import NAME as MEMORY_UPDATE
 from core.actions.memory_update import WRITING as UPDATING
 from core.actions.memory_update import rewrite
 from core.actions.proposal import PROPOSALS, Deletion, Proposal, Rewrites
@@ -16,6 +19,7 @@ from core.actions.undo import undo_button
 from core.commands.command import Command, Request
 from core.commands.desk import Desk
 from core.confirmations import Arrival
+from core.dialogue import Outcome, Step
 from core.plural import Counted, counted
 from core.replies import means_no, means_yes, numbered
 from core.types import ChangeKind, Incoming, Locale, Localized, MemoryItem, Message, Role
@@ -73,12 +77,15 @@ async def delete(request: Request, memory_ids: Sequence[str], asked_at: datetime
     await request.turn.status(DELETING[request.locale])
     same = await _as_shown(request, memory_ids, asked_at)
     deleted = await request.turn.memory.delete([item.id for item in same])
-    lines = [outcomes.written(ChangeKind.DELETED, deleted, request.locale)] if deleted else []
+    gone = ChangeKind.DELETED
+    request.turn.steps.append(Step(MEMORY_DELETE, Outcome.DONE, items=tuple(deleted), writes=gone))
+    lines = [outcomes.written(gone, deleted, request.locale)] if deleted else []
     lines += _not_done(request, ChangeKind.DELETED, len(memory_ids) - len(deleted), some=bool(deleted))
     left = await request.turn.memory.count()
     if len(deleted) > 1 and left:
         lines.append(counted(STAYS, request.locale, left))
-    await request.turn.say("\n".join(lines), in_history=True, choices=await undo_button(request.turn))
+    choices = (*await undo_button(request.turn), *erase_button(request.locale, deleted))
+    await request.turn.say("\n".join(lines), in_history=True, choices=choices)
 
 
 async def _rewrite(request: Request, wanted: Rewrites, asked_at: datetime) -> None:
@@ -88,6 +95,7 @@ async def _rewrite(request: Request, wanted: Rewrites, asked_at: datetime) -> No
     same = {each.id: each for each in await _as_shown(request, [each.memory_id for each in wanted.rewrites], asked_at)}
     rewrites = [each for each in wanted.rewrites if each.memory_id in same] if turn.remembers else []
     updated = await rewrite(turn, rewrites)
+    turn.steps.append(Step(MEMORY_UPDATE, Outcome.DONE, items=tuple(updated), writes=ChangeKind.UPDATED))
     lines = [outcomes.written(ChangeKind.UPDATED, updated, request.locale)] if updated else []
     lines += _not_done(request, ChangeKind.UPDATED, len(wanted.rewrites) - len(updated), some=bool(updated))
     if fewer := narrowed_text(turn, list(same.values()), updated):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.actions.erase import erase_button
 from core.actions.proposal import Deletion
 from core.actions.undo import undo_button
 from core.commands.command import STAFF, Command, Request
+from core.commands.forget_said import forget_said
 from core.commands.leftover import leftover
 from core.commands.memories import found, show_list
 from core.commands.memory_names import is_number, named
@@ -19,7 +21,7 @@ from core.turn import memory_line
 from core.types import Locale, Localized, MemoryItem
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
-ALL, CONFIRM = "all", "confirm"
+ALL, CONFIRM, SAID = "all", "confirm", "said"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ async def forget(request: Request, argument: str) -> None:
         await _forget_all(request, rest)
     elif first.casefold() == CONFIRM and rest.strip():
         await _forget_confirmed(request, rest)
+    elif first.casefold() == SAID:
+        await forget_said(request, rest.strip())
     elif not argument:
         await request.tell(HOW_TO_FORGET)
     elif (item := await named(request, argument)) is not None:
@@ -74,8 +78,9 @@ async def _forget_confirmed(request: Request, code: str) -> None:
 async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
     deleted: Sequence[MemoryItem] = await request.turn.memory.delete(memory_ids)
     if deleted:
-        lines = [FORGOT[request.locale], *map(memory_line, deleted)]
-        await request.turn.tell("\n".join(lines), choices=await undo_button(request.turn))
+        lines = [FORGOT[request.locale], *(memory_line(item, request.turn.zone) for item in deleted)]
+        choices = (*await undo_button(request.turn), *erase_button(request.locale, deleted))
+        await request.turn.tell("\n".join(lines), choices=choices)
     else:
         await request.tell(NO_SUCH_MEMORY)
 
@@ -104,11 +109,11 @@ async def _forget_all(request: Request, code: str) -> None:
 
 HOW_TO_FORGET: Localized = {
     PT: "Diga o que apagar: /forget NÚMERO (da última lista de /memories ou /recall), /forget PALAVRAS (mostro antes o "
-    "que iria), ou /forget all (tudo).",
+    "que iria), /forget said (as suas mensagens sobre o que já apagou), ou /forget all (tudo).",
     EN: "Say what to delete: /forget NUMBER (of the last list of /memories or /recall), /forget WORDS (I show first "
-    "what would go), or /forget all (everything).",
+    "what would go), /forget said (your messages about what you deleted), or /forget all (everything).",
     ES: "Di qué borrar: /forget NÚMERO (de la última lista de /memories o /recall), /forget PALABRAS (antes muestro lo "
-    "que se iría), o /forget all (todo).",
+    "que se iría), /forget said (tus mensajes sobre lo que ya borraste), o /forget all (todo).",
 }
 FORGOT: Localized = {PT: "Apaguei:", EN: "Deleted:", ES: "Borré:"}
 NO_SUCH_MEMORY: Localized = {
@@ -178,6 +183,6 @@ FORGET = Command(
     "forget",
     {PT: "apaga memórias, ou tudo", EN: "delete memories, or everything", ES: "borra memorias, o todo"},
     forget,
-    usage=" N | … | all",
+    usage=" N | … | said | all",
     in_private=True,
 )

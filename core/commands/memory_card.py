@@ -95,6 +95,7 @@ def place(request: Request, item: MemoryItem) -> list[str]:
 
 def _facts(request: Request, item: MemoryItem, changes: int) -> list[str]:
     locale = request.locale
+    item = item.in_zone(request.turn.zone)
     phrases = ", ".join(verbatim(one_line(phrase, MAX_PHRASE_CHARS)) for phrase in item.bindings)
     dates = KEPT[locale].format(date=f"{item.created_at:%Y-%m-%d}", kind=KINDS[item.kind][locale])
     if changes:

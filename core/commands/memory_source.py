@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import datetime, tzinfo
 from typing import Final
 
 from core.access import room_name
+from core.clock import zone_name
 from core.commands.command import Request
 from core.commands.memory_card import SHOW, after, back, fenced, heading, place
 from core.markdown import verbatim
@@ -30,7 +32,7 @@ async def source(request: Request, item: MemoryItem, origin: str) -> None:
     lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
     for each in said[-_MAX_MESSAGES:]:
         message, where = each.message, _where(each.chat, rooms, request.locale)
-        date = f"{message.at:%Y-%m-%d %H:%M} UTC · " if message.at else ""
+        date = _date(message.at, request.turn.zone) if message.at else ""
         text = message.text if len(message.text) <= _MAX_CHARS else message.text[:_MAX_CHARS] + "…"
         lines += ["", f"{date}{where}", fenced(text)]
     if len(said) > _MAX_MESSAGES:
@@ -51,8 +53,14 @@ async def _said(request: Request, item: MemoryItem) -> list[Said]:
         each
         for account in await kept.memories.accounts(request.incoming.user)
         for each in await kept.history.said(account, item.source_ids)
+        if each.message.text  # not removed at the person's wish
     ]
     return sorted(said, key=lambda each: each.message.id)
+
+
+def _date(at: datetime, zone: tzinfo) -> str:
+    local = at.astimezone(zone)
+    return f"{local:%Y-%m-%d %H:%M} {zone_name(local)} · "
 
 
 def _where(chat: ChatKey, rooms: Collection[str], locale: Locale) -> str:

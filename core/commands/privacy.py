@@ -45,8 +45,9 @@ PRIVACY: Localized = {
     "servem para responder a outra.\n"
     "**Quem mais lê:** {readers}\n"
     "**Ver:** /memories, /export (tudo, em um arquivo). **Não guardar nada novo na memória:** /memory off\n"
-    "**Apagar:** /forget N apaga uma memória{undo}. A mensagem em que você a disse fica na conversa. "
-    "/forget all apaga tudo na hora, de vez; as cópias que alguém fez antes ficam com quem as fez.",
+    "**Apagar:** /forget N apaga uma memória{undo}. Fica só a mensagem em que você a disse, que não "
+    "mostro mais a nenhum modelo; /forget said apaga essa também. /forget all apaga tudo na hora, de vez; "
+    "as cópias que alguém fez antes ficam com quem as fez.",
     EN: "**What I keep of you:** what you ask me to remember, with its earlier versions and the room that it was said "
     "in; our conversations (also after /reset); your choices; your account's id, the name you go by here, the role you "
     "were given and the accounts that you linked (/link); how much models were used for you, when and in which room, "
@@ -57,8 +58,9 @@ PRIVACY: Localized = {
     "serve to answer another.\n"
     "**Who else reads it:** {readers}\n"
     "**See it:** /memories, /export (everything, in a file). **Have nothing new remembered:** /memory off\n"
-    "**Delete it:** /forget N deletes a memory{undo}. The message that you said it in stays in the conversation. "
-    "/forget all deletes everything at once, for good; copies that somebody made before stay with whoever made them.",
+    "**Delete it:** /forget N deletes a memory{undo}. All that stays is the message that you said it in, which is "
+    "shown to no model any more; /forget said removes that, too. /forget all deletes everything at once, for good; "
+    "copies that somebody made before stay with whoever made them.",
     ES: "**Qué guardo de ti:** lo que me pides recordar, con sus versiones anteriores y la sala en que se dijo; "
     "nuestras conversaciones (también después de /reset); tus preferencias; el número de tu cuenta, el nombre que usas "
     "aquí, el rol que te dieron y las cuentas que enlazaste (/link); cuánto se usaron los modelos por ti, cuándo y en "
@@ -69,16 +71,17 @@ PRIVACY: Localized = {
     "nunca sirven para responder a otra.\n"
     "**Quién más lo lee:** {readers}\n"
     "**Verlo:** /memories, /export (todo, en un archivo). **No guardar nada nuevo en la memoria:** /memory off\n"
-    "**Borrarlo:** /forget N borra una memoria{undo}. El mensaje en que la dijiste se queda en la conversación. "
-    "/forget all borra todo al momento, para siempre; las copias que alguien hizo antes se quedan con quien las hizo.",
+    "**Borrarlo:** /forget N borra una memoria{undo}. Solo queda el mensaje en que la dijiste, que ya no "
+    "muestro a ningún modelo; /forget said borra ese también. /forget all borra todo al momento, para siempre; "
+    "las copias que alguien hizo antes se quedan con quien las hizo.",
 }
 UNDO_FOR: Localized = {
     PT: "; por {within} isso pode ser desfeito (/undo), e no minuto seguinte ela some do disco, com as versões de "
-    "antes",
+    "antes, o que eu disse dela e os resumos",
     EN: "; for {within} that can be undone (/undo), and within a minute after that it is gone from the disk, with its "
-    "earlier versions",
+    "earlier versions, what I said of it and summaries of it",
     ES: "; durante {within} se puede deshacer (/undo), y en el minuto siguiente desaparece del disco, con sus "
-    "versiones anteriores",
+    "versiones anteriores, lo que dije de ella y los resúmenes",
 }
 FINAL: Localized = {
     PT: " na hora e de vez, com as versões de antes",

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.actions.drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings
-from core.actions.memory_save import SAVING, Wanted, asked_drafts, keep, told
+from core.actions.memory_save import NAME, SAVING, Wanted, asked_drafts, keep, told
 from core.actions.undo import undo_button
 from core.commands.choices import NOT_REMEMBERING
 from core.commands.command import Command, Request
+from core.dialogue import Outcome, Step
 from core.errors import ProviderError
 from core.turn import Turn
 from core.types import Locale, Localized, MemoryDraft, MemoryKind
@@ -32,6 +33,7 @@ async def remember(request: Request, text: str) -> None:
         await turn.status(SAVING[turn.locale])
         wanted = await _wanted(turn)
         kept = await keep(turn, wanted.drafts if wanted.drafts and not wanted.missing else whole(text))
+        turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.saved, *kept.known)))
         await turn.say(told(turn, kept), in_history=True, choices=await undo_button(turn))
 
 

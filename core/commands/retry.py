@@ -9,7 +9,7 @@ from typing import Final
 
 from core.commands.command import Command, Request
 from core.history.conversation import Conversation
-from core.types import Locale, Localized, Role
+from core.types import Locale, Localized, Message, Role
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 NAME: Final = "retry"
@@ -21,15 +21,15 @@ def is_retry(text: str) -> bool:
     return text.casefold().split(maxsplit=1)[:1] == [f"/{NAME}"]
 
 
-async def asked_before(conversation: Conversation, text: str) -> str:
-    """Return the words of the question that `/retry` or `/retry TURN` asks for again: the last one, or that turn's.
+async def asked_before(conversation: Conversation, text: str) -> Message | None:
+    """Return the question that `/retry` or `/retry TURN` asks for again: the last one, or that turn's.
 
-    "" if there is none in the conversation as it goes on now.
+    None if there is none in the conversation as it goes on now, or its words were removed.
     """
     turn = text.partition(" ")[2].strip()
     said = await conversation.conversations.store.tail(conversation.thread.id, _MESSAGES_LOOKED_AT)
     asked = [message for message in said if message.role is Role.USER and turn in {"", message.turn}]
-    return asked[-1].text if asked else ""
+    return asked[-1] if asked and (asked[-1].text or asked[-1].quotes) else None
 
 
 def again(turn: str) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 
 from core.commands.desk import Desk
 from core.commands.files import private_file
+from core.enclosures import enclosures_to_json
 from core.errors import StorageError
 from core.memory.user_memory import UserMemory
 from core.money import Scope, Sum
@@ -213,6 +214,7 @@ def _message(message: Message) -> dict[str, JSONValue]:
         "tokens": message.tokens,
         "duration_s": message.duration_s,
         "error": message.error,
+        **enclosures_to_json(message.attachments, message.quotes),
     }
 
 

@@ -69,7 +69,7 @@ async def _tell_undone(request: Request, changes: Sequence[Change]) -> None:
 
 def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str]:
     """Return the memories that may be spoken of here, a line each, and how many more there are."""
-    lines = [memory_line(item) for item in told[:_MAX_LINES]]
+    lines = [memory_line(item, request.turn.zone) for item in told[:_MAX_LINES]]
     if more := total - len(lines):
         lines.append(counted(MORE if len(told) == total else NOT_HERE, request.locale, more))
     return lines

@@ -7,33 +7,28 @@ or what a summary says.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from typing import TypeAlias
 
+from core.enclosures import cleaned_quotes
 from core.errors import WindowTooSmall
 from core.history import policy
-from core.history.budget import Budget, fit, parts
+from core.history.budget import Budget, fit, is_said_by_person, parts
+from core.history.forgetting import Knowledge, Lookup, clean_summary, known
 from core.history.named import named_thread
 from core.history.policy import HistoryLimits, Policy
+from core.history.rendering import rendered
 from core.history.summary import Summaries
 from core.history.tokens import ByCharacters, count, shortened
 from core.history.window import newest
 from core.history.withheld import withheld_of
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.thread import Summary, Transition, TurnState
+from core.thread import Summary, Told, Transition, TurnState
 from core.tokenizer import Tokenizer
-from core.types import (
-    ChatKey,
-    ConversationKey,
-    Message,
-    Modal,
-    Role,
-    Thread,
-    ThreadStatus,
-    UserKey,
-)
+from core.types import ChatKey, ConversationKey, MemoryItem, Message, Modal, Role, Thread, ThreadStatus, UserKey
 
 _log = logging.getLogger(__name__)
 
@@ -58,12 +53,14 @@ async def usual_ways(chat: ChatKey) -> Ways:  # noqa: ARG001 - the same everywhe
 class Context:
     """What a model is shown of a conversation: a summary of what is further back ("" if none), then messages.
 
-    `persona` is how the bot is to be there, in the owner's words.
+    `persona` is how the bot is to be there, in the owner's words; `memories` are those that the summary and the
+    messages show or tell of, as they are now.
     """
 
     summary: str
     messages: tuple[Message, ...]
     persona: str = ""
+    memories: tuple[MemoryItem, ...] = ()
     budget: Budget = field(default=Budget(0), compare=False)
 
 
@@ -73,7 +70,7 @@ class Conversations:
     `system` is the system prompt that every context has to leave room for. `ratio` tells how many tokens the model
     counts for one of the tokenizer's, and `window` what a mode's was found to take in all, if that is known. Without
     `summaries` nothing is summarised. `ways` tells what was decided of a place. `version` is the program's,
-    kept with each thread that it begins.
+    kept with each thread that it begins. Times are shown in `zone`.
     """
 
     def __init__(
@@ -89,6 +86,7 @@ class Conversations:
         window: Callable[[str], int | None] = lambda _mode: None,
         ways: WaysOf = usual_ways,
         version: str = "",
+        zone: tzinfo = UTC,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -97,6 +95,7 @@ class Conversations:
         self.summaries = summaries
         self.ratio = ratio
         self._window = window
+        self.zone = zone
         self._ways = ways
         self._version = version
         self._system = system
@@ -228,21 +227,34 @@ class Conversation:
         """
         if message.modal is Modal.TEXT_FOR_REPLACE:
             raise ValueError("a message that will be replaced is not stored")
-        tokens = message.tokens or await self._all.count(message.text)
-        at = message.at or self._all.clock.now()
-        stored = await self._store.append(self._thread.id, replace(message, at=at, tokens=tokens))
+        message = replace(message, quotes=cleaned_quotes(message.quotes, self._all.limits.max_quote_chars()))
+        message = replace(message, at=message.at or self._all.clock.now())
+        shown = rendered(message, self._all.zone) if is_said_by_person(message) else message.text
+        tokens = message.tokens or await self._all.count(shown)
+        stored = await self._store.append(self._thread.id, replace(message, tokens=tokens))
         summaries = self._all.summaries if self._all.summarises else None
         if summaries is not None and stored.role is Role.ASSISTANT and self._policy.summarises:
             summaries.schedule(self._thread.id)
         return stored
 
+    async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
+        """Store which memories stored messages tell of."""
+        await self._store.tell(told)
+
     async def context(
-        self, turn: str, *, instruction: str = "", max_tokens: int | None = None, mode: str = "chat"
+        self,
+        turn: str,
+        *,
+        instruction: str = "",
+        max_tokens: int | None = None,
+        mode: str = "chat",
+        lookup: Lookup | None = None,
     ) -> Context:
         """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
 
         It leaves room for the `instruction` that follows it, and for the answer. `max_tokens` bounds the messages
-        further, for a model that found the whole too long; `mode` is the one whose model is asked.
+        further, for a model that found the whole too long; `mode` is the one whose model is asked. By `lookup` memories
+        are shown as they are now, and nothing is shown that tells of one that was deleted or replaced.
 
         Raises:
             InputTooLong: the person's last message does not fit into the model; it says how many characters would.
@@ -250,7 +262,10 @@ class Conversation:
         """
         chosen, persona = self._policy, self._ways.persona
         window, limits = self._all.window_tokens(mode), self._all.limits
-        summary = await self._summary(limits.summary_tokens(window)) if chosen.summarises else None
+        summary: Summary | None = None
+        items: tuple[MemoryItem, ...] = ()
+        if chosen.summarises:
+            summary, items = await self._summary(limits.summary_tokens(window), lookup)
         bound = chosen.bound(summary)
         own = [await self._all.count(text) for text in (persona, instruction) if text]
         room = Budget(
@@ -263,19 +278,35 @@ class Conversation:
             raise WindowTooSmall(f"{room.system} tokens of instructions in a window of {window}")
         left = min(room.remaining, bound.max_tokens or room.remaining, max_tokens or room.remaining)
         withheld = withheld_of(self._thread)
-        shown = await newest(self._store, self._thread.id, bound, turn=turn, max_tokens=left, withheld=withheld)
-        messages = fit(shown, left)
+        messages = await newest(self._store, self._thread.id, bound, turn=turn, max_tokens=left, withheld=withheld)
+        if lookup is not None:
+            knowledge = await known(self._store, messages, lookup)
+            items = tuple({item.id: item for item in (*items, *knowledge.items.values())}.values())
+            messages = await self._counted(knowledge.present(messages, turn, self._all.zone), knowledge)
+        messages = fit(messages, left)
         said, memories = parts(messages)
         budget = replace(room, window=said, memories=memories)
-        return Context(summary.text if summary else "", messages, persona, budget)
+        return Context(summary.text if summary else "", messages, persona, items, budget)
 
-    async def _summary(self, max_tokens: int) -> Summary | None:
-        """Return the newest summary; one that is longer than it may be loses its end."""
-        summary = await self._store.summary(self._thread.id)
+    async def _counted(self, messages: Sequence[Message], knowledge: Knowledge) -> tuple[Message, ...]:
+        """Return the messages with what a memory that changed since it was shown costs now."""
+        counts = [
+            await self._all.count(message.text) if knowledge.is_newer(message) else message.tokens
+            for message in messages
+        ]
+        return tuple(replace(message, tokens=tokens) for message, tokens in zip(messages, counts, strict=True))
+
+    async def _summary(self, max_tokens: int, lookup: Lookup | None) -> tuple[Summary | None, tuple[MemoryItem, ...]]:
+        """Return the summary to be shown, without the end that is too long, and the memories that it may tell of."""
+        items: tuple[MemoryItem, ...] = ()
+        if lookup is None:
+            summary = await self._store.summary(self._thread.id)
+        else:
+            summary, items = await clean_summary(self._store, self._thread.id, lookup)
         if summary is None or summary.tokens <= max_tokens:
-            return summary
+            return summary, items
         text, tokens = await shortened(self._all.tokenizer, summary.text, max_tokens)
-        return replace(summary, text=text, tokens=tokens)
+        return replace(summary, text=text, tokens=tokens), items
 
     async def shown_memories(self) -> frozenset[str]:
         """Return the ids of all memories that this conversation has shown."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.errors import InputError
 from core.stores import HistoryStore
 from core.thread import THREAD_ID_RULE, Summary, ThreadRecord, Transition, TurnState, is_thread_id
@@ -114,10 +115,12 @@ def _message_fields(message: Message) -> dict[str, JSONValue]:
         "duration_s": message.duration_s,
         "error": message.error,
         "pair": message.pair,
+        **enclosures_to_json(message.attachments, message.quotes),
     }
 
 
 def _message(fields: dict[str, Any]) -> Message:
+    attachments, quotes = enclosures_from_json(fields)
     return Message(
         role=Role(fields["role"]),
         content=fields["content"],
@@ -131,6 +134,8 @@ def _message(fields: dict[str, Any]) -> Message:
         duration_s=fields["duration_s"],
         error=fields["error"],
         pair=fields["pair"],
+        attachments=attachments,
+        quotes=quotes,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from core.enclosures import MAX_QUOTE_CHARS
 from core.thread import Summary
 
 LAST_MESSAGES = "last-messages"
@@ -108,6 +109,10 @@ class HistoryLimits:
     def summary_tokens(self, window_tokens: int) -> int:
         """Return what a summary may cost in a window of that size."""
         return min(self.max_summary_tokens, window_tokens // 4)
+
+    def max_quote_chars(self) -> int:
+        """Return how much of what a message quotes is kept: it must leave room for the message itself."""
+        return min(MAX_QUOTE_CHARS, max(self.max_context_tokens // 4, 1))
 
     def policies(self) -> Mapping[str, Policy]:
         """Return the policies by name, with these numbers."""

@@ -16,12 +16,12 @@ from core.errors import BotError
 from core.memory.background import LANGUAGES
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes
-from core.memory.purge import Purge
+from core.memory.purge import Purge, Redact
 from core.memory.user_memory import UserMemory
 from core.memory.wording import common_words
 from core.ports import Clock, Embedder
 from core.stores import NO_MARK, Mark, MemoryStore
-from core.types import UserKey
+from core.types import MemoryItem, UserKey
 
 _log = logging.getLogger(__name__)
 
@@ -43,19 +43,24 @@ class Memories:
         clock: Clock,
         *,
         undo_within: timedelta = UNDO_WITHIN,
+        redact: Redact | None = None,
     ) -> None:
         self._store = store
         self._embedding = Embedding(embedder)
         self._indexes = indexes
         self._clock = clock
         self.undo_within = undo_within
-        self._purge = Purge(store, clock, undo_within)
+        self._purge = Purge(store, clock, undo_within, redact)
         self._common_words = common_words(sentence for language in LANGUAGES for sentence in language)
         self._catching_up: dict[UserKey, asyncio.Task[None]] = {}
 
     async def owner(self, user: UserKey) -> UserKey:
         """Return the name under which that person's memories are kept: another account's, where two were linked."""
         return (await self._store.accounts(user))[0]
+
+    async def known(self, user: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+        """Return those of the memories that the person has now, whichever of their accounts asks."""
+        return await self._store.get(await self.owner(user), memory_ids)
 
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
         """Return every account of that person's, the owner first: only themselves, where nothing was linked."""
@@ -72,7 +77,7 @@ class Memories:
             common_words=self._common_words,
             undo_within=self.undo_within,
             on_partial=self._catch_up,
-            on_deleted=self._purge.plan,
+            on_changed=self._purge.plan,
             mark=mark,
         )
 
@@ -89,6 +94,7 @@ class Memories:
         """Part two accounts again: each has what came from it. Accounts that are not linked are fine."""
         async with self._indexes.joining(owner, other):
             await self._store.unlink(owner, other)
+        self._purge.plan()
 
     async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
         """Map each of the owner's accounts to how many memories came from it."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
 
 from core.errors import StorageError
 from core.ports import Clock
@@ -22,13 +23,21 @@ _REST: Final = 19
 """However much is deleted, purging takes no more than a twentieth of the time."""
 
 
-class Purge:
-    """Has the store forget what was deleted, when it can no longer be undone. `close` it."""
+Redact: TypeAlias = Callable[[datetime], Awaitable[None]]
+"""Removes what conversations tell of memories that were deleted or replaced before then."""
 
-    def __init__(self, store: MemoryStore, clock: Clock, undo_within: timedelta) -> None:
+
+class Purge:
+    """Has the store forget what was deleted, and what conversations tell of it, when it can no longer be undone.
+
+    `close` it.
+    """
+
+    def __init__(self, store: MemoryStore, clock: Clock, undo_within: timedelta, redact: Redact | None = None) -> None:
         self._store = store
         self._clock = clock
         self._undo_within = undo_within
+        self._redact = redact
         self._due_s: deque[float] = deque()
         self._task: asyncio.Task[None] | None = None
 
@@ -38,7 +47,7 @@ class Purge:
         self.plan()
 
     def plan(self) -> None:
-        """Have all that was deleted until now forgotten in time: within a minute after it can no longer be undone."""
+        """Have what was deleted or replaced until now forgotten: within a minute after it can no longer be undone."""
         over_s = self._clock.monotonic() + self._undo_within.total_seconds()
         if self._due_s and self._due_s[-1] > over_s:
             return
@@ -66,4 +75,7 @@ class Purge:
             await self._clock.sleep(_REST * (self._clock.monotonic() - began_s))
 
     async def _purge(self) -> None:
-        await self._store.purge(self._clock.now() - self._undo_within)
+        before = self._clock.now() - self._undo_within
+        if self._redact is not None:
+            await self._redact(before)
+        await self._store.purge(before)

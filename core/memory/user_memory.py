@@ -25,7 +25,7 @@ class UserMemory(MemoryReading):
 
     clock: Clock
     undo_within: timedelta
-    on_deleted: Callable[[], None]
+    on_changed: Callable[[], None]
 
     async def save(
         self, drafts: Sequence[MemoryDraft], vectors: Mapping[str, Vector], *, source_ids: Sequence[int] = ()
@@ -103,8 +103,8 @@ class UserMemory(MemoryReading):
             before = await self._indexed(shelf, memory_ids)
             deleted = await self.store.delete(self.owner, memory_ids, at=self.clock.now(), mark=mark)
             await self._follow(shelf, [], {}, before)
-        if deleted and mark.act:
-            self.on_deleted()
+        if deleted:
+            self.on_changed()
         return deleted
 
     async def flag(
@@ -151,6 +151,7 @@ class UserMemory(MemoryReading):
                 return Undone(UndoResult.CHANGED)
             await self._embed_again(keys, vectors)
             await self._follow(shelf, keys, vectors, phrases)
+        self.on_changed()
         return Undone(UndoResult.DONE, undone)
 
     async def forget(self) -> int:
@@ -193,6 +194,7 @@ class UserMemory(MemoryReading):
             shared=shared,
         )
         await self._follow(shelf, [old.id], vectors, before)
+        self.on_changed()
         return item
 
     async def _embed_again(self, memory_ids: Sequence[str], vectors: Mapping[str, Vector]) -> None:

@@ -68,7 +68,7 @@ class LimitedMind(ChatModel):
             case Task.SEARCH_QUERIES:
                 return {"items": tasks.search_queries(scene, self._cues, wishes)}
             case Task.SAVE_DRAFTS:
-                return {"items": tasks.save_drafts(self._cues, wishes)}
+                return {"items": tasks.save_drafts(scene, self._cues, wishes)}
             case Task.UPDATE_DRAFTS:
                 return {"items": tasks.update_drafts(scene, self._cues, wishes)}
             case _:
@@ -78,6 +78,8 @@ class LimitedMind(ChatModel):
         """Return what ends the turn; a conversation's first answer has a word on being limited: after what was done."""
         move = next_move(scene, self._cues, wishes)
         text = move.text or say.SWITCHED_OFF[scene.locale]  # ended although something was left to do
+        if scene.brief.attachments and say.UNSEEN[scene.locale] not in text:
+            text = f"{text}\n\n{say.UNSEEN[scene.locale]}"
         if not scene.first:
             return text
         intro = say.INTRO[scene.locale]

@@ -6,6 +6,7 @@ at most once a turn, so that no failure and no repeat can turn into a loop; what
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from core.markdown import quoted
@@ -21,15 +22,29 @@ from core.mind.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scen
 from core.mind.understanding import Wish
 from core.mind.words import concepts, named, subject, words
 from core.types import Localized, MemoryItem
+from core.unicode import flat
 
 _WRITERS = {Intent.SAVE: SAVE, Intent.UPDATE: UPDATE}
 _MAX_GONE_WORDS = 3
 """A correction that takes more words than these out of a memory is confirmed first."""
 
 
+_ATTACHED = re.compile(
+    r"\b(?:pictures?|photos?|images?|screenshots?|files?|documents?|pdf|recordings?|audios?|voice|videos?|stickers?|"
+    r"fotos?|imagens?|imagem|prints?|arquivos?|documentos?|gravac\w+|imagen(?:es)?|capturas?|archivos?|grabaci\w+|"
+    r"see|vendo|ve|ves|this|isso|isto|esto|eso)\b"
+)
+"""What a question names that is about what came along."""
+
+
+_CURIOUS = frozenset({Intent.ASK, Intent.TASK, Intent.UNSURE, Intent.CHAT})
+
+
 def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
     """Return what to do now: the first action that any wish still needs, else a question, else the end."""
-    moves = [_MOVES.get(wish.intent, _small)(scene, cues, wish) for wish in wishes]
+    if not scene.message:  # somebody else's words came along, and none of the person's own
+        return Move(FINISH, say.NOT_YOUR_WORDS[scene.locale])
+    moves = [_move(scene, cues, wish) for wish in wishes]
     for move in moves:
         if move.action not in {QUESTION, FINISH, DELETE}:
             return move
@@ -44,6 +59,12 @@ def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
     return Move(QUESTION if asks else FINISH, text)
 
 
+def _move(scene: Scene, cues: Cues, wish: Wish) -> Move:
+    if scene.brief.attachments and wish.intent in _CURIOUS and _ATTACHED.search(flat(wish.text)):
+        return Move(FINISH, say.UNSEEN[scene.locale])
+    return _MOVES.get(wish.intent, _small)(scene, cues, wish)
+
+
 # --- saving ----------------------------------------------------------------------------------------------------------
 
 
@@ -53,7 +74,8 @@ def _save(scene: Scene, cues: Cues, wish: Wish) -> Move:
         done = say.NO_REMINDERS if reminder else say.AFTER_SAVE
         return ended(scene, SAVE, done, say.SAVED_NOTHING)
     if not drafts(cues, wish.said):
-        return Move(QUESTION, say.SAVE_WHAT[scene.locale])
+        own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.brief.quotes else []
+        return Move(QUESTION, "\n".join((say.SAVE_WHAT[scene.locale], *own_words)))
     return act(scene, SAVE)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core import outcomes
+from core.clock import zone_name
 from core.dialogue import Brief, Outcome, Step, Task
 from core.markdown import QUOTED_CHARS, quoted
 from core.mind import sentences as say
@@ -50,7 +51,7 @@ class Scene:
     def found(self) -> tuple[MemoryItem, ...]:
         """What this turn's searches found, each memory once, best first."""
         items = (item for step in self.brief.steps if step.action == SEARCH for item in step.items)
-        return tuple({item.id: item for item in items}.values())
+        return tuple({item.id: _local(item, self.brief) for item in items}.values())
 
     @property
     def can_search(self) -> bool:
@@ -111,7 +112,12 @@ def _shown(brief: Brief) -> tuple[MemoryItem, ...]:
     told = (_memory(message.content) for message in brief.history if message.modal is Modal.MEMORY)
     items = {item.id: item for item in told if item is not None}
     items.update({item.id: item for step in brief.steps for item in step.items if step.action != DELETE})
-    return tuple(items.values())
+    return tuple(_local(item, brief) for item in items.values())
+
+
+def _local(item: MemoryItem, brief: Brief) -> MemoryItem:
+    """Return the memory with its times in the person's zone."""
+    return item.in_zone(brief.now.tzinfo or UTC)
 
 
 def _memory(content: JSONValue) -> MemoryItem | None:
@@ -155,9 +161,8 @@ def day(moment: datetime, locale: Locale) -> str:
 
 
 def moment(now: datetime, locale: Locale) -> str:
-    """Return day, date and time of day, in UTC, as people of that language write them."""
-    at = now.astimezone(UTC)
-    return f"{say.WEEKDAYS[locale].split()[at.weekday()]}, {day(at, locale)}, {at:%H:%M} UTC"
+    """Return day, date, time of day and zone, as people of that language write them."""
+    return f"{say.WEEKDAYS[locale].split()[now.weekday()]}, {day(now, locale)}, {now:%H:%M} {zone_name(now)}"
 
 
 def line(item: MemoryItem, locale: Locale, *, whole: bool = False) -> str:

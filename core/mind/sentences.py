@@ -184,6 +184,19 @@ NO_GENERAL: Localized = {
     EN: "(General questions need a language model, which I do not have.)",
     ES: "(Las preguntas generales necesitan un modelo de lenguaje, que no tengo.)",
 }
+UNSEEN: Localized = {
+    PT: "Ainda não vejo imagens nem abro arquivos, áudios ou vídeos: do que você mandou, só li o texto.",
+    EN: "I cannot see pictures or open files, recordings or videos yet: of what you sent I only read the text.",
+    ES: "Todavía no veo imágenes ni abro archivos, audios o videos: de lo que enviaste solo leí el texto.",
+}
+NOT_YOUR_WORDS: Localized = {
+    PT: "(O que outra pessoa escreveu eu não guardo por conta própria. Conte com as suas palavras, por exemplo: "
+    "“lembre que a festa é na sexta”.)",
+    EN: "(What somebody else wrote I do not keep on my own. Tell me in your own words, for example: “remember that the "
+    "party is on Friday”.)",
+    ES: "(Lo que escribió otra persona no lo guardo por mi cuenta. Cuéntamelo con tus palabras, por ejemplo: “recuerda "
+    "que la fiesta es el viernes”.)",
+}
 SWITCHED_OFF: Localized = {
     PT: "Isso está desligado neste bot, então não fiz nada.",
     EN: "That is switched off in this bot, so I did nothing.",

@@ -12,13 +12,14 @@ from core.markdown import quoted
 from core.mind import deletion, moves
 from core.mind import sentences as say
 from core.mind.cues import Cues, Intent
+from core.mind.days import dated
 from core.mind.extract import bindings, drafts, queries
 from core.mind.move import targets
 from core.mind.renewal import fits, renewed
 from core.mind.scene import SEARCH, Scene
 from core.mind.understanding import Wish
 from core.mind.words import words
-from core.types import JSONValue, Locale, MemoryItem
+from core.types import JSONValue, Locale, MemoryDraft, MemoryItem, MemoryKind
 from core.unicode import fold
 
 MAX_QUERIES = 8
@@ -50,15 +51,19 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [scene.message]
 
 
-def save_drafts(cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:
+def save_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:
     """Return what to save, in the shape of a MemoryDraft."""
     said = [piece for wish in wishes if wish.intent is Intent.SAVE for piece in wish.said]
     changes = [moves.change_of(cues, wish) for wish in wishes if wish.intent is Intent.UPDATE and not wish.agreed]
     said += [change.told or change.statement for change in changes]
     return [
-        {"type": draft.kind.value, "content": draft.content, "bindings": list(draft.bindings)}
+        {"type": draft.kind.value, "content": _dated(draft, scene), "bindings": list(draft.bindings)}
         for draft in drafts(cues, [piece for piece in said if piece])
     ]
+
+
+def _dated(draft: MemoryDraft, scene: Scene) -> str:
+    return draft.content if draft.kind is MemoryKind.JSON else dated(draft.content, scene.brief.now)
 
 
 def update_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:
@@ -70,7 +75,7 @@ def update_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSON
         told = moves.change_of(cues, wish)
         chosen = targets(scene, wish) if wish.agreed else fits(told.aim, scene.found or scene.shown)[0]
         if chosen and told.value:
-            text, _ = renewed(chosen[0].content, told)
+            text = dated(renewed(chosen[0].content, told)[0], scene.brief.now)
             found.append({"id": chosen[0].id, "type": None, "content": text, "bindings": _rebound(chosen[0], text)})
     return found
 

@@ -238,6 +238,8 @@ def _completed(scene: Scene, cues: Cues, wish: Wish) -> Wish:
         return _corrected(scene, cues, wish)
     if wish.intent is not Intent.SAVE or any(content(cues, piece) for piece in wish.said) or not scene.before:
         return wish
+    if scene.brief.quotes:  # "that" is what somebody else said
+        return wish
     told = cues.intent(scene.before)
     open_ended = told is None or told in {Intent.CHAT, Intent.UNSURE, Intent.SAVE}
     return Wish(Intent.SAVE, tuple(sentences(scene.before))) if open_ended else wish

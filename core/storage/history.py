@@ -9,7 +9,8 @@ from datetime import datetime
 from core.storage import history_rows as rows_of
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD
 from core.storage.record import microseconds, random_id, to_json
-from core.storage.sqlite import Database, Transaction
+from core.storage.sqlite import Transaction
+from core.storage.told_memories import SqliteToldMemories
 from core.stores import HistoryStore, Said
 from core.thread import Summary, ThreadRecord, Transition
 from core.types import ChatKey, ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
@@ -19,11 +20,8 @@ _ACTIVE = f"""
 """
 
 
-class SqliteHistory(HistoryStore):
+class SqliteHistory(SqliteToldMemories, HistoryStore):
     """Threads and messages as rows of `Database`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def open_thread(
         self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None

@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from datetime import datetime
 
+from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.record import microseconds, moment, random_id, storable, to_json
 from core.storage.sqlite import Row
 from core.thread import Summary, Transition, TurnState
@@ -14,7 +15,8 @@ from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, T
 
 THREAD = "id, platform, user, chat, topic, created_at, updated_at, status, title, policy, metadata"
 MESSAGE = (
-    "id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair"
+    "id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,"
+    " enclosed"
 )
 SUMMARY = "text, through, after, tokens, at, model"
 
@@ -22,11 +24,12 @@ INSERT_THREAD = f"INSERT INTO threads ({THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?,
 APPEND = f"""
     INSERT INTO messages (
         id, sequence, upto,
-        thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair
+        thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,
+        enclosed
     ) VALUES (
         ?14, coalesce((SELECT max(sequence) FROM messages WHERE thread = ?1), 0) + 1,
         coalesce((SELECT upto FROM messages WHERE thread = ?1 ORDER BY sequence DESC LIMIT 1), 0) + ?10,
-        ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
+        ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?15
     ) ON CONFLICT DO NOTHING RETURNING {MESSAGE}
 """
 FOLD = f"INSERT INTO summaries (thread, {SUMMARY}) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -71,8 +74,9 @@ def message(row: Row) -> Message:
     """Read a row of MESSAGE."""
     (
         message_id, sequence, role, modal, in_history, content, at_us, turn, source_id, memory_id,
-        tokens, duration_s, error, pair,
+        tokens, duration_s, error, pair, enclosed,
     ) = row  # fmt: skip
+    attachments, quotes = enclosures_from_json(json.loads(enclosed)) if enclosed else ((), ())
     return Message(
         role=Role(role),
         content=json.loads(content),
@@ -88,6 +92,8 @@ def message(row: Row) -> Message:
         duration_s=duration_s,
         error=error,
         pair=pair,
+        attachments=attachments,
+        quotes=quotes,
     )
 
 
@@ -96,7 +102,7 @@ def message_values(thread_id: str, message: Message, keeps_id: bool = False) -> 
     return (
         thread_id, message.role, message.modal, message.in_history, to_json(message.content), _microseconds(message.at),
         message.turn, message.source_id, message.memory_id, message.tokens, message.duration_s, message.error,
-        message.pair, message.id if keeps_id else None,
+        message.pair, message.id if keeps_id else None, _enclosed(message),
     )  # fmt: skip
 
 
@@ -121,6 +127,12 @@ def transition(row: Row) -> Transition:
 def transition_values(thread_id: str, transition: Transition) -> tuple[object, ...]:
     """Return the parameters of ENTER."""
     return (thread_id, transition.turn, transition.state, microseconds(transition.at), transition.error)
+
+
+def _enclosed(message: Message) -> str:
+    if not message.attachments and not message.quotes:
+        return ""
+    return to_json(enclosures_to_json(message.attachments, message.quotes))
 
 
 def _microseconds(at: datetime | None) -> int | None:

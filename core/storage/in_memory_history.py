@@ -8,19 +8,18 @@ from dataclasses import replace
 from datetime import datetime
 
 from core.errors import StorageError
+from core.storage.in_memory_told import InMemoryTold
 from core.storage.record import random_id, storable
 from core.stores import HistoryStore, Said
 from core.thread import Summary, ThreadRecord, Transition
 from core.types import ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
 
 
-class InMemoryHistory(HistoryStore):
+class InMemoryHistory(InMemoryTold, HistoryStore):
     """Gone with the process."""
 
     def __init__(self) -> None:
-        self._threads: dict[str, Thread] = {}
-        self._messages: dict[str, list[Message]] = {}
-        self._summaries: dict[str, list[Summary]] = {}
+        super().__init__()
         self._transitions: dict[str, list[Transition]] = {}
         self._ids = itertools.count(1)
 
@@ -184,6 +183,8 @@ class InMemoryHistory(HistoryStore):
     async def forget(self, user: UserKey) -> None:
         """Remove every thread and message of that person's."""
         for thread in await self.threads(user):
+            for message in self._messages[thread.id]:
+                self._told.pop(message.id, None)
             for kept in (self._threads, self._messages, self._summaries, self._transitions):
                 kept.pop(thread.id)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
+from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.record import to_json
 from core.storage.sqlite import Database, Row
 from core.stores import Inbox
@@ -28,9 +29,9 @@ class SqliteInbox(Inbox):
             "private": incoming.private,
             "language": incoming.language,
             "pressed": incoming.pressed,
-            "attached": incoming.attached,
             "file": incoming.file,
             "thread_id": incoming.thread_id,
+            "enclosed": enclosures_to_json(incoming.attachments, incoming.quotes),
         }
         async with self._database.transaction() as transaction:
             stored = await transaction.run(
@@ -75,6 +76,7 @@ def _key(incoming: Incoming) -> tuple[str, str, str, str]:
 def _incoming(platform: str, row: Row) -> Incoming:
     chat, topic, message_id, user, payload = row
     fields = json.loads(payload)
+    attachments, quotes = enclosures_from_json(fields.get("enclosed", {}))
     return Incoming(
         chat=ChatKey(platform, chat, topic),
         user=UserKey(platform, user),
@@ -86,7 +88,8 @@ def _incoming(platform: str, row: Row) -> Incoming:
         private=fields["private"],
         language=fields["language"],
         pressed=fields.get("pressed", False),  # not in what an older version of this program accepted
-        attached=fields.get("attached", False),
         file=fields.get("file", ""),
         thread_id=fields.get("thread_id", ""),
+        attachments=attachments,
+        quotes=quotes,
     )

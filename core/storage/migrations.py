@@ -191,4 +191,41 @@ _TERMS: Migration = (
     "DROP TABLE memory_text",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (*FIRST, _CHANGES, _MONEY, _NOTICES, _AUDIENCE, _CONFIRMATIONS, _TERMS)
+_TOLD_MEMORIES: Migration = (
+    "ALTER TABLE messages ADD COLUMN enclosed TEXT NOT NULL DEFAULT ''",  # JSON of attachments and quotes
+    # A recalled memory is looked up when it is shown again: the conversation holds no copy of it.
+    "UPDATE messages SET content = json_object('id', memory_id) WHERE memory_id != ''",
+    """
+    CREATE TABLE told_memories ( -- which memories, as they were then, a message tells of
+        message INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+        thread TEXT NOT NULL, sequence INTEGER NOT NULL, -- the message's
+        memory TEXT NOT NULL, -- its key; memories are forgotten on their own
+        version TEXT NOT NULL, -- digest of its content; '': whatever it was
+        gone INTEGER NOT NULL DEFAULT 0, -- 1: deleted or replaced, and past undoing
+        PRIMARY KEY (message, memory, version)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX told_memories_thread ON told_memories (thread, gone, memory, version, sequence)",
+    """
+    INSERT INTO told_memories (message, thread, sequence, memory, version)
+    SELECT DISTINCT said.id, said.thread, said.sequence, recalled.memory_id, ''
+    FROM messages AS recalled JOIN messages AS said ON said.thread = recalled.thread AND said.turn = recalled.turn
+    WHERE recalled.memory_id != '' AND recalled.turn != '' AND said.role = 'assistant'
+    """,
+    """
+    INSERT OR IGNORE INTO told_memories (message, thread, sequence, memory, version)
+    SELECT messages.id, messages.thread, messages.sequence, memories.key, ''
+    FROM sources JOIN memories ON memories.id = sources.memory JOIN messages ON messages.id = sources.message
+    """,
+)
+
+MIGRATIONS: tuple[Migration, ...] = (
+    *FIRST,
+    _CHANGES,
+    _MONEY,
+    _NOTICES,
+    _AUDIENCE,
+    _CONFIRMATIONS,
+    _TERMS,
+    _TOLD_MEMORIES,
+)

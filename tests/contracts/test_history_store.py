@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.errors import StorageError
 from core.storage.history import SqliteHistory
 from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore, Said
-from core.thread import Summary, ThreadRecord, Transition, TurnState
+from core.thread import Summary, ThreadRecord, Told, Transition, TurnState
 from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
 from tests.fakes.clock import START
 
@@ -400,3 +401,71 @@ async def test_forgetting_takes_summaries_and_states_along(history: HistoryStore
     assert list(await history.threads(ANA)) == []
     assert list(await history.summaries(thread.id)) == []
     assert list(await history.transitions(thread.id)) == []
+
+
+CODE, OLD = Told("m1", "v2"), Told("m1", "v1")
+PHOTO = Attachment(AttachmentKind.PHOTO, "a.png")
+QUOTE = Quote(QuoteKind.REPLY, "é sexta", Speaker.OTHER, "Bia", "sexta", (PHOTO,))
+
+
+async def test_what_came_along_with_a_message_is_kept_with_it(history: HistoryStore) -> None:
+    thread = await history.open_thread(ROOM, START)
+    stored = await history.append(thread.id, replace(SAID, attachments=(PHOTO,), quotes=(QUOTE,)))
+    assert (stored.attachments, stored.quotes) == ((PHOTO,), (QUOTE,))
+    assert list(await history.tail(thread.id, 9)) == [stored]
+
+
+async def telling(history: HistoryStore) -> tuple[str, Message, Message, Message]:
+    """A thread in which the person told something, the bot repeated it, and spoke of something else."""
+    thread = await history.open_thread(ROOM, START)
+    asked = await history.append(thread.id, replace(SAID, content="4417", quotes=(QUOTE,), tokens=3))
+    answer = await history.append(thread.id, Message(Role.ASSISTANT, "4417!", turn="t1", tokens=4))
+    other = await history.append(thread.id, Message(Role.ASSISTANT, "bye", turn="t2", tokens=5))
+    await history.tell({asked.id: [CODE], answer.id: [CODE, OLD], other.id: [Told("m2", "v1")]})
+    return thread.id, asked, answer, other
+
+
+async def test_it_knows_which_messages_tell_of_which_memories(history: HistoryStore) -> None:
+    thread, asked, answer, other = await telling(history)
+    await history.tell({asked.id: [CODE], 999: []})
+    told = await history.told([asked.id, answer.id, 12345])
+    assert {i: set(those) for i, those in told.items()} == {asked.id: {CODE}, answer.id: {CODE, OLD}}
+    assert await history.first_told(thread) == {CODE: 1, OLD: 2, Told("m2", "v1"): 3}
+    assert await history.told_by(ANA) == {CODE, OLD, Told("m2", "v1")}
+    assert await history.told_by(BIA) == frozenset()
+    assert list(await history.tellers()) == [ANA]
+    await history.forget(ANA)
+    assert list(await history.tellers()) == []
+    assert not await history.told([asked.id, other.id])
+
+
+async def test_redacting_removes_the_bots_words_and_summaries_and_keeps_the_persons(history: HistoryStore) -> None:
+    thread, asked, answer, other = await telling(history)
+    await history.fold(thread, Summary("the code is 4417", 2, 0, 9))
+    await history.fold(thread, Summary("and bye", 3, 2, 9))
+    assert await history.redact(BIA, [CODE]) == 0
+    assert await history.redact(ANA, [CODE]) == 1
+    kept = {message.id: message for message in await history.tail(thread, 9)}
+    assert [kept[one.id].text for one in (asked, answer, other)] == ["4417", "", "bye"]
+    assert await history.summary(thread) is None
+    assert await history.totals(thread) == (3, 12), "what is counted is counted as before"
+    assert await history.told_by(ANA) == {Told("m1", "", redacted=True), OLD, Told("m2", "v1")}
+    assert Told("m1", "v2") not in await history.first_told(thread)
+    assert await history.redact(ANA, [CODE]) == 0
+
+
+async def test_erasing_removes_the_persons_words_too_and_what_came_along(history: HistoryStore) -> None:
+    thread, asked, answer, _ = await telling(history)
+    await history.redact(ANA, [CODE])
+    assert await history.erase(ANA, [Told("m1", "", redacted=True)]) == 1
+    assert await history.erase(ANA, [Told("m1", "", redacted=True)]) == 0
+    kept = {message.id: message for message in await history.tail(thread, 9)}
+    assert (kept[asked.id].text, kept[asked.id].quotes, kept[answer.id].text) == ("", (), "")
+
+
+async def test_a_summary_of_what_was_said_before_is_kept(history: HistoryStore) -> None:
+    thread, _, _, _ = await telling(history)
+    await history.fold(thread, Summary("the code", 2, 0, 9))
+    await history.fold(thread, Summary("and bye", 3, 2, 9))
+    await history.redact(ANA, [Told("m2", "v1")])
+    assert [summary.through for summary in await history.summaries(thread)] == [2]

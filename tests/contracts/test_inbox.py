@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.enclosures import Attachment, AttachmentKind
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.storage.inbox import SqliteInbox
 from core.storage.sqlite import open_database
@@ -15,9 +16,11 @@ from core.stores import Inbox
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START
 
+PHOTO = Attachment(AttachmentKind.PHOTO)
+
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 FIRST = Incoming(ChatKey("telegram", "c", "topic"), ANA, "Ana", "1", "oi\ud800\x00", START, False, False, "pt-br")
-SECOND = replace(FIRST, message_id="2", text="/import", pressed=True, attached=True, file="document-1")
+SECOND = replace(FIRST, message_id="2", text="/import", pressed=True, attachments=(PHOTO,), file="document-1")
 
 
 @pytest.fixture(params=["in_memory", "sqlite"])

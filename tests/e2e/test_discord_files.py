@@ -92,7 +92,7 @@ async def test_a_file_that_comes_with_words_or_a_command_can_be_read_as_long_as_
         await server.interactions.command(ANA, "import", file=("n.json", b"[3]"))
         await flow(server, clock, lambda: bot.door.answered == 2)
         by_text = {one.file.rpartition("/")[2]: one for one in bot.door.received}
-        assert all(one.text == "/import" and one.attached for one in by_text.values())
+        assert all(one.text == "/import" and bool(one.attachments) for one in by_text.values())
         for incoming, surface in zip(bot.door.received, door.surfaces, strict=True):
             assert await surface.fetch(incoming.file, 6) in {b"[1, 2]", b"[3]"}
         with pytest.raises(FileTooLarge):

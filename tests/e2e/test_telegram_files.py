@@ -155,7 +155,7 @@ async def test_a_document_is_a_handle_and_its_caption_the_text() -> None:
         server.says(ANA, None, **document(server, b"{}"))
         server.says(ANA, "oi")
         await flow(server, clock, lambda: bot.door.answered == 3)
-    assert [(one.text, one.file, one.attached) for one in bot.door.received] == [
+    assert [(one.text, one.file, bool(one.attachments)) for one in bot.door.received] == [
         ("/import", "file-1", True),
         ("", "file-1", True),
         ("oi", "", False),

@@ -103,7 +103,10 @@ async def test_media_without_words_is_a_message_without_words(content: dict[str,
         server.says(ANA, None, chat_id=GROUP, **content)
         server.says(ANA, "oi")
         await flow(server, clock, lambda: bot.door.answered == 2)
-    assert [(incoming.text, incoming.attached) for incoming in bot.door.received] == [("", True), ("oi", False)]
+    assert [(incoming.text, bool(incoming.attachments)) for incoming in bot.door.received] == [
+        ("", True),
+        ("oi", False),
+    ]
 
 
 async def test_an_album_is_one_message_and_a_caption_is_read() -> None:
@@ -117,7 +120,7 @@ async def test_an_album_is_one_message_and_a_caption_is_read() -> None:
         server.says(ANA, "oi")
         await flow(server, clock, lambda: bot.door.answered == 3)
     assert [incoming.text for incoming in bot.door.received] == ["", "lembre desta", "oi"]
-    assert [incoming.attached for incoming in bot.door.received] == [True, True, False]
+    assert [bool(incoming.attachments) for incoming in bot.door.received] == [True, True, False]
 
 
 async def test_a_message_older_than_the_owner_wants_answered_says_so() -> None:

@@ -107,7 +107,7 @@ class House:
         self.models = Models(heavy, reasoning, chat, summary, self.embedder)
         self.machine = machine(self.models)
         self.memories = Memories(self.store, self.embedder, Indexes(self.store, ExactIndex, max_owners=8), self.clock)
-        self.conversations = Conversations(self.history, self.clock, ways=ways_by(self.decisions))
+        self.conversations = Conversations(self.history, self.clock, ways=ways_by(self.decisions), zone=self.zone)
         self.registry = Registry(ACTIONS, self.off)
 
     def access(self) -> Access:

@@ -11,6 +11,7 @@ import pytest
 
 from core.chatbot import TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
+from core.enclosures import Attachment, AttachmentKind
 from core.errors import BotError, KeyRejected, ProviderBusy, ProviderDown, StorageError, SurfaceError, SurfaceGone
 from core.llm import Models
 from core.screen import Shown
@@ -20,6 +21,8 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.model import ScriptedModel
 from tests.fakes.surfaces import OneSurface
+
+PHOTO = Attachment(AttachmentKind.PHOTO)
 
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 
@@ -206,8 +209,8 @@ async def test_what_came_without_a_word_is_told_that_only_text_is_read() -> None
     house = House(FINISH)
     surface = house.surface()
     async with house.chatbot() as bot:
-        await (await bot.receive(replace(house.incoming(""), attached=True), surface))
-        captioned = replace(house.incoming("hello there", message_id="2"), attached=True)
+        await (await bot.receive(replace(house.incoming(""), attachments=(PHOTO,)), surface))
+        captioned = replace(house.incoming("hello there", message_id="2"), attachments=(PHOTO,))
         await (await bot.receive(captioned, surface))
     assert surface.texts == [
         "I cannot see pictures, recordings or files yet: I only read text. Could you write what you need?",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from core.commands.admission import MODES
+from core.enclosures import Attachment, AttachmentKind
 from core.errors import SurfaceGone
 from core.people import ALLOWED, DENIED, ON, Decision, Matter, Standing
 from core.storage.decisions import SqliteDecisions
@@ -22,6 +23,8 @@ from core.storage.sqlite import Database, open_database
 from core.types import ChatKey, UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import FINISH, Lobby
+
+PHOTO = Attachment(AttachmentKind.PHOTO)
 
 CARO = UserKey("test", "caro")
 AWAY = "I was offline and only now see what you wrote. Please send again whatever still matters."
@@ -72,8 +75,8 @@ async def test_a_line_that_cannot_be_said_is_no_failure(caplog: pytest.LogCaptur
 async def test_who_is_not_answered_is_told_nothing_of_pictures_either() -> None:
     async with Lobby() as lobby:
         await lobby.give(ANA, Standing.OWNER)
-        assert await lobby.say("", CARO, attached=True) == [PRIVATE_LINE]
-        assert await lobby.say("", CARO, attached=True) == []
+        assert await lobby.say("", CARO, attachments=(PHOTO,)) == [PRIVATE_LINE]
+        assert await lobby.say("", CARO, attachments=(PHOTO,)) == []
         assert await lobby.say("", CARO, room="r") == []
 
 

@@ -170,7 +170,7 @@ async def test_where_undo_is_off_a_deletion_is_final_and_offers_no_way_back(talk
     assert (await talk.say(f"/memories edit {item.id} xyz")).startswith("Changed")
     assert [choice for choice in talk.shown.choices if "Undo" in choice.label] == []
     assert (await talk.say(f"/forget {item.id}")).startswith("Deleted:")
-    assert talk.shown.choices == ()
+    assert not any(choice.command.startswith("/undo") for choice in talk.shown.choices)
     assert list(await talk.house.store.changes(ANA)) == []
     for command in ("/undo", saved):
         assert (await talk.say(command)).startswith("Nothing is undone here")

@@ -1,0 +1,22 @@
+"""The button below a deletion that removes, too, what the person themselves had written about what is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.screen import Choice
+from core.types import Locale, Localized, MemoryItem
+
+ERASE: Localized = {
+    Locale.PT: "🧹 Apagar também o que escrevi",
+    Locale.EN: "🧹 Also remove what I wrote",
+    Locale.ES: "🧹 Borrar también lo que escribí",
+}
+
+
+def erase_button(locale: Locale, deleted: Sequence[MemoryItem]) -> tuple[Choice, ...]:
+    """Return the button for what was deleted; none where it rests on no message."""
+    said = [item for item in deleted if item.source_ids]
+    if not said:
+        return ()
+    return (Choice(ERASE[locale], f"/forget said {said[0].id}" if len(said) == 1 else "/forget said", in_place=True),)

@@ -1,0 +1,154 @@
+"""What was deleted or replaced is not known any more: memories are looked up, and what tells of old ones is withheld.
+
+A message tells of a memory's version (`core.thread.Told`). Whether that still holds is looked up for every prompt, so
+that an undo brings it back; what can no longer be undone is removed by `Redaction`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from hashlib import blake2b
+from typing import Final, TypeAlias
+
+from core.history.budget import is_said_by_person
+from core.stores import HistoryStore, MemoryStore
+from core.thread import Summary, Told
+from core.types import MemoryItem, Message, Modal, UserKey
+from core.words import FUNCTION_WORDS, folded_words
+
+Lookup: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[MemoryItem]]]
+"""Return those of the memories that there are now, and that may be spoken of where the prompt is for."""
+
+MemoriesOf: TypeAlias = Callable[[UserKey, Sequence[str]], Awaitable[Sequence[MemoryItem]]]
+"""Return those of the memories that the person has now."""
+
+_BATCH: Final = 500
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-zß-ÿ]\w+")
+"""A word with a capital letter inside a sentence."""
+
+
+def told_of(item: MemoryItem) -> Told:
+    """Return what a message that tells of the memory tells of: this content of it."""
+    return Told(item.id, blake2b(item.content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
+
+
+def tells_of(text: str, item: MemoryItem) -> bool:
+    """Tell whether a text gives a memory away: it holds a number or a name of it, or else half of its words."""
+    said, held = set(folded_words(text)), set(folded_words(item.content)) - FUNCTION_WORDS
+    telling = {word for name in _NAME.findall(item.content) for word in folded_words(name)}
+    telling |= {word for word in held if any(sign.isdigit() for sign in word)}
+    return not said.isdisjoint(telling) if telling else 2 * len(said & held) >= max(len(held), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Which memories hold now, and what each of some messages tells of."""
+
+    items: Mapping[str, MemoryItem]
+    told: Mapping[int, Sequence[Told]]
+
+    def holds(self, told: Told) -> bool:
+        """Tell whether what was told of is still so."""
+        item = self.items.get(told.memory_id)
+        return item is not None and not told.redacted and told.version in {"", told_of(item).version}
+
+    def is_stale(self, message: Message) -> bool:
+        """Tell whether the message tells of what no longer is so."""
+        return not all(self.holds(each) for each in self.told.get(message.id, ()))
+
+    def is_newer(self, message: Message) -> bool:
+        """Tell whether the memory that the message shows was changed since."""
+        item = self.items.get(message.memory_id) if message.modal is Modal.MEMORY else None
+        return item is not None and (message.at is None or item.updated_at > message.at)
+
+    def present(self, messages: Sequence[Message], turn: str, zone: tzinfo) -> tuple[Message, ...]:
+        """Return the messages as a model may be shown them: memories as they are now, nothing that is stale.
+
+        What is asked in the turn itself always stays.
+        """
+        shown: list[Message] = []
+        for message in messages:
+            if message.modal is Modal.MEMORY and message.memory_id:
+                if (item := self.items.get(message.memory_id)) is not None:
+                    shown.append(replace(message, content=item.in_zone(zone).to_json()))
+            elif self.is_stale(message) and not (turn and message.turn == turn and is_said_by_person(message)):
+                shown.append(withheld(message))
+            else:
+                shown.append(message)
+        return tuple(shown)
+
+
+def withheld(message: Message) -> Message:
+    """Return the message without anything that was said in it."""
+    return replace(message, content="", attachments=(), quotes=())
+
+
+async def known(store: HistoryStore, messages: Sequence[Message], lookup: Lookup) -> Knowledge:
+    """Return what holds now of what the messages show and tell of."""
+    told = await store.told([message.id for message in messages])
+    ids = [message.memory_id for message in messages if message.memory_id]
+    ids += [each.memory_id for those in told.values() for each in those]
+    return Knowledge(await _items(lookup, ids), told)
+
+
+async def clean_summary(
+    store: HistoryStore, thread_id: str, lookup: Lookup
+) -> tuple[Summary | None, tuple[MemoryItem, ...]]:
+    """Return the newest summary that rests on nothing that was deleted or replaced since, and what it may tell of."""
+    newest = await store.summary(thread_id)
+    if newest is None:
+        return None, ()
+    first = await store.first_told(thread_id)
+    knowledge = Knowledge(await _items(lookup, [each.memory_id for each in first]), {})
+    stale = min((sequence for each, sequence in first.items() if not knowledge.holds(each)), default=newest.through + 1)
+    clean: Summary | None = newest
+    if newest.through >= stale:
+        clean = next((one for one in reversed(await store.summaries(thread_id)) if one.through < stale), None)
+    through = clean.through if clean else 0
+    told = {each.memory_id for each, sequence in first.items() if sequence <= through}
+    return clean, tuple(item for item in knowledge.items.values() if item.id in told)
+
+
+class Redaction:
+    """Removes what tells of memories that were deleted or replaced, once that can no longer be undone."""
+
+    def __init__(self, history: HistoryStore, memories: MemoryStore) -> None:
+        self._history = history
+        self._memories = memories
+
+    async def run(self, before: datetime) -> None:
+        """Redact, for everybody, what no longer holds and was not changed since `before`."""
+        for user in await self._history.tellers():
+            if gone := await self.past(user, before):
+                await self._history.redact(user, gone)
+
+    async def past(self, user: UserKey, before: datetime | None = None) -> Collection[Told]:
+        """Return what the person's threads tell of that no longer holds; with `before`, what cannot come back either.
+
+        What was redacted before is among it only without `before`.
+        """
+        owner = (await self._memories.accounts(user))[0]
+        told = await self._history.told_by(user)
+        wanted = [each for each in told if before is None or not each.redacted]
+        if not wanted:
+            return ()
+
+        async def lookup(ids: Sequence[str]) -> Sequence[MemoryItem]:
+            return await self._memories.get(owner, ids)
+
+        knowledge = Knowledge(await _items(lookup, [each.memory_id for each in wanted]), {})
+        stale = [each for each in wanted if not knowledge.holds(each)]
+        if before is None or not stale:
+            return stale
+        recent = await self._memories.changes(owner, since=before, standing=True)
+        undoable = {change.memory_id for change in recent}
+        return [each for each in stale if each.memory_id not in undoable]
+
+
+async def _items(lookup: Lookup, ids: Iterable[str]) -> Mapping[str, MemoryItem]:
+    wanted = list(dict.fromkeys(ids))
+    batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
+    return {item.id: item for batch in batches for item in await lookup(batch)}

@@ -1,0 +1,60 @@
+"""Stored messages as a language model reads them: what was said, when, what came along, whose words are quoted.
+
+The same message gives the same text in every call, so that providers can cache what came before.
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from typing import Final
+
+from core.enclosures import Attachment, Quote, QuoteKind, Speaker
+from core.marks import quoted
+from core.types import Message, Modal, Role
+
+WITHHELD: Final = "<withheld>"
+_SPEAKERS: Final = {Speaker.BOT: "you", Speaker.SELF: "the person", Speaker.OTHER: "somebody else"}
+_KINDS: Final = {QuoteKind.REPLY: "the message replies to", QuoteKind.FORWARD: "the person forwarded"}
+
+
+def rendered(message: Message, zone: tzinfo) -> str:
+    """Return a message with its marks; nobody writes a mark but this package and `core/prompts.py`."""
+    if message.modal is Modal.MEMORY:
+        return f"<memory>{quoted(message.text)}</memory>"
+    if is_withheld(message):
+        return WITHHELD
+    if message.role is not Role.USER:
+        return quoted(message.text)
+    said_at = [f"<said-at {message.at.astimezone(zone):%a %Y-%m-%d %H:%M}>"] if message.at is not None else []
+    return "\n".join((quoted(message.text), *enclosed(message), *said_at)).strip()
+
+
+def enclosed(message: Message) -> list[str]:
+    """Return a block for what came along with a message, and one for each quote."""
+    return [*_attached(message.attachments), *(_quote(quote) for quote in message.quotes)]
+
+
+def is_withheld(message: Message) -> bool:
+    """Tell whether nothing of a message is left: a model is told only that something was said."""
+    return message.content == "" and not message.attachments and not message.quotes
+
+
+def _attached(attachments: tuple[Attachment, ...]) -> list[str]:
+    if not attachments:
+        return []
+    named = (f"{one.kind.value} {_name(one.name)}".strip() for one in attachments)
+    return [f"<attached>{', '.join(named)} (you cannot see, open or hear it)</attached>"]
+
+
+def _quote(quote: Quote) -> str:
+    who = " ".join(filter(None, (_SPEAKERS[quote.speaker], quote.name and f"({_name(quote.name)})")))
+    lines = [quoted(quote.text) or "(its text is not known)", *_attached(quote.attachments)]
+    if quote.excerpt and quote.excerpt != quote.text:
+        lines.append(f"The person marked this part: {quoted(quote.excerpt)}")
+    body = "\n".join(lines)
+    return f"<quote: {_KINDS[quote.kind]}, said by {who}>\n{body}\n</quote>"
+
+
+def _name(name: str) -> str:
+    """Return a name that cannot end the mark that it stands in."""
+    return quoted(name).replace("<", "‹").replace(">", "›")

@@ -1,0 +1,85 @@
+"""What comes along with a message in Discord: attachments, replies, forwards. Real sockets, real discord.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
+from core.types import Incoming
+from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, running
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_server import DiscordServer
+
+
+def attached(name: str, content_type: str, **more: Any) -> dict[str, Any]:
+    url = f"http://x/{name}"
+    return {"id": "1", "filename": name, "size": 1, "url": url, "proxy_url": url, "content_type": content_type} | more
+
+
+def snapshot(content: str, **more: Any) -> dict[str, Any]:
+    said = {
+        "type": 0, "content": content, "embeds": [], "attachments": [], "timestamp": "2026-01-01T00:00:00+00:00",
+        "edited_timestamp": None, "flags": 0, "mentions": [], "mention_roles": [], "components": [],
+    }  # fmt: skip
+    return {"message": said | more}
+
+
+async def received(text: str, **more: Any) -> Incoming:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        await server.says(ANA, text, **more)
+        await flow(server, clock, lambda: bot.door.answered)
+        [incoming] = bot.door.received
+        return incoming
+
+
+@pytest.mark.parametrize(
+    ("file", "attachment"),
+    [
+        (attached("a.png", "image/png"), Attachment(AttachmentKind.PHOTO, "a.png")),
+        (attached("a.mp4", "video/mp4"), Attachment(AttachmentKind.VIDEO, "a.mp4")),
+        (attached("a.pdf", "application/pdf"), Attachment(AttachmentKind.FILE, "a.pdf")),
+        (
+            attached("voice.ogg", "audio/ogg", duration_secs=2.0, waveform="AAAA"),
+            Attachment(AttachmentKind.VOICE),
+        ),
+    ],
+)
+async def test_what_is_attached_is_told_with_its_kind_and_name(file: dict[str, Any], attachment: Attachment) -> None:
+    incoming = await received("o que é isto?", attachments=[file])
+    assert (incoming.text, incoming.attachments, incoming.quotes) == ("o que é isto?", (attachment,), ())
+
+
+async def test_what_is_replied_to_comes_along_with_who_said_it() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock) as bot:
+            bias = await server.says(BIA, f"a festa da <@{ANA.id}> é na sexta", room=ROOM)
+            mine = await server.says(ANA, "eu vou", room=ROOM)
+            await server.says(ANA, f"{ME} que festa?", room=ROOM, reply_to=bias.id)
+            await server.says(ANA, f"{ME} e eu?", room=ROOM, reply_to=mine.id)
+            await flow(server, clock, lambda: bot.door.answered == 2)
+            ours = list(server.room(ROOM).notes.values())[-1]
+            await server.says(ANA, "e isso?", room=ROOM, reply_to=ours.id)
+            await flow(server, clock, lambda: bot.door.answered == 3)
+            found = [[(one.text, one.speaker, one.name) for one in each.quotes] for each in bot.door.received]
+    assert found[0] == [("a festa da @Ana é na sexta", Speaker.OTHER, "Bia")]
+    assert found[1] == [("eu vou", Speaker.SELF, "")]
+    assert found[2] == [(ours.text, Speaker.BOT, "")]
+
+
+async def test_a_reply_to_what_was_deleted_says_that_it_is_a_reply() -> None:
+    incoming = await received("e isso?", reply_to=4242, type=19)
+    assert incoming.quotes == (Quote(QuoteKind.REPLY),)
+
+
+async def test_what_is_forwarded_is_not_said_by_who_forwards_it() -> None:
+    reference = {"type": 1, "message_id": "77", "channel_id": "88"}
+    forwarded = snapshot("/forget all", attachments=[attached("a.png", "image/png")])
+    incoming = await received("", message_reference=reference, message_snapshots=[forwarded])
+    assert (incoming.text, incoming.attachments) == ("", ())
+    photo = (Attachment(AttachmentKind.PHOTO, "a.png"),)
+    assert incoming.quotes == (Quote(QuoteKind.FORWARD, "/forget all", attachments=photo),)

@@ -1,0 +1,117 @@
+"""What comes along with a message in Telegram: attachments, replies, marked parts, forwards. Over real sockets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
+from core.types import Incoming
+from tests.e2e.telegram_kit import flow, running
+from tests.fakes.clock import FakeClock
+from tests.fakes.telegram_people import BOT, Person
+from tests.fakes.telegram_server import TelegramServer
+
+ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
+GROUP = -1001
+FILE = {"file_id": "f", "file_unique_id": "u"}
+PHOTO = [FILE | {"width": 1, "height": 1}]
+AT = 1_700_000_000
+
+
+async def received(person: Person, text: str | None, **more: Any) -> Incoming:
+    """What the door gets of a message."""
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.says(person, text, **more)
+        await flow(server, clock, lambda: bot.door.answered)
+    [incoming] = bot.door.received
+    return incoming
+
+
+def message(by: dict[str, Any], text: str | None, **more: Any) -> dict[str, Any]:
+    there = {"message_id": 3, "date": AT, "chat": {"id": ANA.id, "type": "private"}, "from": by}
+    return there | ({"text": text} if text else {}) | more
+
+
+@pytest.mark.parametrize(
+    ("content", "attachment"),
+    [
+        ({"photo": PHOTO}, Attachment(AttachmentKind.PHOTO)),
+        ({"voice": FILE | {"duration": 3, "mime_type": "audio/ogg"}}, Attachment(AttachmentKind.VOICE, "audio/ogg")),
+        ({"video": FILE | {"duration": 3, "width": 1, "height": 1}}, Attachment(AttachmentKind.VIDEO)),
+        ({"document": FILE | {"file_name": "conta.pdf"}}, Attachment(AttachmentKind.FILE, "conta.pdf")),
+        ({"location": {"latitude": 1.0, "longitude": 2.0}}, Attachment(AttachmentKind.LOCATION)),
+        ({"contact": {"phone_number": "1", "first_name": "Bia"}}, Attachment(AttachmentKind.CONTACT)),
+        ({"hologram": {"depth": 3}}, Attachment(AttachmentKind.OTHER)),
+    ],
+)
+async def test_what_is_attached_is_told_with_its_kind_and_name(content: dict[str, Any], attachment: Attachment) -> None:
+    incoming = await received(ANA, None, **content)
+    assert (incoming.text, incoming.attachments, incoming.quotes) == ("", (attachment,), ())
+
+
+async def test_a_caption_is_said_and_the_picture_came_along() -> None:
+    incoming = await received(ANA, None, photo=PHOTO, caption="o que é isto?")
+    assert (incoming.text, incoming.attachments) == ("o que é isto?", (Attachment(AttachmentKind.PHOTO),))
+
+
+@pytest.mark.parametrize(
+    ("by", "speaker", "name"),
+    [
+        (BOT, Speaker.BOT, ""),
+        (ANA.json(), Speaker.SELF, ""),
+        (BIA.json(), Speaker.OTHER, "Bia"),
+    ],
+)
+async def test_what_is_replied_to_comes_along_with_who_said_it(by: dict[str, Any], speaker: Speaker, name: str) -> None:
+    replied = message(by, "a festa é na sexta", photo=PHOTO)
+    incoming = await received(ANA, "que festa?", reply_to_message=replied, quote={"text": "sexta", "position": 11})
+    photo = (Attachment(AttachmentKind.PHOTO),)
+    assert incoming.text == "que festa?"
+    assert incoming.attachments == ()
+    assert incoming.quotes == (Quote(QuoteKind.REPLY, "a festa é na sexta", speaker, name, "sexta", photo),)
+
+
+@pytest.mark.parametrize(
+    ("origin", "name"),
+    [
+        ({"type": "user", "date": AT, "sender_user": BIA.json()}, "Bia"),
+        ({"type": "hidden_user", "date": AT, "sender_user_name": "Bia K."}, "Bia K."),
+        ({"type": "chat", "date": AT, "sender_chat": {"id": -5, "type": "group", "title": "Turma"}}, "Turma"),
+        (
+            {"type": "channel", "date": AT, "chat": {"id": -6, "type": "channel", "title": "News"}, "message_id": 1},
+            "News",
+        ),
+    ],
+)
+async def test_what_is_forwarded_is_not_said_by_who_forwards_it(origin: dict[str, Any], name: str) -> None:
+    incoming = await received(ANA, "/forget all", forward_origin=origin)
+    assert incoming.text == ""
+    assert incoming.quotes == (Quote(QuoteKind.FORWARD, "/forget all", Speaker.OTHER, name),)
+
+
+async def test_what_somebody_forwards_of_their_own_is_said_by_them() -> None:
+    incoming = await received(ANA, "oi", forward_origin={"type": "user", "date": AT, "sender_user": ANA.json()})
+    assert (incoming.text, incoming.quotes) == ("oi", ())
+
+
+async def test_a_forwarded_picture_came_along_with_what_is_forwarded() -> None:
+    origin = {"type": "hidden_user", "date": AT, "sender_user_name": "Bia"}
+    incoming = await received(ANA, None, photo=PHOTO, forward_origin=origin)
+    [quote] = incoming.quotes
+    assert (quote.text, quote.attachments, incoming.attachments) == ("", (Attachment(AttachmentKind.PHOTO),), ())
+
+
+async def test_a_reply_to_a_message_of_another_chat_brings_the_part_that_was_marked() -> None:
+    other = {"origin": {"type": "hidden_user", "date": AT, "sender_user_name": "Bia"}, "photo": PHOTO}
+    incoming = await received(ANA, "e isto?", external_reply=other, quote={"text": "na sexta", "position": 0})
+    [quote] = incoming.quotes
+    assert (quote.text, quote.name, quote.attachments) == ("na sexta", "Bia", (Attachment(AttachmentKind.PHOTO),))
+
+
+async def test_what_opens_a_topic_is_no_reply() -> None:
+    opening = message(BOT, None) | {"forum_topic_created": {"name": "Tópico", "icon_color": 0}}
+    incoming = await received(ANA, "/help", chat_id=GROUP, thread=11, reply_to_message=opening)
+    assert incoming.quotes == ()

@@ -1,0 +1,71 @@
+"""Models and people are told local time, and when each message was said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from core.dialogue import Brief, Task
+from core.history.conversation import Context
+from core.history.rendering import rendered
+from core.prompts import build, system_text
+from core.turn import memory_line
+from core.types import Locale, MemoryItem, MemoryKind, Message, Role
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import House
+
+SAO_PAULO = ZoneInfo("America/Sao_Paulo")
+NIGHT = datetime(2026, 11, 22, 1, 30, tzinfo=UTC)  # 21 November, 22:30, in São Paulo
+
+
+def house_at(zone: ZoneInfo) -> House:
+    return House({Task.DECIDE: ['{"action": "Finish"}']}, clock=FakeClock(start=NIGHT), zone=zone)
+
+
+@pytest.mark.parametrize(
+    ("zone", "now"),
+    [
+        (SAO_PAULO, "Now: Saturday 2026-11-21 22:30 America/Sao_Paulo (UTC-03:00)."),
+        (ZoneInfo("Asia/Kolkata"), "Now: Sunday 2026-11-22 07:00 Asia/Kolkata (UTC+05:30)."),
+        (ZoneInfo("UTC"), "Now: Sunday 2026-11-22 01:30 UTC."),
+    ],
+)
+async def test_a_prompt_holds_the_local_time_and_when_each_message_was_said(zone: ZoneInfo, now: str) -> None:
+    house = house_at(zone)
+    async with house.chatbot() as bot:
+        for number, text in enumerate(("my flight is tomorrow", "when is it?")):
+            await (await bot.receive(house.incoming(text, message_id=str(number)), house.surface()))
+            await house.clock.advance(3600)  # type: ignore[attr-defined]
+    last = house.model.asked(Task.FINISH)[-1]
+    first = last.turns[0].text
+    said = NIGHT.astimezone(zone)
+    assert f"my flight is tomorrow\n<said-at {said:%a %Y-%m-%d %H:%M}>" in first
+    assert now in house.model.asked(Task.FINISH)[0].turns[-1].text
+    assert last.brief.now.utcoffset() == said.utcoffset()
+
+
+def test_the_same_message_is_the_same_text_in_every_call() -> None:
+    message = Message(Role.USER, "oi", at=NIGHT)
+    assert rendered(message, SAO_PAULO) == rendered(message, SAO_PAULO) == "oi\n<said-at Sat 2026-11-21 22:30>"
+    brief = Brief(Task.FINISH, Locale.EN, "oi", NIGHT.astimezone(SAO_PAULO))
+    prompts = [build(replace(brief, now=at), Context("", (message,)), "x") for at in (brief.now, NIGHT)]
+    assert prompts[0].system == prompts[1].system == system_text("")
+
+
+def test_a_day_on_a_memorys_line_is_the_persons_day() -> None:
+    item = MemoryItem("m", MemoryKind.TEXT, "x", ("x",), NIGHT, NIGHT)
+    assert memory_line(item, SAO_PAULO).endswith("· 2026-11-21")
+    assert memory_line(item, UTC).endswith("· 2026-11-22")
+
+
+async def test_what_is_recalled_shows_local_days_and_the_model_local_times() -> None:
+    house = house_at(SAO_PAULO)
+    surface = house.surface()
+    turn = await house.turn("what?", surface)
+    kept = MemoryItem("m", MemoryKind.TEXT, "x", ("x",), NIGHT, NIGHT)
+    await turn.recall([kept])
+    await turn.view.flush()
+    assert f"{surface.screen[-1].memories[0].updated_at:%Y-%m-%d}" == "2026-11-21"
