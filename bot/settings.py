@@ -83,6 +83,13 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     max_message_chars: int = Field(
         default=32_000, ge=100, le=1_000_000, description="Longest message that is answered, in characters."
     )
+    answers_at_once: int = Field(
+        default=8,
+        ge=1,
+        le=100,
+        description="How many people are answered side by side in one room; whoever is not waits their turn, and sees "
+        "that the message was seen.",
+    )
     broadcast_interval_s: float = Field(
         default=1.0, ge=0.05, le=60, description="Seconds between two people that /admin broadcast tells."
     )
@@ -151,6 +158,7 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
             timeout_s=self.turn_timeout_s,
             min_message_chars=self.min_message_chars,
             max_message_chars=self.max_message_chars,
+            answers_at_once=self.answers_at_once,
         )
 
     def secrets(self) -> list[str]:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Coroutine
-from contextlib import nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
@@ -47,12 +47,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """What one turn may take: actions, seconds, and the length of the message in characters."""
+    """What one turn may take: actions, seconds, and the length of the message in characters.
+
+    `answers_at_once` is how many people of one room are answered side by side.
+    """
 
     max_steps: int = 8
     timeout_s: float = 300.0
     min_message_chars: int = 1
     max_message_chars: int = 32_000
+    answers_at_once: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ class ChatBot(Door):
 
     def __init__(self, parts: ChatBotParts) -> None:
         self._parts = parts
-        self._mailbox = Mailbox()
+        self._mailbox = Mailbox(parts.limits.answers_at_once)
         self._running: dict[ConversationKey, Deadline] = {}
         self._tasks = asyncio.TaskGroup()
         self._under_way: set[asyncio.Task[None]] = set()
@@ -94,7 +98,7 @@ class ChatBot(Door):
         await self._tasks.__aexit__(kind, error, traceback)
 
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
-        """Take one message: durable first, then answered in its chat's lane. `/stop` overtakes a running answer."""
+        """Take one message: durable first, then answered in its conversation's lane. `/stop` overtakes an answer."""
         incoming = cleaned(incoming, self._parts.limits.max_message_chars)
         self._parts.desk.platforms.add(incoming.chat.platform)
         try:
@@ -138,9 +142,9 @@ class ChatBot(Door):
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:
         arrival = self._parts.desk.confirmations.arrived(incoming.at)
-        async with nullcontext() if _overtakes(incoming) else self._mailbox.lane(incoming.chat):
+        view = self._refusals.view(incoming, surface)
+        async with view.awaited(), self._lane(incoming):
             record = _Record(self._parts.clock.monotonic(), arrival)
-            view = self._refusals.view(incoming, surface)
             try:
                 await self._turn(incoming, view, record)
             except asyncio.CancelledError:
@@ -158,6 +162,9 @@ class ChatBot(Door):
             else:
                 self._later(self._refusals.settle(incoming, view))
             await self._close(incoming, record)
+
+    def _lane(self, incoming: Incoming) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if _overtakes(incoming) else self._mailbox.lane(incoming.conversation)
 
     async def _turn(self, incoming: Incoming, view: View, record: _Record) -> None:
         deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)

@@ -135,6 +135,12 @@ class Surface(Protocol):
         del handle
         raise SurfaceError("messages stay here")
 
+    async def show_waiting(self) -> None:
+        """Show that the message was seen although nothing is written yet: by a sign that costs no write of the chat's.
+
+        What cannot be shown is left out.
+        """
+
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message (`Incoming.file`).
 
@@ -164,8 +170,8 @@ class Door(Protocol):
     async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
         """Take one message. It is on disk when this returns; the awaitable that it returns ends when it was answered.
 
-        Awaiting that is a choice: the answer goes on without. Messages of one chat are answered in order, chats side by
-        side. A repeat, and what is nobody's business, end at once.
+        Awaiting that is a choice: the answer goes on without. What one person says in one place is answered in order,
+        conversations side by side. A repeat, and what is nobody's business, end at once.
         """
         ...
 

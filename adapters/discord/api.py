@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
+from urllib.parse import quote
 
 import aiohttp
 import discord
@@ -44,6 +45,7 @@ _FIRST_CLIENT_S = 1.0
 _BUSY_RESOURCE = 40062
 _BUSY_RESOURCE_S = 5.0
 _GONE = frozenset({10003, 50001, 50007, 50278})  # unknown channel, no access, nobody who takes direct messages from us
+_EYES = "👀"
 _UNKNOWN_MESSAGE = 10008
 _OVER = frozenset({10015, 10062, 50027})
 _NO_HISTORY_TO_REPLY_IN = 160002
@@ -84,6 +86,7 @@ class DiscordApi:
     def __init__(self, pacer: Pacer, clock: Clock) -> None:
         self._client: discord.Client | None = None
         self.threadless: set[int] = set()  # channels where no thread can be opened
+        self._markless: set[int] = set()  # and where no message can be marked
         self._pacer = pacer
         self._clock = clock
 
@@ -102,7 +105,9 @@ class DiscordApi:
         """Go on with that client."""
         self._client = client
 
-    async def send(self, channel_id: int, drawn: Drawn, *, nonce: str, reply_to: int | None = None) -> Sent:
+    async def send(
+        self, channel_id: int, drawn: Drawn, *, nonce: str, reply_to: int | None = None, whole: bool = True
+    ) -> Sent:
         """Write a new message, or find the one that this nonce wrote in the last minutes.
 
         Source: discord.com/developers/docs/resources/message#create-message, `enforce_nonce`.
@@ -119,11 +124,11 @@ class DiscordApi:
 
         name, timeout_s = f"POST /channels/{channel_id}/messages", time_for(drawn)
         try:
-            return await self.perform(name, lambda: request(reply_to), timeout_s)
+            return await self.perform(name, lambda: request(reply_to), timeout_s, whole=whole)
         except _CannotReply:
-            return await self.perform(name, lambda: request(None), timeout_s)
+            return await self.perform(name, lambda: request(None), timeout_s, whole=whole)
 
-    async def edit(self, channel_id: int, message_id: int, drawn: Drawn) -> None:
+    async def edit(self, channel_id: int, message_id: int, drawn: Drawn, *, whole: bool = True) -> None:
         """Replace a message.
 
         Raises:
@@ -140,7 +145,26 @@ class DiscordApi:
             ) as params:
                 await client.http.edit_message(channel_id, message_id, params=params)
 
-        await self.perform(f"PATCH /channels/{channel_id}/messages/*", request)
+        await self.perform(f"PATCH /channels/{channel_id}/messages/*", request, whole=whole)
+
+    async def mark_seen(self, channel_id: int, message_id: int) -> None:
+        """Put a pair of eyes on a message, unless that was refused in this channel before.
+
+        Raises:
+            SurfaceError: it was not put there.
+        """
+
+        async def request() -> None:
+            if channel_id not in self._markless:  # still: others may have been before this one
+                await self.client.http.add_reaction(channel_id, message_id, quote(_EYES))
+
+        try:
+            await self.perform(f"PUT /channels/{channel_id}/messages/*/reactions/{_EYES}/@me", request)
+        except (SurfaceBusy, MessageLost):
+            raise
+        except SurfaceError:  # the bot lacks the right, and refusals count towards a ban
+            self._markless.add(channel_id)
+            raise
 
     async def remove(self, channel_id: int, message_id: int) -> None:
         """Take a message away. One that is gone already is fine."""
@@ -211,14 +235,18 @@ class DiscordApi:
         return await self.insist(f"GET /channels/{channel_id}/messages", request)
 
     async def perform(
-        self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float = _TIMEOUT_S
+        self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float = _TIMEOUT_S, *, whole: bool = True
     ) -> _Answer:
-        """Make a request of that budget.
+        """Make a request of that budget; one with a text that is not `whole` yet lets others go first.
 
         Raises:
             SurfaceError: what became of it.
         """
-        await self._pacer.admit(name)
+        async with self._pacer.turn(name):
+            await self._pacer.admit(name, whole=whole)
+            return await self._made(request, timeout_s)
+
+    async def _made(self, request: Callable[[], Awaitable[_Answer]], timeout_s: float) -> _Answer:
         try:
             async with asyncio.timeout(timeout_s):
                 return await request()

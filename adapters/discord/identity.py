@@ -67,7 +67,7 @@ def _owns(member: discord.TeamMember, team: discord.Team) -> bool:
 
 
 def _permissions(*, auto_thread: bool) -> discord.Permissions:
-    """Return what the bot needs: to read, answer, read back, show memories, hand over files; and to open threads."""
+    """Return what the bot needs: to read, answer, read back, show memories, hand over files, react; and to open threads."""
     return discord.Permissions(
         view_channel=True,
         send_messages=True,
@@ -75,5 +75,6 @@ def _permissions(*, auto_thread: bool) -> discord.Permissions:
         read_message_history=True,
         embed_links=True,
         attach_files=True,
+        add_reactions=True,
         create_public_threads=auto_thread,
     )

@@ -143,10 +143,11 @@ class Intake(Surfaces):
         if incoming.message_id.startswith(FROM_INTERACTION):
             # Its private answer cannot be given where it was asked any more; any other needs nothing to reply to.
             return Place(person=int(incoming.user.user)) if incoming.private else Place(channel_id(chat))
+        message_id = int(incoming.message_id)
         if chat.thread == incoming.message_id:
             name = one_line(incoming.text, _MAX_THREAD_NAME_CHARS) or incoming.user_name
-            return Place(int(chat.chat), reply_to=int(incoming.message_id), thread=name)
-        return Place(channel_id(chat), reply_to=0 if incoming.private else int(incoming.message_id))
+            return Place(int(chat.chat), reply_to=message_id, thread=name, asked=message_id)
+        return Place(channel_id(chat), reply_to=0 if incoming.private else message_id, asked=message_id)
 
     async def _take(self, message: discord.Message, room: Room) -> None:
         """Take one message, with the room's lane held."""

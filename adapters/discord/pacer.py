@@ -10,10 +10,13 @@ Source: discord.com/developers/docs/topics/rate-limits; discord.py 2.7 http.py, 
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
+from weakref import WeakValueDictionary
 
 import aiohttp
 
@@ -31,6 +34,7 @@ _SWEEP_ABOVE = 1024
 _MESSAGE = re.compile(r"(?<=/messages/)[^/]+")
 _TOO_MANY = 429
 _MARGIN_S = 0.05  # the headers are rounded
+_YIELD_S = 1.0  # of a new window, in which only texts that are whole are written if one was held back
 _JITTER_S = 0.5  # by which two answers of one window may differ on when it ends
 
 
@@ -45,11 +49,15 @@ class _Budget:
     limit: int
     remaining: int
     resets_s: float
+    yields_until_s: float = 0.0
 
-    def wait_s(self, now_s: float) -> float:
+    def wait_s(self, now_s: float, *, whole: bool) -> float:
+        yields_s = 0.0 if whole else max(self.yields_until_s - now_s, 0.0)
         if now_s >= self.resets_s or self.remaining > min(self.limit - 1, 1):
-            return 0.0
-        return self.resets_s - now_s
+            return yields_s
+        if whole:
+            self.yields_until_s = self.resets_s + _YIELD_S
+        return max(self.resets_s - now_s, yields_s)
 
 
 class Pacer:
@@ -58,6 +66,7 @@ class Pacer:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._budgets: dict[str, _Budget] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._quiet_until_s = 0.0
         self._tokens = float(OVERALL_BURST)
         self._refilled_s = clock.monotonic()
@@ -73,13 +82,17 @@ class Pacer:
         trace.on_request_end.append(self._ended)
         return trace
 
-    async def admit(self, name: str) -> None:
-        """Return when a request of that budget may go; it is counted.
+    def turn(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Wait for the requests of that budget that came before, where they go one after another."""
+        return self._turns.setdefault(name, asyncio.Lock()) if "/channels/" in name else nullcontext()
+
+    async def admit(self, name: str, *, whole: bool = True) -> None:
+        """Return when a request of that budget may go; it is counted. `whole` ones go before texts that still change.
 
         Raises:
             SurfaceBusy: not for a while.
         """
-        while (known := self._budgets.get(name)) and (wait_s := known.wait_s(self._clock.monotonic())):
+        while (known := self._budgets.get(name)) and (wait_s := known.wait_s(self._clock.monotonic(), whole=whole)):
             await self._wait(wait_s)
         wait_s = self._overall_wait_s()
         if wait_s <= _PATIENCE_S:  # spent before it is there: who comes next waits for the next one
@@ -133,7 +146,7 @@ class Pacer:
         known = self._budgets.get(name)
         if known is not None and resets_s < known.resets_s + _JITTER_S:  # the same window, or an answer that was late
             remaining, resets_s = min(remaining, known.remaining), max(resets_s, known.resets_s)
-        self._keep(name, _Budget(limit, remaining, resets_s))
+        self._keep(name, _Budget(limit, remaining, resets_s, known.yields_until_s if known else 0.0))
 
     def _flooded(self, name: str, response: aiohttp.ClientResponse) -> SurfaceBusy:
         wait_s = _seconds(response.headers.get("Retry-After", ""), _UNNAMED_WAIT_S)

@@ -21,13 +21,14 @@ class Place:
     """Where an answer goes: a channel, or the direct messages of `person` (if not 0).
 
     `reply_to` is the message that the first post hangs on, or 0; with a `thread` name, that is where a thread is opened
-    first, in which everything stands.
+    first, in which everything stands. `asked` is the message that is answered, or 0.
     """
 
     channel: int = 0
     person: int = 0
     reply_to: int = 0
     thread: str = ""
+    asked: int = 0
 
 
 class DiscordSurface(Surface):
@@ -75,7 +76,7 @@ class DiscordSurface(Surface):
         if self._unsure is not None and self._unsure.stays and self._unsure.text != shown.text:
             self._posts += 1  # that one may be there, and is not to be found as this one
         self._unsure = shown
-        message_id = await self._send(drawn, alone=shown.plain)
+        message_id = await self._send(drawn, alone=shown.plain, whole=shown.stays)
         self._unsure = None
         handle = str(message_id)
         self._ids[handle], self._drawn[handle] = message_id, drawn
@@ -86,22 +87,29 @@ class DiscordSurface(Surface):
         drawn = self._pen.draw(shown)
         if drawn == self._drawn[handle]:
             return
-        await self._api.edit(self._place.channel, self._ids[handle], drawn)
+        await self._api.edit(self._place.channel, self._ids[handle], drawn, whole=shown.stays)
         self._drawn[handle] = drawn
 
     async def remove(self, handle: str) -> None:
         """Take a message away."""
         await self._api.remove(self._place.channel, self._ids[handle])
 
+    async def show_waiting(self) -> None:
+        """Put a pair of eyes on the message that is answered."""
+        if self._place.asked:
+            await self._api.mark_seen(self._place.channel, self._place.asked)
+
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message: `file` is its address, good for a day."""
         return await self._api.fetch(file, max_bytes)
 
-    async def _send(self, drawn: Drawn, *, alone: bool) -> int:
+    async def _send(self, drawn: Drawn, *, alone: bool, whole: bool) -> int:
         place = await self._arrive()
         doubtful, self._doubtful = self._doubtful, True  # until it is known to have arrived, it may have
         reply_to = None if alone else place.reply_to or None
-        found = await self._api.send(place.channel, drawn, nonce=f"{self._asked}.{self._posts}", reply_to=reply_to)
+        found = await self._api.send(
+            place.channel, drawn, nonce=f"{self._asked}.{self._posts}", reply_to=reply_to, whole=whole
+        )
         if doubtful and not found.shows(drawn):
             await self._api.edit(place.channel, found.id, drawn)
         self._doubtful = self._again

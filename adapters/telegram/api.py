@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from telegram import Bot, LinkPreviewOptions, ReplyParameters
-from telegram.constants import ChatAction
+from telegram.constants import ChatAction, ReactionEmoji
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
@@ -33,6 +33,8 @@ _LONGEST_OUTAGE_S = 30.0
 _MAX_FILE_BYTES = 50_000_000
 _MAX_PICTURE_BYTES = 10_000_000
 """What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
+_MARKLESS_S = 600.0
+_MAX_MARKLESS = 1024
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
 
 
@@ -55,6 +57,7 @@ class TelegramApi:
         self._is_known = False  # our token was good after that
         self.rejected = asyncio.Event()
         """Set when Telegram does not know the token any more."""
+        self._markless: dict[int, float] = {}  # chats where no message can be marked, and until when
         self.pacer = pacer
 
     async def send(self, place: Place, rendered: Rendered, priority: Priority, reply_to: int | None = None) -> int:
@@ -150,6 +153,24 @@ class TelegramApi:
             Priority.TYPING,
             lambda chat_id: self._bot.send_chat_action(chat_id, ChatAction.TYPING, message_thread_id=place.thread_id),
         )
+
+    async def mark_seen(self, place: Place, message_id: int) -> None:
+        """Put a pair of eyes on a message. It is no message, so it costs nothing of what the chat bears.
+
+        A chat that takes no such mark (its admins choose which), or too many of them, is left alone for a while.
+        """
+        address, now_s = self._state.address(place.chat_id), self.pacer.now_s
+        if self._markless.get(address, 0.0) > now_s:
+            return
+        await self.pacer.admit_aside()
+        try:
+            await self._bot.set_message_reaction(address, message_id, ReactionEmoji.EYES)
+        except TelegramError as error:
+            _LOG.info("a message was not marked as seen", extra={"error": type(error).__name__})
+            if len(self._markless) >= _MAX_MARKLESS:
+                self._markless.clear()
+            wait_s = seconds(error) if isinstance(error, RetryAfter) else _MARKLESS_S
+            self._markless[address] = now_s + wait_s
 
     async def acknowledge(self, query_id: str, notice: str = "") -> None:
         """Tell the client of whoever pressed a button that it was heard, with a notice to show for a moment.

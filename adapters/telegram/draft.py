@@ -37,12 +37,13 @@ class DraftSurface(TelegramSurface):
         clock: Clock,
         *,
         draft_id: int,
+        asked: int | None = None,
         wanted: Callable[[], Awaitable[bool]] | None = None,
         whole: Priority = Priority.FINAL,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         again: bool = False,
     ) -> None:
-        super().__init__(api, place, style, whole=whole, stop=stop, again=again)
+        super().__init__(api, place, style, asked=asked, whole=whole, stop=stop, again=again)
         self._clock = clock
         self._draft_id = draft_id
         self._ask = wanted

@@ -127,6 +127,9 @@ class Intake(Surfaces):
         rank = Priority.ANSWER if command_of(incoming.text) else Priority.FINAL
         place = Place(int(incoming.chat.chat), int(incoming.chat.thread) if incoming.chat.thread else None)
         stop = partial(self._stop_button, incoming)
+        # Ids of before the move name other messages now.
+        there = self._state.address(place.chat_id) == place.chat_id or is_rehoused(incoming)
+        asked = asked_in(incoming) if there and not incoming.pressed else None
         if incoming.private and replaced_by(incoming) is None:
             return DraftSurface(
                 self._api,
@@ -134,18 +137,18 @@ class Intake(Surfaces):
                 self._style,
                 self._clock,
                 draft_id=asked_in(incoming) or 1,
+                asked=asked,
                 wanted=lambda: self._wants_draft(incoming),
                 whole=rank,
                 stop=stop,
                 again=again,
             )
-        # Ids of before the move name other messages now.
-        there = self._state.address(place.chat_id) == place.chat_id or is_rehoused(incoming)
         return TelegramSurface(
             self._api,
             place,
             self._style,
             reply_to=asked_in(incoming) if there and not incoming.private else None,
+            asked=asked,
             whole=rank,
             replaces=replaced_by(incoming) if there else None,
             stop=stop,

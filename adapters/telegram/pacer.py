@@ -77,6 +77,19 @@ class Pacer:
         chat.tokens -= 1.0
         self._overall.tokens -= 1.0
 
+    @property
+    def now_s(self) -> float:
+        """The time of its clock."""
+        return self._clock.monotonic()
+
+    async def admit_aside(self) -> None:
+        """Return when a call may go that costs nothing of what its chat bears; it is counted."""
+        self._overall.refill(self.now_s)
+        while wait_s := self._overall.wait_s(Priority.EDIT):
+            await self._clock.sleep(wait_s)
+            self._overall.refill(self.now_s)
+        self._overall.tokens -= 1.0
+
     def flooded(self, chat_id: int, retry_after_s: float) -> None:
         """Keep that chat quiet until the flood wait is over; the others go on."""
         bucket = self._bucket(chat_id)

@@ -43,8 +43,8 @@ class TelegramSurface(Surface):
 
     `reply_to` is the message that the first post hangs on, if any; `whole` is the rank of text that will not change:
     that of an answer, or of a command's. The first post takes the place of the message `replaces`, if there is one.
-    `stop` gives the button below what is not whole yet; `again` says that the answer was begun by an earlier process,
-    and may be there already.
+    `asked` is the message that is answered, if it can be marked as seen. `stop` gives the button below what is not
+    whole yet; `again` says that the answer was begun by an earlier process, and may be there already.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class TelegramSurface(Surface):
         style: RenderConfig,
         *,
         reply_to: int | None = None,
+        asked: int | None = None,
         whole: Priority = Priority.FINAL,
         replaces: int | None = None,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
@@ -63,6 +64,7 @@ class TelegramSurface(Surface):
         self._place = place
         self._style = style
         self._reply_to = reply_to
+        self._asked = asked
         self._whole = whole
         self._replaces = replaces
         self._stop = stop
@@ -109,6 +111,11 @@ class TelegramSurface(Surface):
     async def remove(self, handle: str) -> None:
         """Take a message away."""
         await self._api.remove(self._place, self._messages[handle].id)
+
+    async def show_waiting(self) -> None:
+        """Put a pair of eyes on the message that is answered."""
+        if self._asked is not None:
+            await self._api.mark_seen(self._place, self._asked)
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message."""

@@ -93,6 +93,10 @@ class FallbackSurface(Surface):
         """Return the length of the text as the surface shows it."""
         return self._chat.measure(text)
 
+    async def show_waiting(self) -> None:
+        """Show in the chat that the message was seen."""
+        await self._chat.show_waiting()
+
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with the message."""
         return await self._chat.fetch(file, max_bytes)

@@ -10,16 +10,19 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from core.delivery.fallback import FallbackSurface, FindAside
 from core.delivery.plan import Edit, Pace, Post, StreamPlan
-from core.errors import SurfaceBusy, SurfaceUnclear
+from core.errors import SurfaceBusy, SurfaceError, SurfaceUnclear
 from core.ports import Clock, Surface
 from core.screen import Choice, Shown
 
 _LEAST_WAIT_S = 0.5
 """A surface that says it is busy without saying how long gets this much."""
+_UNSEEN_S = 0.7
+"""Who sees nothing of an answer for that long is shown that they were heard; most see it begin within 0.3 s."""
 
 
 class View:
@@ -71,6 +74,15 @@ class View:
     def said_aside(self) -> bool:
         """Whether the surface refused a text, which was said elsewhere."""
         return self._surface.said_aside
+
+    @asynccontextmanager
+    async def awaited(self) -> AsyncIterator[None]:
+        """Show that the message was seen, if within a moment nothing is written; leaving ends that."""
+        showing = asyncio.create_task(self._show_waiting())
+        try:
+            yield
+        finally:
+            showing.cancel()
 
     async def status(self, text: str) -> None:
         """Show a status, which whatever comes next replaces in place."""
@@ -135,6 +147,12 @@ class View:
                 self._writer.cancel()
                 await asyncio.wait({self._writer})
         self._raise_once()
+
+    async def _show_waiting(self) -> None:
+        await self._clock.sleep(_UNSEEN_S)
+        if not self._handles:
+            with suppress(SurfaceError):  # a sign, no answer
+                await self._surface.show_waiting()
 
     # --- waiting for the writer ---
 

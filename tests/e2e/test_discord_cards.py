@@ -14,7 +14,7 @@ from core.commands.talk import AFRESH
 from core.dialogue import Prompt, Task
 from core.screen import Shown
 from core.texts import DEAD_BUTTON
-from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, UserKey
+from core.types import ChatKey, ConversationKey, Locale, MemoryDraft, MemoryKind, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_components import labels
@@ -184,7 +184,8 @@ async def test_a_slash_command_does_not_wait_for_the_answer_that_somebody_gets_i
         server.room(ROOM)
         async with built.chatbot(access) as door, serving(server, clock, door):
             await access.own(OWNER, "Ana")
-            async with door._mailbox.lane(ChatKey("discord", str(ROOM))):  # an answer is under way
+            here = ConversationKey(ChatKey("discord", str(ROOM)), UserKey("discord", str(ANA.id)))
+            async with door._mailbox.lane(here):  # an answer is under way
                 listed = await server.interactions.command(ANA, "memories", room=ROOM)
                 await flow(server, clock, partial(getattr, listed, "screen"))
                 afresh = await server.interactions.command(ANA, "reset", room=ROOM)

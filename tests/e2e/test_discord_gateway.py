@@ -24,7 +24,7 @@ async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() 
         said = "\n".join(bot.said)
         assert "connected as Elefante; owner: Dona" in said
         assert "scope=bot+applications.commands" in said
-        assert "permissions=274878024704" in said  # view, send, send in threads, history, embeds, files
+        assert "permissions=274878024768" in said  # view, react, send, send in threads, history, embeds, files
         assert "intent" not in said
 
 

@@ -1,6 +1,7 @@
 """Discord's rate limits: a fixed window a bucket, and 50 a second in all.
 
-Source: discord.com/developers/docs/topics/rate-limits; 5 in 5 s a channel is what people report for sends and edits.
+Source: discord.com/developers/docs/topics/rate-limits; 5 in 5 s a channel is what people report for sends and edits,
+1 in 0.25 s for reactions.
 """
 
 from __future__ import annotations
@@ -38,14 +39,15 @@ class Limits:
         if self.overall and len(self.all) >= GLOBAL_PER_S:
             return self.all[0] + 1.0 - now_s, True, {"X-RateLimit-Global": "true", "X-RateLimit-Scope": "global"}
         self.all.append(now_s)
+        per_window, window_s = (1, 0.25) if "reactions" in bucket else (self.per_window, self.window_s)
         window = self.windows.setdefault(bucket, Window())
         if now_s >= window.ends_s:
-            window.ends_s, window.used = now_s + self.window_s, 0
+            window.ends_s, window.used = now_s + window_s, 0
         left_s = window.ends_s - now_s
-        over = window.used >= self.per_window
+        over = window.used >= per_window
         window.used += not over
         headers = {
-            "X-RateLimit-Limit": str(self.per_window), "X-RateLimit-Remaining": str(self.per_window - window.used),
+            "X-RateLimit-Limit": str(per_window), "X-RateLimit-Remaining": str(per_window - window.used),
             "X-RateLimit-Reset-After": f"{left_s:.3f}", "X-RateLimit-Reset": f"{2e9 + left_s:.3f}",
             "X-RateLimit-Bucket": bucket.split(" ", maxsplit=1)[0].lower() + bucket.split("/")[1],
         }  # fmt: skip

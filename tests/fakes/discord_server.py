@@ -201,7 +201,7 @@ class DiscordServer(World):
         if self.limits is None or parts[1] not in {"channels", "webhooks"}:
             return {}
         major = "/".join(parts[:3] if parts[1] == "channels" else parts[:4])
-        minor = "thread" if path.endswith("threads") else ""
+        minor = "thread" if path.endswith("threads") else "reactions" if "reactions" in parts else ""
         wait_s, everything, headers = self.limits.spend(f"{method}{minor} {major}", self.clock.monotonic())
         if wait_s:
             raise too_many(wait_s, everything=everything, headers=dict(headers))
@@ -214,7 +214,8 @@ class DiscordServer(World):
         if request.headers.get("Authorization") != f"Bot {self.gateway.token}":
             raise Refused(401, 0, "401: Unauthorized")
         if parts[0] == "channels":
-            return self.writing.answer(request.method, parts, dict(request.query), body), 200
+            answer = self.writing.answer(request.method, parts, dict(request.query), body)
+            return answer, 204 if answer is None else 200
         return self._about_us(request.method, parts, body), 200
 
     def _about_us(self, method: str, parts: list[str], body: Any) -> Any:

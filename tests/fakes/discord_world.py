@@ -55,6 +55,7 @@ class Note:
     type: int = 0
     more: Json = field(default_factory=dict)
     files: list[Json] = field(default_factory=list)
+    reactions: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -81,6 +82,7 @@ class Channel:
     recipient: Person | None = None
     notes: dict[int, Note] = field(default_factory=dict)
     refusal: tuple[int, int] | None = None
+    no_reactions: bool = False
 
     def json(self) -> Json:
         kind: Json = {"id": str(self.id), "type": self.type, "name": self.name}

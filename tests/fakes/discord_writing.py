@@ -52,6 +52,8 @@ class Writing:
                 return self._server.note_json(self._edit(channel, int(message_id), body))
             case "DELETE", ["messages", message_id]:
                 return self._delete(channel, int(message_id))
+            case "PUT", ["messages", message_id, "reactions", emoji, "@me"]:
+                return self._react(channel, int(message_id), emoji)
             case "POST", ["messages", message_id, "threads"]:
                 return self._open_thread(channel, int(message_id), body)
         raise Refused(404, 0, "404: Not Found")
@@ -88,6 +90,14 @@ class Writing:
     def _delete(self, channel: Channel, message_id: int) -> None:
         if channel.notes.pop(message_id, None) is None:
             raise Refused(404, 10008, "Unknown Message")
+
+    def _react(self, channel: Channel, message_id: int, emoji: str) -> None:
+        note = channel.notes.get(message_id)
+        if note is None:
+            raise Refused(404, 10008, "Unknown Message")
+        if channel.no_reactions:
+            raise Refused(403, 50013, "Missing Permissions")
+        note.reactions.append(emoji)
 
     def _open_thread(self, channel: Channel, message_id: int, body: Json) -> Json:
         if message_id in self._server.channels:

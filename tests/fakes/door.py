@@ -44,7 +44,7 @@ def slowly(clock: Clock, text: str, pause_s: float) -> Script:
 
 @dataclass
 class ScriptedDoor(Door):
-    """Keeps what it is given, in order, and answers each message by the script, one lane a chat; /stop overtakes."""
+    """Keeps what it is given, in order, and answers each by the script, a lane a conversation; /stop overtakes."""
 
     clock: Clock
     script: Script = echo
@@ -84,7 +84,7 @@ class ScriptedDoor(Door):
         return task
 
     async def _answer(self, incoming: Incoming, surface: Surface) -> None:
-        async with self._lanes.lane(incoming.chat):
+        async with self._lanes.lane(incoming.conversation):
             view = View(surface, self.clock)
             working = asyncio.create_task(self._work(incoming, view))
             self._running[incoming.conversation] = working

@@ -56,6 +56,7 @@ class Post:
     at_s: float = 0.0
     buttons: list[list[Json]] = field(default_factory=list)
     file: Any = None
+    reaction: str = ""
 
     @property
     def labels(self) -> list[list[str]]:
@@ -73,6 +74,7 @@ class Chat:
     refusal: str = ""
     moved_to: int | None = None
     flooded_until_s: float = 0.0
+    reactions: str = "👀👍❤"
 
     def json(self) -> Json:
         if self.type == "private":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,17 @@ class Writing(People):
 
     def _do_sendchataction(self, params: Json) -> bool:
         self._writable(params)
+        return True
+
+    def _do_setmessagereaction(self, params: Json) -> bool:
+        chat = self._chat(params)
+        post = chat.posts.get(int(params["message_id"]))
+        if post is None:
+            raise Refused(400, "Bad Request: message to react not found")
+        [reaction] = json.loads(params["reaction"])
+        if reaction["emoji"] not in chat.reactions:
+            raise Refused(400, "Bad Request: REACTION_INVALID")
+        post.reaction = reaction["emoji"]
         return True
 
     def _do_sendmessage(self, params: Json) -> Json:
@@ -139,8 +151,8 @@ class Writing(People):
         }  # fmt: skip
         return {key: value for key, value in told.items() if key not in self.hides}  # both are optional
 
-    def _writable(self, params: Mapping[str, Any]) -> Chat:
-        chat_id, now_s = int(params["chat_id"]), self.clock.monotonic()
+    def _chat(self, params: Mapping[str, Any]) -> Chat:
+        chat_id = int(params["chat_id"])
         if chat_id not in self.chats:
             if chat_id in self.seen:
                 raise Refused(403, "Forbidden: bot can't initiate conversation with a user")
@@ -152,6 +164,10 @@ class Writing(People):
             )
         if chat.refusal:
             raise Refused(int(chat.refusal[:3]), chat.refusal[5:])
+        return chat
+
+    def _writable(self, params: Mapping[str, Any]) -> Chat:
+        chat, chat_id, now_s = self._chat(params), int(params["chat_id"]), self.clock.monotonic()
         wait_s = max(chat.flooded_until_s - now_s, self.limits.wait_s(chat_id, now_s) if self.limits else 0.0)
         if wait_s > 0:
             retry_after = -int(-wait_s // 1)

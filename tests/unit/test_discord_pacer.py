@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -122,3 +123,31 @@ async def test_a_thousand_channels_that_fell_silent_are_not_kept_in_mind() -> No
         await ended(cast("Any", None), SimpleNamespace(), params)
         await clock.advance(0.1)
     assert len(pacer) <= 1024
+
+
+async def test_once_a_whole_text_was_held_back_those_that_still_change_are_until_it_is_written() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock)
+    window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
+    await tell(pacer, 200, window | {"X-RateLimit-Remaining": "1"})
+    for whole in (False, True):
+        with pytest.raises(SurfaceBusy) as busy:
+            await pacer.admit(NAME, whole=whole)
+    await clock.advance(busy.value.retry_after_s)
+    with pytest.raises(SurfaceBusy) as yields:
+        await pacer.admit(NAME, whole=False)
+    await pacer.admit(NAME, whole=True)
+    await tell(pacer, 200, window | {"X-RateLimit-Remaining": "4"})
+    await clock.advance(yields.value.retry_after_s)
+    await pacer.admit(NAME, whole=False)
+
+
+async def test_requests_of_one_channel_go_one_after_another_and_acknowledgements_do_not() -> None:
+    pacer = Pacer(FakeClock())
+    async with pacer.turn(NAME):
+        async with pacer.turn("POST /interactions"), pacer.turn("POST /interactions"):
+            pass
+        second = asyncio.create_task(pacer.turn(NAME).__aenter__())
+        await asyncio.sleep(0)
+        assert not second.done()
+    await second

@@ -1,0 +1,64 @@
+"""Ten people ask at once in one room: each sees within moments that they were heard, and each is answered."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tests.e2e import discord_kit, telegram_kit
+from tests.e2e.discord_kit import ANA, ME
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.room import ROOM, house, on_discord, on_telegram
+from tests.fakes.telegram_limits import Limits
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TelegramServer
+
+
+async def test_in_a_telegram_group_all_are_heard_at_once_and_answered_within_what_it_bears() -> None:
+    seen, refused = await on_telegram(FakeClock(), Limits())
+    assert refused == 0
+    assert max(one.sign_s for one in seen) < 2.0
+    assert max(one.whole_s for one in seen) < 40.0
+
+
+async def test_in_a_discord_channel_all_are_heard_at_once_and_answered_side_by_side() -> None:
+    seen, refused = await on_discord(FakeClock())
+    assert refused == 0
+    assert max(one.sign_s for one in seen) < 2.0
+    assert max(one.whole_s for one in seen) < 10.0  # two rounds, of eight and of two
+
+
+async def test_a_telegram_group_that_takes_no_reactions_is_asked_once_and_answered_all_the_same() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        server.chat(-1000).reactions = ""
+        async with house(clock, "telegram", 5.0, 0.0).chatbot() as door, telegram_kit.serving(server, clock, door):
+            for number in range(3):
+                server.says(Person(7), f"@elefante_bot {number}?", chat_id=-1000)
+            flow = partial(telegram_kit.flow, server, clock)
+            await flow(lambda: sum(text.endswith("fim") for text in server.chat(-1000).screen()) == 3)
+        assert [call.code for call in server.calls if call.method == "setmessagereaction"] == [400]
+
+
+async def test_a_discord_channel_without_the_right_to_react_is_asked_once_and_answered_all_the_same() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM).no_reactions = True
+        async with house(clock, "discord", 5.0, 0.0).chatbot() as door, discord_kit.serving(server, clock, door):
+            for number in range(3):
+                await server.says(ANA, f"{ME} {number}?", room=ROOM)
+            flow = partial(discord_kit.flow, server, clock)
+            await flow(lambda: sum(text.endswith("fim") for text in server.room(ROOM).screen()) == 3)
+        assert len(server.invalid) == 1
+
+
+async def test_who_waits_in_private_for_their_own_answer_sees_that_they_were_heard() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, house(clock, "telegram", 5.0, 0.0).chatbot() as door:
+        async with telegram_kit.serving(server, clock, door):
+            server.says(Person(7), "um")
+            second = server.says(Person(7), "dois")
+            chat = server.chat(7)
+            await telegram_kit.flow(server, clock, lambda: chat.posts[second["message_id"]].reaction)
+            assert chat.screen() == ["IA está pensando..."]
+            await telegram_kit.flow(server, clock, lambda: sum(text.endswith("fim") for text in chat.screen()) == 2)

@@ -1,0 +1,158 @@
+"""Order is owed to one person in one place; people of one room are answered side by side, also after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from core.chatbot import ChatBot, TurnLimits
+from core.dialogue import Prompt, StreamEvent, Task
+from core.ports import Surface, Surfaces
+from core.types import Incoming, UserKey
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import House
+from tests.fakes.model import ScriptedModel
+from tests.fakes.surface import RecordingSurface
+
+
+class GatedModel(ScriptedModel):
+    """Answers a message when the test lets it."""
+
+    def __init__(self) -> None:
+        super().__init__({Task.DECIDE: lambda _: "Finish", Task.FINISH: lambda prompt: f"to {prompt.brief.message}"})
+        self.begun: list[str] = []
+        self.gates: dict[str, asyncio.Event] = {}
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        if prompt.brief.task is Task.DECIDE:
+            self.begun.append(prompt.brief.message)
+            await self.gates.setdefault(prompt.brief.message, asyncio.Event()).wait()
+        async with super().stream(prompt) as events:
+            yield events
+
+
+@dataclass(slots=True)
+class WaitingSurface(RecordingSurface):
+    """A surface that counts how often it was to show that somebody waits."""
+
+    waits: int = 0
+
+    async def show_waiting(self) -> None:
+        self.waits += 1
+
+
+@dataclass
+class Room(Surfaces):
+    """A room full of people, and what each of their messages was answered."""
+
+    house: House
+    model: GatedModel = field(default_factory=GatedModel)
+    surfaces: dict[str, WaitingSurface] = field(default_factory=dict)
+    door: ChatBot | None = None
+
+    def incoming(self, text: str) -> Incoming:
+        """The first letter is who says it."""
+        said = self.house.incoming(text, user=UserKey("test", text[0]), message_id=text, chat="room")
+        return replace(said, private=False)
+
+    async def say(self, *texts: str) -> None:
+        assert self.door is not None
+        for text in texts:
+            await self.door.receive(self.incoming(text), self.again(self.incoming(text)))
+        await settle()
+
+    async def answer(self, text: str) -> list[str]:
+        """Let the model answer that message; return what was begun by then."""
+        self.model.gates.setdefault(text, asyncio.Event()).set()
+        await settle()
+        return self.model.begun
+
+    def again(self, incoming: Incoming) -> Surface:
+        return self.surfaces.setdefault(incoming.message_id, WaitingSurface(self.house.clock))
+
+    def private(self, user: UserKey) -> Surface:
+        raise NotImplementedError
+
+
+async def settle() -> None:
+    for _ in range(300):
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def room(at_once: int, house: House | None = None) -> AsyncIterator[Room]:
+    built = house or House(limits=TurnLimits(answers_at_once=at_once))
+    full = Room(built)
+    for mode in (built.models.heavy, built.models.reasoning, built.models.chat):
+        mode.model = full.model  # type: ignore[attr-defined]  # a HotModel
+    async with built.chatbot() as full.door:
+        yield full
+        full.door.abandon()
+
+
+async def test_people_of_one_room_are_answered_side_by_side_and_each_in_order() -> None:
+    async with room(at_once=3) as full:
+        await full.say("a1", "a2", "b1", "c1", "d1")
+        assert full.model.begun == ["a1", "b1", "c1"]
+        assert await full.answer("b1") == ["a1", "b1", "c1", "d1"]
+        assert full.surfaces["b1"].texts == ["to b1"]
+        await full.answer("d1")
+        assert await full.answer("a1") == ["a1", "b1", "c1", "d1", "a2"]
+
+
+async def test_five_messages_of_one_person_do_not_hold_up_the_one_of_another() -> None:
+    async with room(at_once=1) as full:
+        await full.say("a1", "a2", "a3", "a4", "a5", "b1")
+        assert await full.answer("a1") == ["a1", "b1"]
+
+
+async def test_stop_ends_the_answer_of_whoever_says_it_and_of_nobody_else() -> None:
+    async with room(at_once=2) as full:
+        await full.say("a1", "b1")
+        assert full.door is not None
+        stop = replace(full.incoming("a1"), text="/stop", message_id="stop")
+        await full.door.receive(stop, full.again(stop))
+        await settle()
+        assert full.surfaces["a1"].texts == ["Stopped."]
+        await full.answer("b1")
+        assert full.surfaces["b1"].texts == ["to b1"]
+
+
+async def test_a_button_does_not_wait_in_a_full_room() -> None:
+    async with room(at_once=1) as full:
+        await full.say("a1")
+        assert full.door is not None
+        press = replace(full.incoming("b1"), text="/privacy", message_id="press", pressed=True)
+        await full.door.receive(press, full.again(press))
+        await settle()
+        assert full.surfaces["press"].texts
+
+
+async def test_who_waits_is_shown_that_they_were_heard_and_nobody_else_is() -> None:
+    clock = FakeClock()
+    async with room(1, House(limits=TurnLimits(answers_at_once=1), clock=clock)) as full:
+        await full.say("a1", "a2", "b1")
+        await clock.advance(1.0)
+        assert [full.surfaces[name].waits for name in ("a1", "a2", "b1")] == [0, 1, 1]
+
+
+@pytest.mark.parametrize("at_once", [1, 8])
+async def test_after_a_crash_each_person_is_answered_in_the_order_in_which_they_wrote(at_once: int) -> None:
+    house = House(limits=TurnLimits(answers_at_once=at_once))
+    async with room(at_once, house) as before:
+        await before.say("a1", "b1", "a2", "b2", "a3")
+    async with room(at_once, house) as after:
+        assert after.door is not None
+        await after.door.resume("test", after)
+        await after.say("a4", "b3")
+        for text in ("a1", "b1", "a2", "b2", "a3", "b3", "a4"):
+            await after.answer(text)
+        for person in "ab":
+            begun = [text for text in after.model.begun if text[0] == person]
+            assert begun == sorted(begun)
+            assert len(begun) == {"a": 4, "b": 3}[person]
