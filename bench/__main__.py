@@ -13,6 +13,7 @@ BENCHES = {
     "export": "an export of a little and of ten years: seconds and memory",
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
     "ledger": "sums of a million calls: limits, /admin usage, one person",
+    "longest": "the longest message, made of whatever is hard to read: CPU, and how long it holds others up",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
     "mind": "how well the mind without a model understands people, by language",
     "models": "the model leaves beside the bare SDKs, and what imports cost",

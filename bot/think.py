@@ -58,6 +58,7 @@ async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONV
         turn = Turn(
             asked=await conversation.add(asked),
             locale=settings.locale or choose(asked.text, ""),
+            language=settings.locale,
             conversation=conversation,
             memory=app.memories.of(user),
             models=app.models,

@@ -206,7 +206,7 @@ class ChatBot(Door):
         mark = Mark(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
             asked=message_of(incoming, turn),
-            locale=await self._locales.of(incoming, conversation),
+            locale=await self._locales.of(incoming),
             conversation=conversation,
             memory=parts.memories.of(await parts.memories.owner(incoming.user), mark),
             models=parts.models.now(),
@@ -214,6 +214,7 @@ class ChatBot(Door):
             clock=parts.clock,
             confirmations=parts.desk.confirmations,
             remembers=preferences.remembers,
+            language=preferences.language or self._parts.desk.language,
         )
 
     async def _run(self, turn: Turn, incoming: Incoming) -> None:

@@ -85,8 +85,9 @@ class Brief:
     """A prompt as data, for minds that do not read prose, and for traces.
 
     `message` is what the person said in this turn, `attachments` and `quotes` what came along with it; `now` is in the
-    person's time zone; `history` every message shown to the model, oldest first, this
-    turn's included; `steps` what was done in this turn; `choices` the action names a decision may answer.
+    person's time zone; `history` every message shown to the model, oldest first, this turn's included; `steps` what was
+    done in this turn; `choices` the action names a decision may answer. `locale` is the language of our own sentences;
+    `language` the one that the person, or the owner for all, chose for answers.
     """
 
     task: Task
@@ -98,6 +99,7 @@ class Brief:
     choices: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    language: Locale | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from core.errors import StorageError
-from core.history.conversation import Conversation
-from core.language import choose, detect, from_tag
+from core.language import choose, spoken
 from core.people import PreferenceStore
 from core.stores import HistoryStore
-from core.types import Incoming, Locale, Message, Role, UserKey
+from core.types import ConversationKey, Incoming, Locale, Role, UserKey
 
 _MESSAGES_LOOKED_AT = 20
+_THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet
 
 
 class Locales:
-    """What a person chose comes first, then what the owner `fixed` for everybody, then what they write."""
+    """In which of our languages somebody reads our own sentences.
+
+    What they chose comes first, then what the owner `fixed` for everybody. Else it is what the conversation tells:
+    their message, then what they said before; then the platform's tag; then Portuguese.
+    """
 
     def __init__(self, preferences: PreferenceStore, history: HistoryStore, fixed: Locale | None = None) -> None:
         self._preferences = preferences
         self._history = history
         self._fixed = fixed
 
-    async def of(self, incoming: Incoming, conversation: Conversation | None = None) -> Locale:
-        """Return the language to answer a message in; a conversation tells it where the message alone does not."""
+    async def of(self, incoming: Incoming) -> Locale:
+        """Return the language to answer a message in."""
         if chosen := await self._chosen(incoming.user):
             return chosen
-        text = "" if incoming.text.startswith("/") else incoming.text
-        told = detect(text) or from_tag(incoming.language)
-        if told is not None or conversation is None:
-            return told or Locale.PT
-        return choose("", "", _said((await conversation.context("")).messages))
+        told = None if incoming.text.startswith("/") else spoken(incoming.text)
+        if told is not None:
+            return told
+        try:
+            return choose("", incoming.language, await self._said(incoming.user, incoming.conversation))
+        except StorageError:  # what is to be told may be just that
+            return choose("", incoming.language)
 
     async def known(self, user: UserKey, tag: str = "") -> Locale:
         """Return the language of somebody who has not just written; `tag` is what else is known of it.
@@ -36,12 +42,7 @@ class Locales:
         Raises:
             StorageError: what they wrote before cannot be read.
         """
-        if chosen := await self._chosen(user):
-            return chosen
-        earlier: list[str] = []
-        for thread in (await self._history.threads(user))[:1]:
-            earlier = _said(tuple(await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)))
-        return choose("", tag, earlier)
+        return await self._chosen(user) or choose("", tag, await self._said(user))
 
     async def _chosen(self, user: UserKey) -> Locale | None:
         try:
@@ -49,7 +50,11 @@ class Locales:
         except StorageError:  # what is to be told may be just that
             return self._fixed
 
-
-def _said(messages: tuple[Message, ...]) -> list[str]:
-    """Return what the person said, the newest first."""
-    return [message.text for message in reversed(messages) if message.role is Role.USER]
+    async def _said(self, user: UserKey, here: ConversationKey | None = None) -> list[str]:
+        """Return what the person said lately, the newest first: in that conversation, then in the one used last."""
+        threads = sorted(await self._history.threads(user), key=lambda thread: thread.conversation != here)
+        said: list[str] = []
+        for thread in threads[:_THREADS_LOOKED_AT]:
+            messages = await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)
+            said += [message.text for message in reversed(messages) if message.role is Role.USER]
+        return said

@@ -47,7 +47,8 @@ _log = logging.getLogger(__name__)
 class Turn:
     """Everything about answering one message. `asked` is the person's message as it was stored.
 
-    `remembers` is False while the person wants nothing new to be remembered.
+    `locale` is the language of our own sentences, `language` the one that was chosen for all that the person reads, if
+    one was. `remembers` is False while the person wants nothing new to be remembered.
     """
 
     asked: Message
@@ -66,6 +67,7 @@ class Turn:
     remembers: bool = True
     awaits_answer: bool = False
     """Whether the person was asked to agree to something: the turn ends with that question."""
+    language: Locale | None = None
 
     @property
     def zone(self) -> tzinfo:
@@ -180,6 +182,7 @@ class Turn:
             choices=tuple(choices),
             attachments=self.asked.attachments,
             quotes=self.asked.quotes,
+            language=self.language,
         )
         return build(brief, context, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
 

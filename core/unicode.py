@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_E_ACUTE = re.compile("[éÉ]")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 
 
@@ -34,19 +35,30 @@ def fold(text: str) -> str:
     return " ".join("".join(c for c in decomposed if not unicodedata.combining(c)).split())
 
 
+class _Bases(dict[int, str]):
+    """Each character in lower case and without its accents; worked out once."""
+
+    def __missing__(self, code: int) -> str:
+        base = unicodedata.normalize("NFD", chr(code))[0].lower()
+        self[code] = base = base if len(base) == 1 else chr(code)
+        return base
+
+
+_BASES = _Bases({ord(char): "'" for char in "’‘`´"})
+
+
 def flat(text: str) -> str:
     """Return the text in lower case and without accents, of the same length, so that offsets hold in both.
 
     A lone `é` stays: it is the verb of a Portuguese sentence, and `e` is the conjunction.
     """
-    return "".join(_base(text, index) for index in range(len(text)))
-
-
-def _base(text: str, index: int) -> str:
-    char = text[index]
-    if char in "éÉ" and not text[index - 1 : index].isalnum() and not text[index + 1 : index + 2].isalnum():
-        return "é"
-    if char in "’‘`´":
-        return "'"
-    base = unicodedata.normalize("NFD", char)[0].lower()
-    return base if len(base) == 1 else char
+    bare = text.translate(_BASES)
+    if text.isascii():
+        return bare
+    kept, start = [], 0
+    for found in _E_ACUTE.finditer(text):
+        at = found.start()
+        if not text[at - 1 : at].isalnum() and not text[at + 1 : at + 2].isalnum():
+            kept += [bare[start:at], "é"]
+            start = at + 1
+    return "".join((*kept, bare[start:])) if kept else bare

@@ -67,7 +67,7 @@ def _owns(member: discord.TeamMember, team: discord.Team) -> bool:
 
 
 def _permissions(*, auto_thread: bool) -> discord.Permissions:
-    """Return what the bot needs: to read, answer, read back, show memories, hand over files, react; and to open threads."""
+    """Return what the bot needs: to read, answer, react, read back, show memories, hand over files; to open threads."""
     return discord.Permissions(
         view_channel=True,
         send_messages=True,

@@ -94,13 +94,13 @@ class Cues:
         return cls({name: re.compile(pattern) for name, pattern in joined.items()})
 
     def has(self, name: str, text: str) -> bool:
-        """Return whether a section's pattern is found in the text (wherever it allows itself to be)."""
-        return self.patterns[name].search(flat(text)) is not None
+        """Return whether a section's pattern is found in the start of the text (where it allows itself to be)."""
+        return self.patterns[name].search(flat(text[:_HEAD_CHARS])) is not None
 
     def without(self, name: str, text: str) -> str:
-        """Return the text with everything that a section's pattern finds cut out."""
+        """Return the text with everything cut out that a section's pattern finds at its start."""
         kept, end = [], 0
-        for match in self.patterns[name].finditer(flat(text)):
+        for match in self.patterns[name].finditer(flat(text[:_HEAD_CHARS])):
             kept.append(text[end : match.start()])
             end = match.end()
         return " ".join(" ".join((*kept, text[end:])).split())

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from core.language import detect
 from core.mind.cues import Cues
@@ -20,10 +21,13 @@ MAX_BINDINGS = 6
 MAX_BINDING_CHARS = 80
 _MAX_DRAFTS = 20
 _MAX_QUERIES = 3
+_MAX_TOLD_CHARS = 600
+"""What a fact or a question is about stands there; the embedding and the full text read all of it."""
 
 _ABBREVIATION = re.compile(
     r"(?:^|\s)(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|\d+)\.$"
 )
+_MAX_ABBREVIATION_CHARS = 16
 _BREAK = re.compile(r"(?<=[.!?…])\s+|\s*[\n;]+\s*")
 _AFTER_CUE = re.compile(
     r"[\s:,;.–—-]*(?:(?:isso|isto|this|esto|eso|it|o seguinte|the following) *(?:ai *)?[:,–—-]+\s*)?"
@@ -96,12 +100,18 @@ def sentences(text: str) -> list[str]:
     start = 0
     text = re.sub(r"[^\S\n]+", " ", text)
     for match in _BREAK.finditer(text):
-        if _ABBREVIATION.search(flat(text[start : match.start()])) and "\n" not in match.group():
+        if "\n" not in match.group() and _ends_in_abbreviation(text, start, match.start()):
             continue
         pieces.append(text[start : match.start()])
         start = match.end()
     pieces.append(text[start:])
     return [" ".join(piece.split()) for piece in pieces if piece.strip()]
+
+
+def _ends_in_abbreviation(text: str, start: int, end: int) -> bool:
+    cut = max(start, end - _MAX_ABBREVIATION_CHARS)
+    begun = "x" if cut > start else ""  # what stands there begins no word
+    return _ABBREVIATION.search(begun + flat(text[cut:end])) is not None
 
 
 def clause(text: str) -> Clause:
@@ -133,11 +143,11 @@ def content(cues: Cues, sentence: str) -> str:
 
 
 def facts(cues: Cues, sentence: str) -> list[str]:
-    """Return the facts of one sentence: cut at an `and` only where both sides stand alone."""
+    """Return the facts of one sentence: cut at an `and` only where both sides stand alone; the rest is one fact."""
     said = content(cues, sentence)
     pieces: list[str] = []
     start = 0
-    for match in _SEAM.finditer(flat(said)):
+    for match in islice(_SEAM.finditer(flat(said)), _MAX_DRAFTS):
         left, right = said[start : match.start()], said[match.end() :]
         if _stands(cues, left) and _stands(cues, right):
             pieces.append(left)
@@ -151,7 +161,8 @@ def _stands(cues: Cues, text: str) -> bool:
 
 
 def bindings(said: str) -> tuple[str, ...]:
-    """Return the phrases that a person would look for a fact by: at least one."""
+    """Return the phrases that a person would look for a fact by: at least one, told by how it begins."""
+    said = said[:_MAX_TOLD_CHARS]
     parts = clause(said)
     about = subject(parts.subject) or subject(_TRAILING_CODE.sub("", said)) or subject(said) or said
     first = next((word for word in words(said) if not silent(word)), "")
@@ -184,7 +195,7 @@ def drafts(cues: Cues, said: Sequence[str]) -> list[MemoryDraft]:
     if whole is not None:
         return [whole]
     pieces = dict.fromkeys(fact for sentence in said for fact in facts(cues, sentence))
-    return [MemoryDraft(MemoryKind.TEXT, fact, bindings(fact)) for fact in pieces][:_MAX_DRAFTS]
+    return [MemoryDraft(MemoryKind.TEXT, fact, bindings(fact)) for fact in islice(pieces, _MAX_DRAFTS)]
 
 
 def _json_draft(cues: Cues, text: str) -> MemoryDraft | None:
@@ -217,7 +228,8 @@ def translations(phrase: str) -> list[str]:
 
 
 def queries(text: str) -> list[str]:
-    """Return what to look for, as short isolated phrases: at most three, at least one."""
+    """Return what to look for, as short isolated phrases: at most three, at least one; told by how the text begins."""
+    text = text[:_MAX_TOLD_CHARS]
     about = subject(text, asking=True)
     found = [about] if about else []
     if len(words(about)) <= 1:

@@ -11,11 +11,13 @@ import hashlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from typing import Final
 
 import numpy as np
 
+from core.aside import aside
 from core.mind.cues import Intent
 from core.mind.wording import worded
 from core.ports import Embedder
@@ -125,7 +127,8 @@ class Likeness:
             ProviderError: the embedder cannot answer.
         """
         weights = await self._fitted()
-        return weights.judge((await self._embedder.embed([text]))[0], text)
+        [vector] = await self._embedder.embed([text])
+        return await aside(len(text), partial(weights.judge, vector, text))
 
     async def _fitted(self) -> Weights:
         async with self._lock:

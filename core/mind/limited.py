@@ -10,7 +10,9 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
+from core.aside import aside
 from core.dialogue import Brief, Delta, Finish, Prompt, Stop, StreamEvent, Task
 from core.mind import sentences as say
 from core.mind import tasks
@@ -22,7 +24,8 @@ from core.mind.summary import summary
 from core.mind.understanding import Wish, understand
 from core.ports import ChatModel, Embedder
 
-_WORDS_A_DELTA = 4
+_SPOKEN = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
+"""A few words at a time."""
 
 
 class LimitedMind(ChatModel):
@@ -44,21 +47,22 @@ class LimitedMind(ChatModel):
 
     async def _events(self, brief: Brief) -> AsyncIterator[StreamEvent]:
         text = await self.answer(brief)
-        for piece in re.findall(rf"(?:\s*\S+){{1,{_WORDS_A_DELTA}}}\s*", text):
-            yield Delta(piece)
+        for piece in _SPOKEN.finditer(text):
+            yield Delta(piece[0])
         yield Finish(Stop.END)
 
     async def answer(self, brief: Brief) -> str:
         """Return the whole answer to a brief."""
+        chars = len(brief.message) + sum(len(message.text) for message in brief.history)
         if brief.task is Task.SUMMARY:
-            return summary(brief)
+            return await aside(chars, partial(summary, brief))
         if brief.task is Task.REPORT:
-            return tasks.report(brief)
-        scene = read(brief)
+            return await aside(chars, partial(tasks.report, brief))
+        scene = await aside(chars, partial(read, brief))
         wishes = await understand(scene, self._cues, self._likeness)
         if brief.task in {Task.QUESTION, Task.FINISH}:
-            return self._spoken(scene, wishes)
-        return json.dumps(self._data(scene, wishes), ensure_ascii=False)
+            return await aside(chars, partial(self._spoken, scene, wishes))
+        return json.dumps(await aside(chars, partial(self._data, scene, wishes)), ensure_ascii=False)
 
     def _data(self, scene: Scene, wishes: tuple[Wish, ...]) -> dict[str, object]:
         """Return the answer to a task that wants an object."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from core.aside import aside
 from core.errors import ProviderError
 from core.markdown import quoted
 from core.mind import sentences as say
@@ -75,9 +77,10 @@ class Wish:
 
 async def understand(scene: Scene, cues: Cues, likeness: Likeness) -> tuple[Wish, ...]:
     """Return what the person wants: at least one wish, in the order in which it was said."""
-    asked = recognised(scene.question)
+    asked = await aside(len(scene.question), partial(recognised, scene.question))
     if asked is not None:
-        wish = _answered(asked, scene, cues)
+        said = len(scene.message) + len(scene.before)
+        wish = await aside(said, partial(_answered, asked, scene, cues))
         if wish is not None:
             return (wish,)
     return await _fresh(scene, cues, likeness)
@@ -177,8 +180,7 @@ _COMPLETIONS: dict[Kind, Callable[[Asked, Scene, Cues], Wish | None]] = {
 
 
 async def _fresh(scene: Scene, cues: Cues, likeness: Likeness) -> tuple[Wish, ...]:
-    pieces = sentences(scene.message)[:_MAX_SENTENCES]
-    labels = _with_context(cues, pieces, [cues.intent(piece) for piece in pieces])
+    pieces, labels = await aside(len(scene.message), partial(_labelled, cues, scene.message))
     if Intent.KEEP_OUT in labels:
         return (Wish(Intent.KEEP_OUT, tuple(pieces)),)
     labels = [await _second_thought(cues, piece, label, likeness) for piece, label in zip(pieces, labels, strict=True)]
@@ -191,7 +193,14 @@ async def _fresh(scene: Scene, cues: Cues, likeness: Likeness) -> tuple[Wish, ..
     serious = [wish for wish in wishes if wish.intent not in _SMALL]
     decided = [wish for wish in serious if wish.intent is not Intent.UNSURE]
     chosen = decided or serious or wishes[-1:] or [Wish(Intent.UNSURE, (scene.message,))]
-    return tuple(_completed(scene, cues, wish) for wish in chosen)
+    said = len(scene.message) + len(scene.before)
+    return await aside(said, lambda: tuple(_completed(scene, cues, wish) for wish in chosen))
+
+
+def _labelled(cues: Cues, message: str) -> tuple[list[str], list[Intent | None]]:
+    """Return the message's sentences, and what the words of each give away."""
+    pieces = sentences(message)[:_MAX_SENTENCES]
+    return pieces, _with_context(cues, pieces, [cues.intent(piece) for piece in pieces])
 
 
 def _with_context(cues: Cues, pieces: Sequence[str], labels: list[Intent | None]) -> list[Intent | None]:

@@ -20,6 +20,7 @@ DIMS: Final = 8192
 
 _LETTERS: Final = (3, 4)
 _MAX_WORDS: Final = 40
+_MAX_LINE_CHARS: Final = 1000
 _OPENINGS: Final = (1, 2, 3)
 
 
@@ -37,5 +38,5 @@ def _features(text: str) -> Iterator[str]:
     yield from (f"w:{word}" for word in said)
     yield from (f"b:{left} {right}" for left, right in zip(("^", *said), (*said, "$"), strict=True))
     yield from (f"s:{' '.join(said[:length])}" for length in _OPENINGS if len(said) >= length)
-    line = f" {' '.join(said)} "
+    line = f" {' '.join(said)} "[:_MAX_LINE_CHARS]
     yield from (f"c:{line[at : at + size]}" for size in _LETTERS for at in range(len(line) - size + 1))

@@ -54,11 +54,15 @@ async def test_a_discord_channel_without_the_right_to_react_is_asked_once_and_an
 
 async def test_who_waits_in_private_for_their_own_answer_sees_that_they_were_heard() -> None:
     clock = FakeClock()
-    async with TelegramServer(clock) as server, house(clock, "telegram", 5.0, 0.0).chatbot() as door:
-        async with telegram_kit.serving(server, clock, door):
-            server.says(Person(7), "um")
-            second = server.says(Person(7), "dois")
-            chat = server.chat(7)
-            await telegram_kit.flow(server, clock, lambda: chat.posts[second["message_id"]].reaction)
-            assert chat.screen() == ["IA está pensando..."]
-            await telegram_kit.flow(server, clock, lambda: sum(text.endswith("fim") for text in chat.screen()) == 2)
+    slow = house(clock, "telegram", 5.0, 0.0)
+    async with (
+        TelegramServer(clock) as server,
+        slow.chatbot() as door,
+        telegram_kit.serving(server, clock, door),
+    ):
+        server.says(Person(7), "um")
+        second = server.says(Person(7), "dois")
+        chat = server.chat(7)
+        await telegram_kit.flow(server, clock, lambda: chat.posts[second["message_id"]].reaction)
+        assert chat.screen() == ["IA está pensando..."]
+        await telegram_kit.flow(server, clock, lambda: sum(text.endswith("fim") for text in chat.screen()) == 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.language import choose, detect, from_tag
+from core.language import choose, detect, from_tag, spoken, spoken_tag
 from core.types import Locale
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
@@ -18,7 +18,14 @@ PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
         ("qual eh a placa do meu carro", PT),
         ("Olá, me chamo Edmar", PT),
         ("tô testando esse bot", PT),
+        ("meu nome é Ana", PT),
+        ("Explique recursão", PT),
         ("what's the wifi password?", EN),
+        ("Explain recursion", EN),
+        ("Write a haiku", EN),
+        ("Good morning", EN),
+        ("Capital of France", EN),
+        ("Explica la recursión", ES),
         ("I'm allergic to peanuts", EN),
         ("¿Cuál es mi contraseña?", ES),
         ("me llamo Lucía", ES),
@@ -35,6 +42,47 @@ def test_a_text_tells_its_language_or_nothing(text: str, locale: Locale | None) 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Wie heißt mein Hund?",
+        "Ich wohne in Berlin",
+        "Was ist das Passwort?",
+        "Guten Morgen",
+        "Erkläre Rekursion",
+        "Quel est mon mot de passe ?",
+        "Souviens-toi que mon chien s'appelle Rex",
+        "Bonjour",
+        "Come si chiama il mio gatto?",
+        "Ricordati che la mia password è 1234",
+        "Qual è la password del wifi?",
+        "Mi chiamo Marco e abito a Roma",
+        "Hoe heet mijn hond?",
+        "Jakie jest hasło do wifi?",
+        "Vad heter min hund?",
+        "Jak se jmenuje můj pes?",
+        "Köpeğimin adı ne?",
+        "Cum se numește câinele meu?",
+        "Mật khẩu wifi là gì",
+        "Как зовут мою собаку?",
+        "私の犬の名前は何ですか",
+        "我的密码是什么",
+        "내 비밀번호가 뭐야",
+        "ما هي كلمة السر",
+        "ποιος είναι ο κωδικός",
+        "मेरा नाम क्या है",
+    ],
+)
+def test_a_text_in_another_language_is_in_none_of_ours_and_is_met_with_english(text: str) -> None:
+    assert detect(text) is None
+    assert spoken(text) is EN
+
+
+@pytest.mark.parametrize("text", ["ok", "123456", "", "👍", "x" * 32_000])
+def test_what_tells_nothing_is_met_with_nothing(text: str) -> None:
+    assert spoken(text) is None
+
+
+@pytest.mark.parametrize(
     ("tag", "locale"),
     [("pt-br", PT), ("pt_BR.UTF-8", PT), ("EN", EN), ("es-419", ES), ("de", None), ("C.UTF-8", None), ("", None)],
 )
@@ -42,8 +90,17 @@ def test_a_platforms_tag_is_read(tag: str, locale: Locale | None) -> None:
     assert from_tag(tag) is locale
 
 
-def test_the_message_comes_before_the_platform_then_earlier_messages_then_portuguese() -> None:
+@pytest.mark.parametrize(
+    ("tag", "locale"), [("pt-br", PT), ("de", EN), ("zh-CN", EN), ("es-419", ES), ("", None), ("C.UTF-8", None)]
+)
+def test_of_tags_of_other_languages_only_english_is_left(tag: str, locale: Locale | None) -> None:
+    assert spoken_tag(tag) is locale
+
+
+def test_the_message_comes_first_then_earlier_messages_then_the_platform_then_portuguese() -> None:
     assert choose("where is it?", "pt-br", ["¿dónde está?"]) is EN
-    assert choose("ok", "es", ["where is it?"]) is ES
+    assert choose("ok", "es", ["where is it?"]) is EN
     assert choose("ok", "", ["123", "where is it?"]) is EN
+    assert choose("ok", "es", ["123"]) is ES
+    assert choose("ok", "de", []) is EN
     assert choose("ok", "", []) is PT

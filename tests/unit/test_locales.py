@@ -37,7 +37,9 @@ async def test_what_a_person_chose_comes_before_all_else() -> None:
     [
         ("what is the password?", "pt-br", Locale.EN),
         ("ok", "es-MX", Locale.ES),
-        ("ok", "fr", Locale.PT),
+        ("ok", "fr", Locale.EN),
+        ("ok", "", Locale.PT),
+        ("Wie heißt mein Hund?", "pt-br", Locale.EN),
         ("/remember the password is what it is", "", Locale.PT),
     ],
 )
@@ -49,15 +51,34 @@ async def test_a_message_is_answered_in_its_language_or_the_platforms(text: str,
 async def test_where_the_message_does_not_tell_what_was_said_before_does() -> None:
     house = House()
     locales = await talked(house, "quiero la contraseña, por favor", "ok")
+    for text in ("ok", "/help"):
+        assert await locales.of(replace(house.incoming(text), language="pt-br")) is Locale.ES
+
+
+async def test_what_was_said_before_a_reset_still_tells_the_language() -> None:
+    house = House()
+    locales = await talked(house, "quiero la contraseña, por favor")
     conversation = await house.conversations.open(house.incoming("").conversation)
-    assert await locales.of(replace(house.incoming("ok"), language=""), conversation) is Locale.ES
+    await conversation.reset()
+    await house.conversations.open(house.incoming("").conversation)
+    assert await locales.of(replace(house.incoming("ok"), language="")) is Locale.ES
+
+
+async def test_what_is_said_here_tells_more_than_what_is_said_elsewhere() -> None:
+    house = House()
+    locales = await talked(house, "quiero la contraseña, por favor")
+    elsewhere = await house.conversations.open(house.incoming("", chat="elsewhere").conversation)
+    await elsewhere.add(Message(Role.USER, "qual é a minha senha?"))
+    assert await locales.of(replace(house.incoming("ok"), language="")) is Locale.ES
+    assert await locales.of(replace(house.incoming("ok", chat="elsewhere"), language="")) is Locale.PT
 
 
 async def test_who_has_not_just_written_is_told_in_the_language_that_they_wrote_last() -> None:
     house = House()
     locales = await talked(house, "qual é a senha?", "what is the password?", "ok")
     assert await locales.known(ANA) is Locale.EN
-    assert await locales.known(ANA, "es") is Locale.ES
+    assert await locales.known(ANA, "es") is Locale.EN
+    assert await locales.known(BIA, "es") is Locale.ES
     assert await locales.known(BIA) is Locale.PT
 
 

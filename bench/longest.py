@@ -1,0 +1,83 @@
+"""The longest message that is answered, made of what is hard to read: what it costs, how long it holds others up.
+
+In limited mode, where the bot itself reads it. The event loop's share is CPU of its own thread, so that a busy machine
+does not show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.table import show
+from bench.turn import NoSurface, incoming
+from bot.settings import load
+from bot.wiring import build, open_chatbot
+from tests.fakes.hostile import hostile
+
+CHARS = 32_000
+SHOWN = 8
+
+
+@dataclass
+class LoopTime:
+    """CPU of the event loop's thread: the longest that one step of it took, and all of them, in seconds."""
+
+    longest_s: float = 0.0
+    all_s: float = 0.0
+
+
+@asynccontextmanager
+async def watched() -> AsyncIterator[LoopTime]:
+    """Measure every step of the event loop meanwhile."""
+    found, loop = LoopTime(), asyncio.get_running_loop()
+    began_s = last_s = time.thread_time()
+    ended = False
+
+    def look() -> None:
+        nonlocal last_s
+        now_s = time.thread_time()
+        found.longest_s, last_s = max(found.longest_s, now_s - last_s), now_s
+        if not ended:
+            loop.call_later(0.001, look)
+
+    look()
+    try:
+        yield found
+    finally:
+        ended = True
+        look()
+        found.all_s = time.thread_time() - began_s
+
+
+async def measure(folder: Path, lengths: tuple[int, ...]) -> dict[str, list[tuple[float, float, float]]]:
+    """Return, by what the message is made of, for each length: CPU in all, the loop's, and its longest step; in ms."""
+    rows: dict[str, list[tuple[float, float, float]]] = {}
+    number = 0
+    async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as door:
+        await (await door.receive(incoming("Lembre que o gato se chama Bola", -1), NoSurface()))  # starts the process
+        for length in lengths:
+            for name, text in hostile(length).items():
+                number += 1
+                began_s = time.process_time()
+                async with watched() as loop:
+                    await (await door.receive(incoming(f"{text[:-10]} {number}", number), NoSurface()))
+                costs = (time.process_time() - began_s, loop.all_s, loop.longest_s)
+                rows.setdefault(name, []).append(tuple(1000 * cost for cost in costs))
+                await (await door.receive(incoming("/reset", 10**6 + number), NoSurface()))
+    return rows
+
+
+def main() -> None:
+    """Print the table of the dearest."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = asyncio.run(measure(Path(folder), (CHARS,)))
+    dearest = sorted(rows.items(), key=lambda row: -row[1][0][2])[:SHOWN]
+    heads = ("made of", "CPU", "of the event loop's thread", "its longest step (aim: 50)")
+    cells = [(name, *(f"{cost:.0f}" for cost in costs)) for name, [costs] in dearest]
+    show(f"A message of {CHARS:,} characters, ms: the {SHOWN} dearest of {len(rows)}", heads, cells)
