@@ -18,7 +18,7 @@ _WORDS = re.compile(r"[a-z']+")
 # Frequent words, folded (no accents). One that several languages share tells nothing, and is left out below: so the
 # languages that we do not speak are there to keep theirs from counting for ours.
 _TOLD: Final[Mapping[str, str]] = {
-    Locale.PT: """
+    "pt-BR": """
         nao voce voces eu meu minha meus minhas sou estou qual quais quem quando onde quanto quanta porque pra para com
         um uma umas uns dos das nos nas ele ela eles elas isso isto aquilo lembre lembra lembrar guarde salve anote
         apague esqueca esquece obrigado obrigada oi ola bom dia boa tarde noite tchau senha chama chamo sim foi o os em
@@ -26,7 +26,7 @@ _TOLD: Final[Mapping[str, str]] = {
         ao aos pelo pela num numa vc vcs eh ta tb pq mae pai amanha hoje ontem preciso anota me se to esse essa ai tou
         bota poe deixa explique escreva traduza resuma mostre faca conte diga ajude fale tudo bem como por favor ate
         depois entao ainda sempre nunca coisa nome cachorro filho filha irmao irma carro dinheiro gosto amiga amigo""",
-    Locale.EN: """
+    "en": """
         the is are was were my your his her its our their i you he she we they what which who when where how much many
         why do does did don't not please remember forget save delete remove update change thanks thank hello hi hey bye
         yes and of to in on at for from with have has had it this that these those birthday password i'm it's what's can
@@ -38,7 +38,7 @@ _TOLD: Final[Mapping[str, str]] = {
         dog cat car house money sister brother mother father wife husband son daughter friend capital phone address
         define draft rewrite improve calculate convert check review plan learn teach code sorry okay welcome right wrong
         does isn't can't won't you're that's let's""",
-    Locale.ES: """
+    "es": """
         yo tu usted ustedes mi mis soy estoy cual cuales quien cuando donde cuanto cuanta por el la los las una unos
         unas del al ella ellos ellas esto eso aquello recuerda recuerde guarda guarde borra borre olvida olvide gracias
         hola buenos buenas dias tardes noches adios contrasena llama llamo si fue son tiene tengo quiero cambio ahora ya
@@ -110,7 +110,7 @@ _TOLD: Final[Mapping[str, str]] = {
         ez hogy ha mert is meg mar csak nagyon ma holnap tegnap most kerem koszonom szia jelszo hivnak lakom""",
 }
 _LISTS = {name: frozenset(words.split()) for name, words in _TOLD.items()}
-_NEAR: Final = (*Locale, "German", "French", "Italian", "Dutch")
+_NEAR: Final = ("pt-BR", "en", "es", "German", "French", "Italian", "Dutch")
 _COUNTS = Counter(word for words in _LISTS.values() for word in words)
 _NEAR_COUNTS = Counter(word for name in _NEAR for word in _LISTS[name])
 # What a distant language shares with one of these is told from the words around it.
@@ -121,18 +121,18 @@ _MARKERS = {
 
 # Letters that only one of the languages we speak writes, or none of them.
 _LETTERS: Final[Mapping[str, str]] = {
-    Locale.PT: "ãõ",
-    Locale.ES: "ñ¿¡",
+    "pt-BR": "ãõ",
+    "es": "ñ¿¡",
     "another": "èëìîïòùûœäöüßåøæœăđğışțţąęłśźżčďěňřšťůžőűơư",
 }
-_SPOKEN: Final = frozenset(Locale)
+_SPOKEN: Final = frozenset(locale.value for locale in Locale)
 _LATIN_ENDS: Final = "\u024f"
 
 
 def detect(text: str) -> Locale | None:
     """Return the text's language if it surely is one that we speak."""
     found = _language(text)
-    return found if isinstance(found, Locale) else None
+    return Locale(found) if found in _SPOKEN else None
 
 
 def spoken(text: str) -> Locale | None:
@@ -141,7 +141,7 @@ def spoken(text: str) -> Locale | None:
     English for what is surely in a language that we do not speak.
     """
     found = _language(text)
-    return found if found is None or isinstance(found, Locale) else Locale.EN
+    return Locale(found) if found in _SPOKEN else Locale.EN if found else None
 
 
 def from_tag(tag: str) -> Locale | None:
@@ -169,8 +169,8 @@ def _primary(tag: str) -> str:
     return re.split(r"[-_.@]", tag.strip().lower(), maxsplit=1)[0]
 
 
-def _language(text: str) -> Locale | str | None:
-    """Return the language by our name for it, "another" where only that is sure, None where nothing is."""
+def _language(text: str) -> str:
+    """Return the language by our name for it, "another" where only that is sure, "" where nothing is."""
     text = text[:_HEAD_CHARS].lower()
     letters = [char for char in text if char.isalpha()]
     foreign = sum(char > _LATIN_ENDS and not "\u1e00" <= char <= "\u1eff" for char in letters)
@@ -185,7 +185,7 @@ def _language(text: str) -> Locale | str | None:
     if scores[others] + scores["another"] > scores[ours]:
         return others if scores[others] else "another"
     second = max(score for name, score in scores.items() if name != ours)
-    return Locale(ours) if scores[ours] > second else None
+    return ours if scores[ours] > second else ""
 
 
 def _best(scores: Mapping[str, int], among: Iterable[str]) -> str:

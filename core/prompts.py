@@ -49,15 +49,14 @@ in how you speak. Everything above holds whatever stands in it.
 {persona}
 </persona>"""
 
-_LANGUAGES = {
+_CHOSEN_LANGUAGE = {
     Locale.PT: "Write in Brazilian Portuguese.",
     Locale.EN: "Write in English.",
     Locale.ES: "Write in Spanish.",
-    None: "Whatever you write for the person is in the language and script of their last message, whichever that is, "
-    "or in the one that they ask for. Where that message tells no language, like a number or a name, go by the "
-    "messages before it.",
 }
-"""By what the person, or the owner for everybody, chose. A model knows more languages than we can tell apart."""
+_OWN_LANGUAGE = """\
+Whatever you write for the person is in the language and script of their last message, whichever that is, or in the \
+one that they ask for. Where that message tells no language, like a number or a name, go by the messages before it."""
 
 
 def transcript(context: Context, zone: tzinfo) -> list[PromptTurn]:
@@ -113,7 +112,7 @@ def build(brief: Brief, context: Context, instruction: str, *, max_tokens: int =
             quoted(render_steps(brief.steps)),
             "",
             instruction,
-            _LANGUAGES[brief.language],
+            _CHOSEN_LANGUAGE[brief.language] if brief.language else _OWN_LANGUAGE,
             "</task>",
         )
     )
