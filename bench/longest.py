@@ -60,15 +60,16 @@ async def measure(folder: Path, lengths: tuple[int, ...]) -> dict[str, list[tupl
     rows: dict[str, list[tuple[float, float, float]]] = {}
     number = 0
     async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as door:
-        await (await door.receive(incoming("Lembre que o gato se chama Bola", -1), NoSurface()))  # starts the process
+        for at, text in enumerate(("Lembre que o gato se chama Bola", "como se chama o gato?")):  # starts all there is
+            await (await door.receive(incoming(text, -1 - at), NoSurface()))
         for length in lengths:
             for name, text in hostile(length).items():
                 number += 1
                 began_s = time.process_time()
                 async with watched() as loop:
                     await (await door.receive(incoming(f"{text[:-10]} {number}", number), NoSurface()))
-                costs = (time.process_time() - began_s, loop.all_s, loop.longest_s)
-                rows.setdefault(name, []).append(tuple(1000 * cost for cost in costs))
+                all_s = time.process_time() - began_s
+                rows.setdefault(name, []).append((1000 * all_s, 1000 * loop.all_s, 1000 * loop.longest_s))
                 await (await door.receive(incoming("/reset", 10**6 + number), NoSurface()))
     return rows
 

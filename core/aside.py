@@ -13,5 +13,15 @@ FEW_CHARS: Final = 2000
 
 
 async def aside(chars: int, work: Callable[[], _Result]) -> _Result:
-    """Do work on that many characters: here if they are few, else outside the event loop."""
-    return work() if chars <= FEW_CHARS else await asyncio.to_thread(work)
+    """Do work on that many characters: here if they are few, else outside the event loop.
+
+    Cancelled, it ends when the work has: nothing that the work changes is touched by two at once.
+    """
+    if chars <= FEW_CHARS:
+        return work()
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait({working})
+        raise

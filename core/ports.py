@@ -138,8 +138,9 @@ class Surface(Protocol):
     async def show_waiting(self) -> None:
         """Show that the message was seen although nothing is written yet: by a sign that costs no write of the chat's.
 
-        What cannot be shown is left out.
+        What cannot be shown is left out; where there is no such sign, nothing is.
         """
+        del self
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message (`Incoming.file`).

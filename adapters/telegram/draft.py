@@ -86,7 +86,7 @@ class DraftSurface(TelegramSurface):
             self._wanted, self._ask = await self._ask(), None
         if not self._wanted:
             return False
-        rendered = self._draw(shown)
+        rendered = await self._drawn(shown)
         if rendered == self._shown:
             return True
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 
 from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
@@ -16,6 +17,7 @@ from adapters.telegram.api import Place, TelegramApi
 from adapters.telegram.keyboard import keyboard
 from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, render
 from adapters.telegram.pacer import Priority
+from core.aside import aside
 from core.errors import SurfaceBusy, SurfaceDown, SurfaceError, SurfaceGone, SurfaceUnclear
 from core.ports import Surface
 from core.screen import File, Shown, SurfaceLimits
@@ -92,14 +94,14 @@ class TelegramSurface(Surface):
         elif self._replaces is not None and not shown.plain:
             message = await self._replace(shown, self._replaces)
         else:
-            message = await self._send(shown, self._draw(shown))
+            message = await self._send(shown, await self._drawn(shown))
         handle = str(message.id)
         self._messages[handle] = message
         return handle
 
     async def edit(self, handle: str, shown: Shown) -> None:
         """Replace a message in place."""
-        message, rendered = self._messages[handle], self._draw(shown)
+        message, rendered = self._messages[handle], await self._drawn(shown)
         if message.bears(shown):
             rendered = rendered.again
         if rendered == message.written:
@@ -150,7 +152,7 @@ class TelegramSurface(Surface):
 
     async def _replace(self, shown: Shown, message_id: int) -> _Message:
         """Take the place of a message, which is done once however often it is tried; if it cannot, write a new one."""
-        rendered = self._draw(shown)
+        rendered = await self._drawn(shown)
         try:
             await self._api.edit(self._place, message_id, rendered, self._rank(shown))
             message = _Message(message_id, rendered)
@@ -165,7 +167,7 @@ class TelegramSurface(Surface):
 
     async def _hand_over(self, shown: Shown, file: File) -> _Message:
         """Write the file, its text below it; one that is too long for that stands before it."""
-        caption = self._draw(shown) if shown.text else Rendered("", keyboard=keyboard(shown))
+        caption = await self._drawn(shown) if shown.text else Rendered("", keyboard=keyboard(shown))
         if caption.size > MAX_CAPTION_UNITS:
             if self._introduced is not shown:  # else only the file is tried again
                 await self._send(shown, replace(caption, keyboard=None))
@@ -187,6 +189,9 @@ class TelegramSurface(Surface):
         if self._measured[0] != text:  # a text is measured right before it is written
             self._measured = (text, render(text, self._style))
         return self._measured[1]
+
+    async def _drawn(self, shown: Shown) -> Rendered:
+        return await aside(len(shown.text), partial(self._draw, shown))
 
     def _draw(self, shown: Shown) -> Rendered:
         drawn = draw(shown, self._render(shown.text))

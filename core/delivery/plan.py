@@ -87,12 +87,16 @@ class StreamPlan:
     def status(self, text: str) -> None:
         """Show a text that the next message replaces."""
         self.finish()
-        parts = self._parts(text)
+        parts = self.parts(text)
         if parts:
             self._place(Shown(parts[0], Modal.TEXT_FOR_REPLACE))
 
-    def show(self, shown: Shown) -> None:
-        """Show a whole message, in several where it is too long; memories drawn by the surface are not cut."""
+    def parts(self, text: str) -> list[str]:
+        """Return what there is to see of a text, in as many pieces as it takes. Changes nothing."""
+        return [part.text for part in split(text, self._limits.max_chars, self._measure) if part.text]
+
+    def show(self, shown: Shown, parts: list[str] | None = None) -> None:
+        """Show a whole message, in several `parts` where it is too long."""
         if shown.modal is Modal.TEXT_FOR_REPLACE:
             self.status(shown.text)
             return
@@ -103,7 +107,7 @@ class StreamPlan:
                 shown = replace(shown, text="")
             self._messages.append(_Message(shown, at_once=True))
             return
-        parts = self._parts(shown.text)
+        parts = self.parts(shown.text) if parts is None else parts
         if len(parts) == 1:
             self._place(replace(shown, text=parts[0]))
             return
@@ -151,6 +155,11 @@ class StreamPlan:
             return math.inf
         return self._held_s if at_once else max(self._held_s, self._wrote_s + self._interval_s())
 
+    @property
+    def unread_chars(self) -> int:
+        """How much text `next` and `finish` have to read."""
+        return sum(map(len, self._pending)) + (len(self._answer.open.source) if self._answer else 0)
+
     def next(self, now_s: float) -> Post | Edit | None:
         """Return the next write that is due, if there is one."""
         if self.due_s > now_s:
@@ -177,9 +186,6 @@ class StreamPlan:
 
     # --- inside ---
 
-    def _parts(self, text: str) -> list[str]:
-        return [part.text for part in split(text, self._limits.max_chars, self._measure) if part.text]
-
     def _interval_s(self) -> float:
         base_s = self._limits.edit_interval_s
         if self._answer is None:
@@ -205,8 +211,9 @@ class StreamPlan:
         """Bring the messages of the answer up to what was fed."""
         if self._answer is None:
             return
-        closed = self._answer.feed("".join(self._pending))
-        self._pending.clear()
+        fed = len(self._pending)  # more may be fed meanwhile, from another thread
+        closed = self._answer.feed("".join(self._pending[:fed]))
+        del self._pending[:fed]
         for part in closed:
             self._tell(part.text, final=True)
             self._growing = False

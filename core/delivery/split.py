@@ -23,6 +23,9 @@ from core.delivery.grapheme import whole_before
 Measure: TypeAlias = Callable[[str], int]
 """The size of a text as it will be shown; it need not be its length, nor grow evenly."""
 
+_MOST_SOURCE = 2
+"""Of a limit's length, what one part may be made of: a text that shrinks a lot is not measured whole for each part."""
+
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)+")
 _GAP = re.compile(r"(?:[^\S\n]*\n)+|[^\S\n]+")
 _SENTENCE = re.compile("[.!?…][\"'”’»)\\]*_]*(?=\\s)|[。！？]")
@@ -46,6 +49,7 @@ class Splitter:
         self._text = ""
         self._start = 0  # what stands before it is one character of a closed part: it tells whether a line begins here
         self._fence: Fence | None = None
+        self._closed = max_chars  # how long the last closed part was: the next is likely to be as long
 
     @property
     def open(self) -> Part:
@@ -59,6 +63,7 @@ class Splitter:
         while (end := self._end()) < len(self._text):
             fence = open_fence(self._text, self._start, end, self._fence)
             closed.append(Part(self._text[self._start : end], self._shown(end, fence)))
+            self._closed = end - self._start
             self._start, self._fence = end, fence
         if closed:
             self._text, self._start = self._text[self._start - 1 :], 1
@@ -97,13 +102,14 @@ class Splitter:
     def _reach(self) -> int:
         """Return about the largest end that fits: the size is taken to grow with the text, which mostly holds."""
         fits, fits_size = self._start, 0
-        over, over_size, step = 0, 0, self._max_chars
+        over, over_size, step = 0, 0, min(self._max_chars, 2 * self._closed)
+        most = min(self._start + self._max_chars * _MOST_SOURCE, len(self._text))
         while not over:
-            guess = min(self._start + step, len(self._text))
+            guess = min(self._start + step, most)
             size = self._size(guess)
             if size > self._max_chars:
                 over, over_size = guess, size
-            elif guess == len(self._text):
+            elif guess == most:
                 return guess
             else:
                 fits, fits_size, step = guess, size, step * 2

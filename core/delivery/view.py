@@ -11,8 +11,10 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
+from core.aside import aside
 from core.delivery.fallback import FallbackSurface, FindAside
 from core.delivery.plan import Edit, Pace, Post, StreamPlan
 from core.errors import SurfaceBusy, SurfaceError, SurfaceUnclear
@@ -58,6 +60,7 @@ class View:
         self._alarm_s = -math.inf  # until when the writer sleeps, if it does
         self._wake = asyncio.Event()
         self._resting = asyncio.Event()
+        self._planning = asyncio.Lock()  # a long text is planned in another thread
         self._told = False  # the caller knows of the writer's failure
 
     @property
@@ -86,12 +89,15 @@ class View:
 
     async def status(self, text: str) -> None:
         """Show a status, which whatever comes next replaces in place."""
-        self._plan.status(text)
+        async with self._planning:
+            self._plan.status(text)
         await self._settle()
 
     async def show(self, shown: Shown) -> None:
         """Show a whole message."""
-        self._plan.show(shown)
+        parts = await aside(len(shown.text), partial(self._plan.parts, shown.text))
+        async with self._planning:
+            self._plan.show(shown, parts)
         await self._settle()
 
     async def flush(self) -> None:
@@ -123,7 +129,8 @@ class View:
                 self._raise_once()
             whole = True
         finally:
-            self._plan.finish(choices if whole else ())
+            async with self._planning:
+                await aside(self._plan.unread_chars, partial(self._plan.finish, choices if whole else ()))
             if not whole:
                 if isinstance(chunks, AsyncGenerator):  # let go of the model's connection now, not when it is collected
                     await chunks.aclose()
@@ -136,7 +143,8 @@ class View:
 
         What cannot be written `within_s` seconds, or within the grace after a cancellation, is not written at all.
         """
-        self._plan.close(self._ended)
+        async with self._planning:
+            self._plan.close(self._ended)
         try:
             await self._drain(within_s)
         except asyncio.CancelledError:
@@ -158,6 +166,8 @@ class View:
 
     def _start(self) -> None:
         """See to it that what is due gets written."""
+        if self._planning.locked():  # whoever plans sees to it afterwards
+            return
         due_s = self._plan.due_s
         if due_s == math.inf or self._failure() is not None:
             return
@@ -211,14 +221,22 @@ class View:
     async def _write(self) -> None:
         """Write until there is nothing left to write."""
         try:
-            while (due_s := self._plan.due_s) < math.inf:
+            while True:
+                async with self._planning:
+                    due_s = self._plan.due_s
+                if due_s == math.inf:
+                    return
                 now_s = self._clock.monotonic()
                 if due_s > now_s:
                     await self._rest(due_s, due_s - now_s)
-                elif (operation := self._plan.next(now_s)) is not None:
+                elif (operation := await self._next(now_s)) is not None:
                     await self._perform(operation)
         finally:
             self._resting.set()
+
+    async def _next(self, now_s: float) -> Post | Edit | None:
+        async with self._planning:
+            return await aside(self._plan.unread_chars, partial(self._plan.next, now_s))
 
     async def _perform(self, operation: Post | Edit) -> None:
         try:
@@ -227,9 +245,11 @@ class View:
             else:
                 await self._surface.edit(self._handles[operation.index], operation.shown)
         except SurfaceBusy as busy:
-            self._plan.hold(self._clock.monotonic() + max(busy.retry_after_s, _LEAST_WAIT_S))
+            async with self._planning:
+                self._plan.hold(self._clock.monotonic() + max(busy.retry_after_s, _LEAST_WAIT_S))
         else:
-            self._plan.wrote(operation, self._clock.monotonic())
+            async with self._planning:
+                self._plan.wrote(operation, self._clock.monotonic())
 
     async def _rest(self, until_s: float, delay_s: float) -> None:
         """Sleep until then, or until something is due earlier."""

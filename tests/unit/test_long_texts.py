@@ -1,0 +1,153 @@
+"""Whatever reads people's text takes time in step with its length, whatever the text is made of.
+
+Work is measured as CPU of the reading thread at two lengths, the least of several runs: four times the text may take a
+little more than four times as long, and never sixteen times.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from adapters.console.layout import Page
+from adapters.discord import markup as discord
+from adapters.telegram import markup as telegram
+from core import language, prompts, unicode, words
+from core.aside import FEW_CHARS, aside
+from core.delivery.split import split
+from core.errors import ProviderDown
+from core.history.tokens import ByCharacters, ByWords
+from core.markdown import verbatim
+from core.mind import answer, change, extract, scene, wording
+from core.mind import words as mind_words
+from core.mind.cues import Cues
+from core.mind.limited import LimitedMind
+from core.types import Locale, Vectors
+from tests.fakes.hostile import hostile
+from tests.fakes.house import House
+from tests.fakes.model import HashEmbedder
+
+SHORT, LONG = 4_000, 16_000
+LEAST_S = 0.004  # less is as good as nothing
+FACTOR = 9.0  # of 4 if it is linear, of 16 if it is quadratic
+RUNS = 5
+CUES = Cues.load()
+STYLE = telegram.style()
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "clean": unicode.clean,
+    "fold": unicode.fold,
+    "one line": partial(unicode.one_line, max_chars=10**6),
+    "language": language.spoken,
+    "folded words": words.folded_words,
+    "quoted": prompts.quoted,
+    "verbatim": verbatim,
+    "tokens by characters": ByCharacters().count,
+    "tokens by words": ByWords().count,
+    "parts of a message": partial(split, max_chars=2000),
+    "Discord's parts": partial(split, max_chars=2000, measure=discord.measure),
+    "Discord's bars": discord._barred,
+    "Discord's text": discord._sendable,
+    "the terminal": lambda text: Page(79, colour=True).rows(text),
+    "intent": CUES.intent,
+    "opening": CUES.opened,
+    "cut out": partial(CUES.without, "delete-word"),
+    "sentences": extract.sentences,
+    "intents of sentences": lambda text: [CUES.intent(piece) for piece in extract.sentences(text)[:40]],
+    "contents": lambda text: [extract.content(CUES, piece) for piece in extract.sentences(text)],
+    "facts of one sentence": lambda text: extract.facts(CUES, f"lembre que {text}"),
+    "drafts": lambda text: extract.drafts(CUES, extract.sentences(text)),
+    "bindings": extract.bindings,
+    "queries": extract.queries,
+    "change": partial(change.change, CUES),
+    "correction": partial(change.correction, CUES),
+    "flat": mind_words.flat,
+    "subject": mind_words.subject,
+    "stems": mind_words.stems,
+    "translated": partial(mind_words.translated, locale=Locale.ES),
+    "wording": lambda text: wording.worded([text]),
+    "a question of ours": answer.recognised,
+    "a yes": answer.means_yes,
+    "a no": answer.means_no,
+    "a choice": partial(answer.picked, options=("a", "b"), by_words=True),
+    "a value": answer.is_value,
+    "what is quoted": scene.quotes,
+}
+
+
+def cost_s(read: Callable[[str], Any], text: str, runs: int) -> float:
+    """Return the CPU of reading it, the least of so many runs."""
+    costs = []
+    for _ in range(runs):
+        began_s = time.thread_time()
+        read(text)
+        costs.append(time.thread_time() - began_s)
+    return min(costs)
+
+
+def too_steep(read: Callable[[str], Any], short: str, long: str) -> float:
+    """Return by what the cost grows where that is more than the text does, else 0."""
+    if cost_s(read, long, 1) < LEAST_S * FACTOR:
+        return 0.0
+    growth = cost_s(read, long, RUNS) / max(cost_s(read, short, RUNS), LEAST_S)
+    return growth if growth > FACTOR else 0.0
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_reading_takes_time_in_step_with_the_length(name: str) -> None:
+    gc.disable()
+    try:
+        short, long = hostile(SHORT), hostile(LONG)
+        steep = {made_of: too_steep(READERS[name], short[made_of], long[made_of]) for made_of in short}
+    finally:
+        gc.enable()
+    assert not {made_of: round(growth) for made_of, growth in steep.items() if growth}
+
+
+@pytest.mark.parametrize("made_of", ["words", "numbers", "spaced lines", "tags"])
+def test_cutting_for_telegram_takes_time_in_step_with_the_length(made_of: str) -> None:
+    def parts(text: str) -> None:
+        split(text, telegram.ROOM, lambda part: telegram.render(part, STYLE).size)
+
+    short, long = (hostile(length)[made_of] for length in (16_000, 64_000))  # both of several messages
+    assert cost_s(parts, long, 1) < FACTOR * max(cost_s(parts, short, 2), 0.02)
+
+
+class NoEmbedder(HashEmbedder):
+    """One that is down: what the examples would tell is not what is measured."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        raise ProviderDown(f"{len(texts)} texts not read")
+
+
+async def turn_s(mind: LimitedMind, text: str) -> float:
+    """Return the CPU of a whole turn in limited mode."""
+    house = House()
+    for mode in (house.models.heavy, house.models.reasoning, house.models.chat):
+        mode.model = mind  # type: ignore[attr-defined]  # a HotModel
+    async with house.chatbot() as chatbot:
+        began_s = time.process_time()
+        await (await chatbot.receive(house.incoming(text), house.surface()))
+        return time.process_time() - began_s
+
+
+@pytest.mark.parametrize("lead", ["", "Lembre que "])
+@pytest.mark.parametrize("made_of", ["numbers", "numbered lines", "my", "commas", "tabs", "accents", "fence lines"])
+async def test_a_whole_turn_takes_time_in_step_with_the_length(lead: str, made_of: str) -> None:
+    short, long = (lead + hostile(length)[made_of] + "." for length in (7_500, 30_000))
+    mind = LimitedMind(NoEmbedder())
+    growth = min([await turn_s(mind, long) for _ in range(3)]) / max(
+        min([await turn_s(mind, short) for _ in range(3)]), 0.02
+    )
+    assert growth < FACTOR
+
+
+async def test_what_is_long_is_read_outside_the_event_loop() -> None:
+    assert await aside(FEW_CHARS, threading.get_ident) == threading.get_ident()
+    assert await aside(FEW_CHARS + 1, threading.get_ident) != threading.get_ident()
