@@ -18,7 +18,7 @@ import pytest
 from adapters.console.layout import Page
 from adapters.discord import markup as discord
 from adapters.telegram import markup as telegram
-from core import language, prompts, unicode, words
+from core import claims, language, prompts, replies, unicode, words
 from core.aside import FEW_CHARS, aside
 from core.delivery.split import split
 from core.errors import ProviderDown
@@ -67,16 +67,20 @@ READERS: dict[str, Callable[[str], Any]] = {
     "queries": extract.queries,
     "change": partial(change.change, CUES),
     "correction": partial(change.correction, CUES),
-    "flat": mind_words.flat,
+    "flat": unicode.flat,
     "subject": mind_words.subject,
     "stems": mind_words.stems,
     "translated": partial(mind_words.translated, locale=Locale.ES),
     "wording": lambda text: wording.worded([text]),
     "a question of ours": answer.recognised,
-    "a yes": answer.means_yes,
-    "a no": answer.means_no,
+    "a yes": replies.means_yes,
+    "a no": replies.means_no,
     "a choice": partial(answer.picked, options=("a", "b"), by_words=True),
     "a value": answer.is_value,
+    "what is asked for": claims.asked,
+    "what is claimed": partial(claims.claimed, asked_for=True),
+    "what is denied": claims.denied,
+    "what is settled": claims.settled,
     "what is quoted": scene.quotes,
 }
 
