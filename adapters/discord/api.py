@@ -244,9 +244,9 @@ class DiscordApi:
         """
         async with self._pacer.turn(name):
             await self._pacer.admit(name, whole=whole)
-            return await self._made(request, timeout_s)
+            return await self._made(name, request, timeout_s)
 
-    async def _made(self, request: Callable[[], Awaitable[_Answer]], timeout_s: float) -> _Answer:
+    async def _made(self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float) -> _Answer:
         try:
             async with asyncio.timeout(timeout_s):
                 return await request()
