@@ -36,7 +36,7 @@ class Writing:
             raise Refused(*channel.refusal, "Missing Access")
         return channel
 
-    def answer(self, method: str, parts: list[str], query: Mapping[str, str], body: Json) -> Any:
+    def answer(self, method: str, parts: list[str], query: Mapping[str, str], body: Json) -> Any:  # noqa: PLR0911
         """Answer a request to `/channels`."""
         channel = self._known(int(parts[1]))
         match method, parts[2:]:

@@ -75,7 +75,7 @@ async def test_usage_tells_what_one_spent_what_is_left_and_when_it_begins_anew()
     await house.people.put(Person(CARO, Standing.MEMBER, "caro", START))
     bot = MeteredHouse(house)
     async with bot.open() as door:
-        await bot.say(door, "hi", CARO)
+        await bot.say(door, "ok", CARO)  # which tells no language
         assert (await bot.say(door, "/usage", CARO)).splitlines() == [
             "**Today:** 1 message, 30 tokens, US$ 30.00",
             "**This month:** 1 message, 30 tokens, US$ 30.00",

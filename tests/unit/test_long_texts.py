@@ -18,7 +18,7 @@ import pytest
 from adapters.console.layout import Page
 from adapters.discord import markup as discord
 from adapters.telegram import markup as telegram
-from core import claims, language, prompts, replies, unicode, words
+from core import claims, language, marks, replies, unicode, words
 from core.aside import FEW_CHARS, aside
 from core.delivery.split import split
 from core.errors import ProviderDown
@@ -46,7 +46,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "one line": partial(unicode.one_line, max_chars=10**6),
     "language": language.spoken,
     "folded words": words.folded_words,
-    "quoted": prompts.quoted,
+    "quoted": marks.quoted,
     "verbatim": verbatim,
     "tokens by characters": ByCharacters().count,
     "tokens by words": ByWords().count,
