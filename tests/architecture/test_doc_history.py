@@ -36,12 +36,12 @@ def test_the_history_alone_shows_what_fits_and_goes_on_where_it_ended(tmp_path: 
         assert ran.stderr == ""
         shown.append(ran.stdout.splitlines())
     assert shown[0] == [
-        "1 user Olá, me chamo Edmar 8",
+        "1 user Olá, me chamo Edmar 15",
         "2 assistant Oi, Edmar! 5",
-        "3 user Vou viajar em julho 8",
+        "3 user Vou viajar em julho 15",
         "4 assistant Ótimo! 4",
-        "5 user Como é meu nome? 7",
-        "30944 tokens remain of 32000",
+        "5 user Como é meu nome? 15",
+        "30922 tokens remain of 32000",
     ]
     assert [line.split()[0] for line in shown[1][:-1]] == ["5", "6", "7", "8", "9", "10"]
 
@@ -64,7 +64,7 @@ def test_the_bot_inside_a_program_answers_each_by_the_rights_that_the_program_gr
     owners, members, kept = (line.split(" | ") for line in ran.stdout.splitlines())
     assert not owners[0].startswith("Não conheço o comando")
     assert members[0] == "Não conheço o comando /admin. Veja /help."
-    assert kept[0] == "Salvei isto:"
+    assert kept[0] == "Guardei: “sala 12”"
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line[2]) for line in (owners, members, kept))
 
 

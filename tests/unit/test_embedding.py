@@ -61,7 +61,7 @@ async def test_who_was_granted_a_role_by_name_has_it_and_nobody_else_is_on_recor
 
 
 async def test_everybody_is_answered_and_what_is_kept_is_ones_own(app: App, door: ChatBot) -> None:
-    assert (await said(app, door, "/remember my room is 12")).startswith("I saved this:")
+    assert (await said(app, door, "/remember my room is 12")).startswith("Saved:")
     assert "12" in await said(app, door, "/memories")
     assert "swordfish" not in await said(app, door, "/memories")
     assert "swordfish" in await said(app, door, "/memories", ANA)

@@ -255,7 +255,7 @@ async def test_the_persona_has_its_room_in_the_budget(office: Office) -> None:
 
 async def test_a_policy_holds_for_the_bot_and_another_in_a_room(office: Office) -> None:
     conversations = office.house.conversations
-    conversations.limits = replace(conversations.limits, max_messages=4, max_tokens=8)
+    conversations.limits = replace(conversations.limits, max_messages=4, max_tokens=16)
     conversations._policies = conversations.limits.policies()
     for _ in range(3):
         for chat in ("c", "room"):
