@@ -28,6 +28,10 @@ _ALL = re.compile(
     r"all(?: of (?:them|it))?|everything|both|amb[oa]s|"
     r"(?:as|os|los|las) (?:duas|dois|dos)|todo)[\s.!]*"
 )
+_UNDO = re.compile(
+    r"(?:(?:pode |please |por favor,? )?(?:undo|take (?:that|it) back|desfaz(?:er)?|desfaca|deshaz(?:lo)?|deshacer)"
+    r"(?: that| it| isso| isto| eso| esto)?(?:,? (?:please|por favor))?)[\s.!?]*"
+)
 _ORDINALS = (
     "1 um uma primeir[oa] one first primer[oa]? un una",
     "2 dois duas segund[oa] two second dos",
@@ -49,6 +53,11 @@ def means_yes(message: str) -> bool:
 def means_no(message: str) -> bool:
     """Return whether the reply declines."""
     return len(message) <= _MAX_CHARS and _NO.fullmatch(flat(message).strip()) is not None
+
+
+def means_undo(message: str) -> bool:
+    """Return whether the message asks, and asks nothing else, to take back what was done last."""
+    return len(message) <= _MAX_CHARS and _UNDO.fullmatch(flat(message).strip()) is not None
 
 
 def numbered(message: str, count: int) -> tuple[int, ...] | None:

@@ -11,6 +11,7 @@ from core.commands.confirm import answered
 from core.commands.desk import Desk
 from core.commands.retry import is_retry
 from core.confirmations import Arrival
+from core.replies import means_undo
 from core.types import Incoming
 
 VALID_FOR: Final = timedelta(minutes=10)
@@ -36,6 +37,8 @@ async def completed(desk: Desk, incoming: Incoming, arrival: Arrival) -> str:
         answer = await answered(desk, incoming, arrival)
         if waiting is None and answer:
             return answer
+        if waiting is None and means_undo(text):
+            return "/undo"
     if waiting is None or not text or incoming.at < waiting.at - _SKEW or is_stop(text):
         return text
     if text.startswith("/") or incoming.at - waiting.at > VALID_FOR:

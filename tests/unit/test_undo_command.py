@@ -126,6 +126,21 @@ async def test_undo_takes_back_the_last_change_whatever_made_it_and_then_the_one
     assert await talk.say("/undo") == NOTHING
 
 
+@pytest.mark.parametrize(
+    "words", ["undo", "Undo that, please.", "desfaz", "Pode desfazer isso?", "deshaz eso", "take it back"]
+)
+async def test_undo_can_be_said_in_words(talk: Talk, words: str) -> None:
+    await talk.say("save my wifi password")
+    await talk.say(words)
+    assert await talk.contents() == []
+
+
+async def test_undo_said_of_something_is_no_command(talk: Talk) -> None:
+    await talk.say("save my wifi password")
+    await talk.say("undo my seat belt")
+    assert await talk.contents() != []
+
+
 async def test_what_was_undone_is_not_undone_again(talk: Talk) -> None:
     await talk.say("/remember the wifi password is abc123")
     [item] = await talk.house.memories.of(ANA).page(limit=1)
