@@ -78,7 +78,7 @@ class Town:
         """Let time pass, and SQLite's threads do what is due at each step: they work in the order they are asked."""
         for _ in range(round(seconds * 2)):
             await self.clock.advance(0.5)
-            for _ in range(8):
+            for _ in range(50):
                 await self.database.rows("SELECT 1")
                 async with self.database.transaction():
                     pass
