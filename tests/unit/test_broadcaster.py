@@ -78,7 +78,7 @@ class Town:
         """Let time pass, and SQLite's threads do what is due at each step: they work in the order they are asked."""
         for _ in range(round(seconds * 2)):
             await self.clock.advance(0.5)
-            for _ in range(50):
+            for _ in range(20):
                 await self.database.rows("SELECT 1")
                 async with self.database.transaction():
                     pass
@@ -96,7 +96,7 @@ async def test_everybody_is_told_once_one_a_second_and_the_owner_how_it_went(tow
     async with town.working():
         await town.pass_(0.5)
         assert town.told() == {"1": [TEXT]}
-        await town.pass_(10)
+        await town.pass_(30)
     assert town.told() == {
         **{user.user: [TEXT] for user in MANY},
         "0": ["O comunicado terminou: 5 pessoas o receberam."],
@@ -114,7 +114,7 @@ async def test_who_cannot_be_reached_is_counted_and_stops_nobody(town: Town) -> 
     town.chat(MANY[2]).faults = [SurfaceError("refused")] * 2
     number = await town.begin(*MANY)
     async with town.working():
-        await town.pass_(8)
+        await town.pass_(30)
     assert await town.store.tally(number) == Tally(told=3, unreachable=2)
     assert town.told()["0"] == [
         "O comunicado terminou: 3 pessoas o receberam.\n2 pessoas não puderam ser alcançadas.",
@@ -136,7 +136,7 @@ async def test_who_does_not_want_it_any_more_is_not_told_and_not_counted(town: T
     town.unwilling = {MANY[1], MANY[4]}
     number = await town.begin(*MANY)
     async with town.working():
-        await town.pass_(8)
+        await town.pass_(30)
     assert sorted(town.told()) == ["0", "1", "3", "4"]
     assert await town.store.tally(number) == Tally(told=3)
 
@@ -151,7 +151,7 @@ async def test_it_goes_on_at_the_next_start_once_the_platform_is_connected(town:
         await town.pass_(5)
         assert town.told() == told
         town.connect(notices)
-        await town.pass_(8)
+        await town.pass_(30)
     assert all(texts == [TEXT] for user, texts in town.told().items() if user != "0")
     assert await town.store.tally(number) == Tally(told=5)
 
@@ -160,7 +160,7 @@ async def test_who_was_being_told_when_it_broke_off_may_be_told_again_with_a_mar
     number = await town.begin(*MANY)
     assert await town.store.take(number, ("telegram",)) == (MANY[0], False)  # and then the lights went out
     async with town.working():
-        await town.pass_(8)
+        await town.pass_(30)
     assert town.told()["1"] == [f"↻ {TEXT}"]
     assert [town.told()[user.user] for user in MANY[1:]] == [[TEXT]] * 4
 
@@ -170,7 +170,7 @@ async def test_what_was_cancelled_reaches_nobody_else_and_is_not_announced(town:
     async with town.working():
         await town.pass_(0.5)
         assert await town.store.end(number, BroadcastState.CANCELLED)
-        await town.pass_(8)
+        await town.pass_(30)
     assert town.told() == {"1": [TEXT]}
 
 
@@ -216,7 +216,7 @@ async def test_once_the_bot_is_stopping_nobody_is_begun_with_and_a_refusal_says_
     async with town.working(stop=stop):
         await town.pass_(2)
         stop.set()
-        await town.pass_(8)
+        await town.pass_(30)
     assert town.told() == {"1": [TEXT]}
     assert await town.store.tally(number) == Tally(told=1, waiting=4)
     assert await town.store.take(number, ("telegram",)) == (MANY[1], True)
@@ -228,11 +228,11 @@ async def test_a_platform_that_has_ended_is_waited_for_and_refuses_nobody(town: 
         await town.pass_(0.5)
         notices.disconnect("telegram")
         notices.disconnect("discord")
-        await town.pass_(8)
+        await town.pass_(30)
         assert await town.store.tally(number) == Tally(told=1, waiting=4)
         assert not await notices.tell(MANY[0], Shown("hello"))
         town.connect(notices)
-        await town.pass_(8)
+        await town.pass_(30)
     assert await town.store.tally(number) == Tally(told=5)
 
 
@@ -240,7 +240,7 @@ async def test_whose_broadcast_it_was_may_be_forgotten_meanwhile(town: Town) -> 
     number = await town.begin(*MANY)
     await town.store.forget(OWNER)
     async with town.working():
-        await town.pass_(8)
+        await town.pass_(30)
     assert await town.store.tally(number) == Tally(told=5)
     assert "0" not in town.told()
 
@@ -267,7 +267,7 @@ async def test_a_disk_that_refuses_is_tried_again_a_minute_later(town: Town, cap
     number = await town.begin(*MANY)
     with broken(SqliteBroadcasts, StorageError("full")):
         async with town.working():
-            await town.pass_(10)
+            await town.pass_(30)
             assert await town.store.tally(number) == Tally(told=1, waiting=4)
             await town.pass_(65)
     assert await town.store.tally(number) == Tally(told=5)
