@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,8 +32,9 @@ from core.memory.memories import Memories
 from core.people import Standing
 from core.ports import Clock, Door, Surface, Surfaces
 from core.screen import Choice, Shown
+from core.screens import Screens
 from core.stores import Inbox, Mark
-from core.texts import AGAIN, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
+from core.texts import NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.thread import TurnState
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Message, Role
@@ -74,6 +75,7 @@ class ChatBot(Door):
     def __init__(self, parts: ChatBotParts) -> None:
         self._parts = parts
         self._mailbox = Mailbox()
+        self._screens = Screens(parts.inbox, parts.clock)
         self._running: dict[ConversationKey, Deadline] = {}
         self._tasks = asyncio.TaskGroup()
         self._under_way: set[asyncio.Task[None]] = set()
@@ -112,12 +114,19 @@ class ChatBot(Door):
         self._parts.desk.platforms.add(platform)
         self._parts.desk.notices.connect(platform, surfaces)
         for incoming in await self._parts.inbox.owed(platform):
+            posted = await self._parts.inbox.posted(incoming)
             verdict = await self._parts.desk.access.recheck(incoming)
             if verdict is Verdict.ANSWER:
                 _log.info("resumed", extra={"platform": platform})
-                self._later(self._answer(incoming, surfaces.again(incoming)))
-            elif verdict is not Verdict.TELL_PAUSED:  # meanwhile its sender lost the right to an answer
-                await self._close(incoming)
+                self._later(self._answer(incoming, surfaces.again(incoming), posted))
+            else:
+                self._later(self._leave(incoming, surfaces.again(incoming), posted, verdict))
+
+    async def _leave(self, incoming: Incoming, surface: Surface, posted: Sequence[str], verdict: Verdict) -> None:
+        """Take what was begun for a message off the screen: its sender lost the right to an answer, or has to wait."""
+        await self._screens.clear(incoming, surface, posted)
+        if verdict is not Verdict.TELL_PAUSED:
+            await self._close(incoming)
 
     def abandon(self) -> None:
         """Break off what is being answered; the inbox keeps it for the next start."""
@@ -130,10 +139,10 @@ class ChatBot(Door):
         task.add_done_callback(self._under_way.discard)
         return task
 
-    async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+    async def _answer(self, incoming: Incoming, surface: Surface, posted: Sequence[str] | None = None) -> None:
         async with nullcontext() if _overtakes(incoming) else self._mailbox.lane(incoming.chat):
             record = _Record(self._parts.clock.monotonic())
-            view = View(surface, self._parts.clock)
+            view = self._screens.open(incoming, surface, posted)
             try:
                 await self._turn(incoming, view, record)
             except asyncio.CancelledError:
@@ -177,6 +186,7 @@ class ChatBot(Door):
         verdict = await self._parts.desk.access.recheck(incoming)
         if verdict is not Verdict.ANSWER:
             await self._doorkeeper.turn_away(verdict, incoming, view)
+            await view.close()
         return verdict is Verdict.ANSWER
 
     async def _open(self, incoming: Incoming, view: View) -> Turn:
@@ -210,25 +220,10 @@ class ChatBot(Door):
         self._check(turn.asked.text)
         await turn.enter(TurnState.VALIDATED)
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
-        if turn.asked.turn != began and await self._said_again(turn):
+        if turn.asked.turn != began and await turn.go_on():
             return
         await turn.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
-
-    async def _said_again(self, turn: Turn) -> bool:
-        """Take up a turn that was broken off. What was already said is said again with a mark; True if that was all.
-
-        Whether it had reached the person before the break, nobody can know: twice with a mark is better than never.
-        """
-        context = await turn.conversation.context("")
-        spoken = [m for m in context.messages if m.turn == turn.asked.turn and m.role is Role.ASSISTANT]
-        said = [m for m in spoken if not m.error]  # an apology is no answer
-        if not said:
-            return False
-        answered = not said[-1].in_history  # only a final answer is kept from the calls of its own turn
-        mark = AGAIN[turn.locale]
-        await turn.view.show(Shown(f"{mark}\n{said[-1].text}" if answered else mark))
-        return answered
 
     def _check(self, text: str) -> None:
         limits = self._parts.limits

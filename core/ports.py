@@ -114,12 +114,24 @@ class Surface(Protocol):
         ...
 
     async def post(self, shown: Shown) -> str:
-        """Write a new message and return a handle for `edit`."""
+        """Write a new message and return a handle for `edit`, or "" for a preview that a restart loses anyway."""
         ...
 
-    async def edit(self, handle: str, shown: Shown) -> None:
-        """Replace a message in place."""
+    async def edit(self, handle: str, shown: Shown) -> str | None:
+        """Replace a message in place; return its new handle if it had to be written anew."""
         ...
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away. One that is gone is fine."""
+        del handle
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with the answer of an earlier process, and return the handles that can be edited, in their order.
+
+        `handles` are what it had posted; a last one of "" says that one more may have been posted, or not.
+        """
+        del handles
+        return ()
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message (`Incoming.file`).

@@ -56,14 +56,21 @@ class Shown:
     menu: tuple[Choice, ...] = ()
     file: File | None = None
 
+    @property
+    def stays(self) -> bool:
+        """Whether the text is whole, and not to be replaced by the next message."""
+        return self.final and self.modal is not Modal.TEXT_FOR_REPLACE
+
 
 @dataclass(frozen=True, slots=True)
 class SurfaceLimits:
     """What a surface bears: `max_chars` of one post (in `Surface.measure` units), `edit_interval_s` between edits.
 
-    `shows_pictures` is whether a picture that is handed over can be seen there.
+    `shows_pictures` is whether a picture that is handed over can be seen there; `previews` whether what does not stay yet
+    (`Shown.stays`) leaves nothing behind by itself.
     """
 
     max_chars: int
     edit_interval_s: float
     shows_pictures: bool = True
+    previews: bool = False

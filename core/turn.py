@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
+from itertools import groupby
 
 from core.delivery.view import View
 from core.dialogue import Brief, Delta, Finish, Prompt, Step, Stop, Task
@@ -21,7 +22,7 @@ from core.memory.user_memory import UserMemory
 from core.ports import Clock
 from core.prompts import build
 from core.screen import Choice, File, Shown
-from core.texts import LENGTH_STOP
+from core.texts import AGAIN, LENGTH_STOP
 from core.thread import TurnState
 from core.types import Locale, MemoryItem, Message, Modal, Role
 from core.unicode import one_line
@@ -59,6 +60,33 @@ class Turn:
         """Store how far answering has come (D4)."""
         await self.conversation.enter(self.asked.turn, state, error)
 
+    async def go_on(self) -> bool:
+        """Take up a turn that a restart broke off, and show what it had recalled and said; True if that was all.
+
+        It is shown in its place. Where it cannot be known whether it had reached the person, it is said again with a
+        mark: twice with a mark is better than never.
+        """
+        context = await self.conversation.context("")
+        mine = [m for m in context.messages if m.turn == self.asked.turn and not m.error]  # an apology is no answer
+        said = [m for m in mine if m.role is Role.ASSISTANT]
+        answered = bool(said) and not said[-1].in_history  # only a final answer is kept from its own turn's calls
+        if self.view.goes_on:
+            await self._show_again(mine)
+        elif said:
+            mark = AGAIN[self.locale]
+            await self.view.show(Shown(f"{mark}\n{said[-1].text}" if answered else mark))
+        return answered
+
+    async def _show_again(self, messages: Sequence[Message]) -> None:
+        for modal, group in groupby(messages, key=lambda message: message.modal):
+            told = list(group)
+            if modal is not Modal.MEMORY:
+                for message in told:
+                    if message.role is Role.ASSISTANT:
+                        await self.view.show_again(Shown(message.text))
+            elif items := await self.memory.get([message.memory_id for message in told]):
+                await self.view.show_again(_memories(items))
+
     async def end(self, error: str, last_words: str) -> None:
         """Store that the turn is over: well, or by an error, whose name and last words are kept with it."""
         if last_words:
@@ -74,8 +102,7 @@ class Turn:
         for item in items:
             await self._store(Message(Role.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id))
         if items:
-            lines = "\n".join(memory_line(item) for item in items)
-            await self.view.show(Shown(lines, Modal.MEMORY, tuple(items)))
+            await self.view.show(_memories(items))
 
     async def tell(self, text: str, *, choices: Sequence[Choice] = (), menu: Sequence[Choice] = ()) -> None:
         """Show a message that is no part of the conversation: what a command answers."""
@@ -170,6 +197,11 @@ class Turn:
 
     async def _store(self, message: Message) -> None:
         await self.conversation.add(replace(message, turn=self.asked.turn))
+
+
+def _memories(items: Sequence[MemoryItem]) -> Shown:
+    """Return the one compact message that shows recalled memories."""
+    return Shown("\n".join(memory_line(item) for item in items), Modal.MEMORY, tuple(items))
 
 
 def memory_line(item: MemoryItem) -> str:

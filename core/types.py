@@ -84,7 +84,8 @@ class Incoming:
     private chat); `private` whether nobody else reads along; `language` is the platform's tag for the person ("pt-br").
     `pressed` says that a button was pressed, whose command the text is: it does not wait for the answers before it.
     `file` is the platform's handle of a file that came with it, for `Surface.fetch` ("" for none); `attached` says that
-    there was something besides text, and `stale` that it is older than the owner wants answered.
+    there was something besides text, and `stale` that it is older than the owner wants answered. `reply_token` is what
+    the platform needs to answer it in place, also after a restart ("" for nothing).
     """
 
     chat: ChatKey
@@ -100,6 +101,7 @@ class Incoming:
     file: str = ""
     attached: bool = False
     stale: bool = False
+    reply_token: str = ""
 
     @property
     def conversation(self) -> ConversationKey:

@@ -35,15 +35,15 @@ _UNKNOWN_MESSAGE = 10008
 _NO_HISTORY_TO_REPLY_IN = 160002
 _HAS_A_THREAD = 160004
 _ACKNOWLEDGED = 40060
-_FOLLOW_UPS_USED_UP = 40094
+_INTERACTION_OVER = frozenset({10015, 40094, 50027})  # not acknowledged in time, five follow-ups, 15 minutes
 
 
 class MessageLost(SurfaceError):
     """The message to edit is not there any more: somebody deleted it."""
 
 
-class FollowUpsUsedUp(SurfaceError):
-    """No more answers to that interaction, as where the bot was brought along and is no member."""
+class InteractionOver(SurfaceError):
+    """Discord takes no more answers to that interaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,20 @@ class DiscordApi:
                 await client.http.edit_message(channel_id, message_id, params=params)
 
         await self.perform(f"PATCH /channels/{channel_id}/messages/*", request)
+
+    async def delete(self, channel_id: int, message_id: int) -> None:
+        """Take a message away.
+
+        Raises:
+            MessageLost: it is gone.
+        """
+        delete = self.client.http.delete_message
+        await self.perform(f"DELETE /channels/{channel_id}/messages/*", lambda: delete(channel_id, message_id))
+
+    def webhook(self, application_id: int, token: str) -> discord.Webhook:
+        """Return what an interaction is answered by, also one that an earlier process was told of."""
+        data: Any = {"id": application_id, "type": discord.WebhookType.application.value, "token": token}
+        return discord.Webhook.from_state(data, self.client._connection)  # noqa: SLF001 - as the library does itself
 
     async def open_thread(self, channel_id: int, message_id: int, name: str) -> None:
         """Start a thread on a message, unless it has one. The thread's id is the message's.
@@ -263,7 +277,7 @@ def _ours(error: discord.HTTPException) -> SurfaceError:
         _NO_HISTORY_TO_REPLY_IN: _CannotReply,
         _HAS_A_THREAD: _HasAThread,
         _ACKNOWLEDGED: _Acknowledged,
-        _FOLLOW_UPS_USED_UP: FollowUpsUsedUp,
+        **dict.fromkeys(_INTERACTION_OVER, InteractionOver),
     }.get(error.code)
     if special is not None:
         return special(f"code {error.code}")

@@ -56,14 +56,9 @@ def measure(markdown: str) -> int:
     return _units(_barred(markdown))
 
 
-def stays(shown: Shown) -> bool:
-    """Whether the text is whole, and not to be replaced by the next message."""
-    return shown.final and shown.modal is not Modal.TEXT_FOR_REPLACE
-
-
 def draw(shown: Shown, *, stop: str = "", aside: bool = False) -> Drawn:
     """Return how that is shown; what is still to change carries the Stop button of that id, if there is one."""
-    if not stays(shown):
+    if not shown.stays:
         return Drawn(content=_sendable(_barred(shown.text)) or _NOTHING_VISIBLE, stop=stop)
     below = Drawn(choices=shown.choices, menu=shown.menu, aside=aside, file=shown.file)
     if shown.modal is Modal.MEMORY:

@@ -6,10 +6,12 @@ nor where to cut: that is `core/delivery`'s.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from adapters.discord.api import DiscordApi, MessageLost
-from adapters.discord.markup import MAX_CHARS, Drawn, measure, stays
+from adapters.discord.markup import MAX_CHARS, Drawn, measure
 from adapters.discord.pen import Pen
 from core.errors import SurfaceGone
 from core.ports import Surface
@@ -34,8 +36,8 @@ class DiscordSurface(Surface):
     """Posts and edits in one place.
 
     `asked` names the message answered; with it every post has a nonce of its own, so that what is sent twice (after a
-    lost response, after a crash) is there once. `pen` draws for whom it is; `again` says that the answer was begun by
-    an earlier process.
+    lost response, after a crash) is there once. `pen` draws for whom it is. A handle is CHANNEL/MESSAGE, which an
+    answer that is gone on with elsewhere needs.
     """
 
     def __init__(
@@ -46,16 +48,13 @@ class DiscordSurface(Surface):
         asked: str,
         edit_interval_s: float,
         pen: Pen | None = None,
-        again: bool = False,
     ) -> None:
         self._api = api
         self._place = place
         self._asked = asked
         self._pen = pen or Pen()
-        self._again = again
-        self._doubtful = again
+        self._doubtful = False
         self._edit_interval_s = edit_interval_s
-        self._ids: dict[str, int] = {}
         self._drawn: dict[str, Drawn] = {}
         self._posts = 0
 
@@ -70,30 +69,38 @@ class DiscordSurface(Surface):
 
     async def post(self, shown: Shown) -> str:
         """Write a new message; the first one replies to what it answers."""
-        drawn = self._pen.draw(shown)
-        message_id = await self._send(drawn)
-        handle = str(message_id)
-        self._ids[handle], self._drawn[handle] = message_id, drawn
-        return handle
+        return await self._send(self._pen.draw(shown))
 
-    async def edit(self, handle: str, shown: Shown) -> None:
+    async def edit(self, handle: str, shown: Shown) -> str | None:
         """Replace a message in place. One that was deleted meanwhile is written anew once its text is whole."""
         drawn = self._pen.draw(shown)
-        if drawn == self._drawn[handle]:
-            return
+        if drawn == self._drawn.get(handle):
+            return None
         try:
-            await self._api.edit(self._place.channel, self._ids[handle], drawn)
+            await self._api.edit(*_ids(handle), drawn)
         except MessageLost:
-            if not stays(shown):
-                return
-            self._ids[handle] = await self._send(drawn)
+            return await self._send(drawn) if shown.stays else None
         self._drawn[handle] = drawn
+        return None
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away. One that is gone is fine."""
+        with suppress(MessageLost):
+            await self._api.delete(*_ids(handle))
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with what an earlier process posted; what it may have posted besides is found by its nonce."""
+        known = [handle for handle in handles if handle]
+        self._doubtful, self._posts = len(known) < len(handles), len(known)
+        if known:
+            self._place = Place(_ids(known[-1])[0])
+        return known
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message: `file` is its address, good for a day."""
         return await self._api.fetch(file, max_bytes)
 
-    async def _send(self, drawn: Drawn) -> int:
+    async def _send(self, drawn: Drawn) -> str:
         place = await self._arrive()
         doubtful, self._doubtful = self._doubtful, True  # until it is known to have arrived, it may have
         found = await self._api.send(
@@ -101,10 +108,12 @@ class DiscordSurface(Surface):
         )
         if doubtful and not found.shows(drawn):
             await self._api.edit(place.channel, found.id, drawn)
-        self._doubtful = self._again
+        self._doubtful = False
         self._posts += 1
         self._place = Place(place.channel)
-        return found.id
+        handle = f"{place.channel}/{found.id}"
+        self._drawn[handle] = drawn
+        return handle
 
     async def _arrive(self) -> Place:
         """Open what has to be open before anything can be written."""
@@ -118,3 +127,9 @@ class DiscordSurface(Surface):
             except SurfaceGone:
                 self._place = Place(place.channel, reply_to=place.reply_to)
         return self._place
+
+
+def _ids(handle: str) -> tuple[int, int]:
+    """Return the channel and the message that a handle names."""
+    channel, _, message = handle.partition("/")
+    return int(channel), int(message)

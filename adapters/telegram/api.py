@@ -125,6 +125,14 @@ class TelegramApi:
         with suppress(Unchanged):  # an edit that arrived, though we did not hear of it
             await self._formatted(place, rendered, priority, call)
 
+    async def delete(self, place: Place, message_id: int, priority: Priority) -> None:
+        """Take a message away.
+
+        Raises:
+            MessageLost: it is gone, or too old for that.
+        """
+        await self._call(place.chat_id, priority, lambda chat_id: self._bot.delete_message(chat_id, message_id))
+
     async def draft(self, place: Place, draft_id: int, rendered: Rendered, priority: Priority) -> None:
         """Show a preview in a private chat, with the server's stop button where it has one (Bot API 10.3)."""
 

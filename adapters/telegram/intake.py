@@ -112,7 +112,7 @@ class Intake(Surfaces):
 
     def again(self, incoming: Incoming) -> TelegramSurface:
         """Return where to answer a message that was accepted earlier, and may have been answered."""
-        return self._surface(incoming, again=True)
+        return self._surface(incoming)
 
     def private(self, user: UserKey) -> TelegramSurface:
         """Return the person's private chat, which has their id; nobody's, for an id that is no person's."""
@@ -121,7 +121,7 @@ class Intake(Surfaces):
 
     # --- where answers go ---
 
-    def _surface(self, incoming: Incoming, *, again: bool = False) -> TelegramSurface:
+    def _surface(self, incoming: Incoming) -> TelegramSurface:
         """Return where to answer that message: in a group, as a reply to it."""
         rank = Priority.ANSWER if command_of(incoming.text) else Priority.FINAL
         place = Place(int(incoming.chat.chat), int(incoming.chat.thread) if incoming.chat.thread else None)
@@ -136,7 +136,6 @@ class Intake(Surfaces):
                 wanted=lambda: self._wants_draft(incoming),
                 whole=rank,
                 stop=stop,
-                again=again,
             )
         # Ids of before the move name other messages now.
         there = self._state.address(place.chat_id) == place.chat_id or is_rehoused(incoming)
@@ -148,7 +147,7 @@ class Intake(Surfaces):
             whole=rank,
             replaces=replaced_by(incoming) if there else None,
             stop=stop,
-            again=again,
+            moved=not there,
         )
 
     def _stop_button(self, incoming: Incoming) -> InlineKeyboardMarkup | None:

@@ -6,7 +6,8 @@ not know when to write, nor where to cut: that is `core/delivery`'s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from telegram import InlineKeyboardMarkup
@@ -15,7 +16,7 @@ from telegramify_markdown.config import RenderConfig
 from adapters.telegram.api import Place, TelegramApi
 from adapters.telegram.failure import MessageLost, Unconfirmed
 from adapters.telegram.keyboard import keyboard
-from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, render
+from adapters.telegram.markup import MAX_CAPTION_UNITS, NOTHING_VISIBLE, ROOM, Rendered, draw, render
 from adapters.telegram.pacer import Priority
 from core.ports import Surface
 from core.screen import File, Shown, SurfaceLimits
@@ -43,8 +44,8 @@ class TelegramSurface(Surface):
 
     `reply_to` is the message that the first post hangs on, if any; `whole` is the rank of text that will not change:
     that of an answer, or of a command's. The first post takes the place of the message `replaces`, if there is one.
-    `stop` gives the button below what is not whole yet; `again` says that the answer was begun by an earlier process,
-    and may be there already.
+    `stop` gives the button below what is not whole yet; `moved` says that the group became a supergroup meanwhile, so
+    that ids of before name other messages now.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class TelegramSurface(Surface):
         whole: Priority = Priority.FINAL,
         replaces: int | None = None,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
-        again: bool = False,
+        moved: bool = False,
     ) -> None:
         self._api = api
         self._place = place
@@ -66,8 +67,9 @@ class TelegramSurface(Surface):
         self._whole = whole
         self._replaces = replaces
         self._stop = stop
-        self._again = again
-        self._doubtful = again  # what is written next may be there already
+        self._moved = moved
+        self._again = False  # what an earlier process wrote may be there already, and nobody knows where
+        self._doubtful = False  # what is written next may be there already
         self._lost_status = False  # a status may be there already, which nothing will take the place of
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
         self._messages: dict[str, _Message] = {}
@@ -91,25 +93,45 @@ class TelegramSurface(Surface):
             message = await self._replace(shown, self._replaces)
         else:
             message = await self._send(shown, self._draw(shown))
-        handle = str(message.id)
-        self._messages[handle] = message
-        return handle
+        return self._keep(message)
 
-    async def edit(self, handle: str, shown: Shown) -> None:
+    async def edit(self, handle: str, shown: Shown) -> str | None:
         """Replace a message in place. One that was deleted meanwhile is written anew once its text is whole."""
-        message, rendered = self._messages[handle], self._draw(shown)
+        message = self._messages.get(handle)
+        if message is None:
+            return await self.post(shown)
+        rendered = self._draw(shown)
         if message.bears(shown):
             rendered = rendered.again
         if rendered == message.written:
-            return
+            return None
         try:
             await self._api.edit(self._place, message.id, rendered, self._rank(shown))
             message.written = rendered
         except MessageLost:
-            if not stays(shown):
-                return
-            self._messages[handle] = await self._send(shown, rendered)
+            return self._keep(await self._send(shown, rendered)) if shown.stays else None
         self._saw(shown)
+        return None
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away. One that the server deletes for nobody any more loses its words and buttons."""
+        message = self._messages.pop(handle, None)
+        if message is None:
+            return
+        try:
+            await self._api.delete(self._place, message.id, self._whole)
+        except MessageLost:
+            with suppress(MessageLost):
+                await self._api.edit(self._place, message.id, Rendered(NOTHING_VISIBLE), self._whole)
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with what an earlier process posted; what it may have posted besides is marked when it is repeated."""
+        known = [] if self._moved else [handle for handle in handles if handle]
+        self._again = self._doubtful = len(known) < len(handles)
+        self._messages = {handle: _Message(int(handle), Rendered("")) for handle in known}
+        if known:
+            self._replaces = self._reply_to = None
+        return known
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message."""
@@ -120,9 +142,14 @@ class TelegramSurface(Surface):
         if self._thinking:
             await self._api.typing(self._place)
 
+    def _keep(self, message: _Message) -> str:
+        handle = str(message.id)
+        self._messages[handle] = message
+        return handle
+
     async def _send(self, shown: Shown, rendered: Rendered) -> _Message:
         """Write a new message, with the mark if it may be there already."""
-        rank = self._whole if stays(shown) else Priority.STATUS
+        rank = self._whole if shown.stays else Priority.STATUS
         return await self._sent(shown, rendered, lambda what: self._api.send(self._place, what, rank, self._reply_to))
 
     async def _sent(
@@ -169,7 +196,7 @@ class TelegramSurface(Surface):
         self._thinking = shown.modal is Modal.TEXT_FOR_REPLACE
 
     def _rank(self, shown: Shown) -> Priority:
-        if stays(shown):
+        if shown.stays:
             return self._whole
         return Priority.STATUS if shown.modal is Modal.TEXT_FOR_REPLACE else Priority.EDIT
 
@@ -180,11 +207,6 @@ class TelegramSurface(Surface):
 
     def _draw(self, shown: Shown) -> Rendered:
         drawn = draw(shown, self._render(shown.text))
-        if not stays(shown):
+        if not shown.stays:
             return drawn if self._stop is None else replace(drawn, keyboard=self._stop())
         return replace(drawn, keyboard=keyboard(shown)) if shown.choices or shown.menu else drawn
-
-
-def stays(shown: Shown) -> bool:
-    """Whether the text is whole, and not to be replaced by the next message."""
-    return shown.final and shown.modal is not Modal.TEXT_FOR_REPLACE

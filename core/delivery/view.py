@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
-from core.delivery.plan import Edit, Pace, Post, StreamPlan
+from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import SurfaceBusy
 from core.ports import Clock, Surface
 from core.screen import Choice, Shown
@@ -37,15 +37,28 @@ class View:
         patience_s: float = 1.0,
         grace_s: float = 5.0,
         ended: str = "…",
+        posted: Sequence[str] | None = None,
+        note: Callable[[Sequence[str]], Awaitable[None]] | None = None,
     ) -> None:
-        """`grace_s` bounds what is written after a failure or a cancellation; `ended` replaces a status left over."""
+        """`grace_s` bounds what is written after a failure or a cancellation; `ended` replaces a status left over.
+
+        `note` is told what stands on the screen, before and after each post, in the form of `Inbox.put_posted`;
+        `posted` is what it was told last of a turn that an earlier process began.
+        """
         self._surface = surface
         self._clock = clock
-        self._plan = StreamPlan(surface.limits, surface.measure, pace or Pace())
+        standing = list(surface.adopt(posted)) if posted is not None else []
+        whole = min(len(posted or ()) - 1, len(standing))  # a message is only posted once those before it are complete
+        self._plan = StreamPlan(
+            surface.limits, surface.measure, pace or Pace(), standing=len(standing), whole=max(whole, 0)
+        )
+        self._posted = standing
+        self._note = note
         self._patience_s = patience_s
         self._grace_s = grace_s
         self._ended = ended
-        self._handles: dict[int, str] = {}
+        self._handles: dict[int, str] = dict(enumerate(standing))
+        self.goes_on = bool(standing)  # what an earlier process posted is gone on with in its place
         self._writer: asyncio.Task[None] | None = None
         self._alarm_s = -math.inf  # until when the writer sleeps, if it does
         self._wake = asyncio.Event()
@@ -65,6 +78,11 @@ class View:
     async def show(self, shown: Shown) -> None:
         """Show a whole message."""
         self._plan.show(shown)
+        await self._settle()
+
+    async def show_again(self, shown: Shown) -> None:
+        """Show a whole message that was shown before a restart: what stands there already is left alone."""
+        self._plan.show_again(shown)
         await self._settle()
 
     async def flush(self) -> None:
@@ -187,16 +205,35 @@ class View:
         finally:
             self._resting.set()
 
-    async def _perform(self, operation: Post | Edit) -> None:
+    async def _perform(self, operation: Post | Edit | Remove) -> None:
         try:
-            if isinstance(operation, Post):
-                self._handles[operation.index] = await self._surface.post(operation.shown)
+            if isinstance(operation, Remove):
+                await self._surface.remove(self._handles.pop(operation.index))
+                await self._record(self._posted[: operation.index])
             else:
-                await self._surface.edit(self._handles[operation.index], operation.shown)
+                await self._put(operation.index, operation.shown)
         except SurfaceBusy as busy:
             self._plan.hold(self._clock.monotonic() + max(busy.retry_after_s, _LEAST_WAIT_S))
         else:
             self._plan.wrote(operation, self._clock.monotonic())
+
+    async def _put(self, index: int, shown: Shown) -> None:
+        """Write the message, and record its handle; that it is about to be there is recorded before."""
+        handle = self._handles.get(index)
+        if not handle and (shown.stays or not self._surface.limits.previews):
+            await self._record([*self._posted[:index], ""])
+        if handle is None:
+            handle = await self._surface.post(shown)
+        else:
+            handle = await self._surface.edit(handle, shown) or handle
+        self._handles[index] = handle
+        if handle:
+            await self._record([*self._posted[:index], handle, *self._posted[index + 1 :]])
+
+    async def _record(self, posted: list[str]) -> None:
+        if self._note is not None and posted != self._posted:
+            await self._note(posted)
+        self._posted = posted
 
     async def _rest(self, until_s: float, delay_s: float) -> None:
         """Sleep until then, or until something is due earlier."""

@@ -50,6 +50,8 @@ class Writing:
                 return self._server.note_json(self._create(channel, body))
             case "PATCH", ["messages", message_id]:
                 return self._server.note_json(self._edit(channel, int(message_id), body))
+            case "DELETE", ["messages", message_id]:
+                return self._delete(channel, int(message_id))
             case "POST", ["messages", message_id, "threads"]:
                 return self._open_thread(channel, int(message_id), body)
         raise Refused(404, 0, "404: Not Found")
@@ -82,6 +84,14 @@ class Writing:
         apply(self._server, note, body)
         self._server.wrote("edit", note)
         return note
+
+    def _delete(self, channel: Channel, message_id: int) -> Json:
+        note = channel.notes.get(message_id)
+        if note is None:
+            raise Refused(404, 10008, "Unknown Message")
+        assert note.by is BOT, "the bot deletes nothing of anybody else's"
+        del channel.notes[message_id]
+        return {}
 
     def _open_thread(self, channel: Channel, message_id: int, body: Json) -> Json:
         if message_id in self._server.channels:
