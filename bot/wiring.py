@@ -5,6 +5,7 @@ Knows every implementation. Does not know what any of them does with what it is 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -37,6 +38,7 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.ports import Clock, VectorIndex
 from core.quota.quotas import Quotas
+from core.retention import forget_answered
 from core.storage.awaited import SqliteAwaited
 from core.storage.broadcasts import SqliteBroadcasts
 from core.storage.decisions import SqliteDecisions
@@ -164,8 +166,13 @@ class _Stores:
 async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     """Run the bot's Door; leaving waits for the answers that are under way."""
     app.parts.desk.kept.spool.clear()
-    async with ChatBot(app.parts) as chatbot:
-        yield chatbot
+    tidying = asyncio.create_task(forget_answered(app.parts.inbox, app.clock))
+    try:
+        async with ChatBot(app.parts) as chatbot:
+            yield chatbot
+    finally:
+        tidying.cancel()
+        await asyncio.gather(tidying, return_exceptions=True)
 
 
 def say(line: str) -> None:

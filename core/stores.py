@@ -8,14 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Protocol
 
 from core.thread import Threads
 from core.types import Change, ChatKey, Incoming, MemoryDraft, MemoryItem, MemoryKind, Message, UserKey, Vector, Vectors
-
-
-PURGE_BATCH: Final = 500
-"""Rows that one transaction of the inbox removes: other writes wait for no more than these."""
 
 
 class Inbox(Protocol):
@@ -30,21 +26,15 @@ class Inbox(Protocol):
         ...
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
-        """Record what stands on the screen for it: handles in order, a last "" for one that is about to be posted.
-
-        On disk when this returns. Nothing is kept for a message that is not owed.
-        """
+        """Record, on disk, what is posted for it while it is owed: handles; a last "" for one that is about to be."""
         ...
 
     async def posted(self, incoming: Incoming) -> Sequence[str]:
         """Return what was recorded last; nothing for a message that is not owed."""
         ...
 
-    async def purge(self, before: datetime) -> int:
-        """Forget up to PURGE_BATCH answered messages that were sent before then, and return how many.
-
-        They are not known any more afterwards.
-        """
+    async def purge(self, before: datetime, limit: int) -> int:
+        """Forget that many answered messages that were sent before then, or fewer, and return how many."""
         ...
 
     async def owed(self, platform: str) -> Sequence[Incoming]:

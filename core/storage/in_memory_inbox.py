@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from core.stores import PURGE_BATCH, Inbox
+from core.stores import Inbox
 from core.types import ChatKey, Incoming, UserKey
 
 
@@ -41,9 +41,9 @@ class InMemoryInbox(Inbox):
         """Return what was recorded last."""
         return self._posted.get((incoming.chat, incoming.message_id), ())
 
-    async def purge(self, before: datetime) -> int:
+    async def purge(self, before: datetime, limit: int) -> int:
         """Forget answered messages that were sent before then."""
-        old = [key for key, known in self._known.items() if key not in self._owed and known.at < before][:PURGE_BATCH]
+        old = [key for key, known in self._known.items() if key not in self._owed and known.at < before][:limit]
         for key in old:
             del self._known[key]
         return len(old)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from core.storage.record import microseconds, to_json
 from core.storage.sqlite import Database, Row
-from core.stores import PURGE_BATCH, Inbox
+from core.stores import Inbox
 from core.types import ChatKey, Incoming, JSONValue, UserKey
 
 
@@ -63,8 +63,8 @@ class SqliteInbox(Inbox):
         rows = await self._database.rows(f"SELECT posted FROM inbox WHERE {_THIS}", _key(incoming))  # noqa: S608
         return [str(handle) for (handles,) in rows if handles for handle in json.loads(handles)]
 
-    async def purge(self, before: datetime) -> int:
-        """Forget up to PURGE_BATCH answered messages that were sent before then, and return how many."""
+    async def purge(self, before: datetime, limit: int) -> int:
+        """Forget that many answered messages that were sent before then, or fewer, and return how many."""
         async with self._database.transaction() as transaction:
             removed = await transaction.run(
                 """
@@ -72,7 +72,7 @@ class SqliteInbox(Inbox):
                     SELECT id FROM inbox WHERE payload IS NULL AND at < ? ORDER BY at LIMIT ?
                 ) RETURNING id
                 """,
-                (microseconds(before), PURGE_BATCH),
+                (microseconds(before), limit),
             )
         return len(removed)
 

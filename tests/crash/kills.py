@@ -12,14 +12,15 @@ import random
 import re
 import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from core.actions.finish import ANSWER
 from core.clock import SystemClock
-from core.cycle import THINKING
+from core.cycle import DECIDE, THINKING
 from tests.fakes import openai_server
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
@@ -49,8 +50,10 @@ class SlowModel(LoopbackServer):
 
     def _script(self, asked: Asked) -> Answer:
         said = json.dumps(asked.body["messages"])
-        if "exactly the name of one action" in said:
+        if DECIDE[:30] in said:
             return replace(openai_server.says("Finish"), gates=_gates([_DECIDE_S]))
+        if ANSWER[:20] not in said:
+            return openai_server.says("ok")  # a summary
         number = int(re.findall(r"ask-(\d+)", said)[-1])
         words = [f"w{number}.{word} " for word in range(words_of(number))]
         size = -(-len(words) // _PIECES)
@@ -69,7 +72,7 @@ def _gates(after_s: Sequence[float]) -> dict[int, asyncio.Event]:
 
 @dataclass(frozen=True)
 class Bubble:
-    """A message of the bot's as it stands there; `stop` says that a Stop button is below it, `thinking` Discord's sign."""
+    """A message of the bot's as it stands there, perhaps with a Stop button below it; `thinking` is Discord's sign."""
 
     text: str
     stop: bool = False
@@ -96,7 +99,7 @@ class Tally:
 
 
 def tally(bubbles: Sequence[Bubble], asked: int) -> Tally:
-    """Count; the answer to each message is to be there once and whole, in one bubble or several that follow each other."""
+    """Count; the answer to each message is to be there once and whole, in one bubble or several."""
     found = Tally(len(bubbles))
     parts: dict[int, list[tuple[int, int, Bubble]]] = defaultdict(list)
     for bubble in bubbles:
@@ -138,8 +141,8 @@ class Scene(Protocol):
 
     settings: dict[str, str]
 
-    async def ready(self) -> None:
-        """Return when a bot that was just started listens."""
+    async def ready(self, said: asyncio.StreamReader) -> None:
+        """Return when a bot that was just started listens, and has an owner."""
         ...
 
     async def ask(self, number: int) -> None:
@@ -161,17 +164,15 @@ class TelegramScene:
     def __init__(self, server: TelegramServer) -> None:
         self._server = server
         self._owner = Person(7, "Ana")
-        self.settings = {"TELEGRAM_TOKEN": TELEGRAM_TOKEN, "TELEGRAM_API_BASE_URL": server.url, "TELEGRAM_OWNER_ID": ""}
+        self.settings = {"TELEGRAM_TOKEN": TELEGRAM_TOKEN, "TELEGRAM_API_BASE_URL": server.url}
 
-    async def ready(self) -> None:
-        self._server.polled = False
-        await self._server.until(lambda: self._server.polled)
-
-    async def own(self, child: asyncio.subprocess.Process) -> None:
-        """Open the link that the bot prints at its first start."""
-        assert child.stderr is not None
-        while not (link := re.search(r"t\.me/\w+\?start=(\S+)", (await child.stderr.readline()).decode())):
-            assert not child.stderr.at_eof()
+    async def ready(self, said: asyncio.StreamReader) -> None:
+        if self._server.chats:
+            self._server.polled = False
+            await self._server.until(lambda: self._server.polled)
+            return
+        while not (link := re.search(r"t\.me/\w+\?start=(\S+)", (await said.readline()).decode())):
+            assert not said.at_eof()
         self._server.says(self._owner, f"/start {link[1]}")
         await self._server.until(self._server.chat(7).screen)
 
@@ -200,7 +201,7 @@ class DiscordScene:
         self._sessions = 0
         self.settings = {"DISCORD_TOKEN": DISCORD_TOKEN, "DISCORD_API_BASE_URL": server.api_url}
 
-    async def ready(self) -> None:
+    async def ready(self, said: asyncio.StreamReader) -> None:
         await self._server.until(lambda: len(self._server.gateway.identified) > self._sessions)
         self._sessions = len(self._server.gateway.identified)
 
@@ -249,19 +250,16 @@ async def process(scene: Scene, model: SlowModel, folder: Path) -> AsyncIterator
     settings = {
         "DATA_DIR": str(folder), "MODEL": "openai:slow", "OPENAI_BASE_URL": f"{model.url}/v1", "LOCALE": "pt-BR",
     }  # fmt: skip
-    errors = (folder.parent / f"{folder.name}.log").open("ab")
-    owns = isinstance(scene, TelegramScene) and not folder.exists()
-    with errors:
-        child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot", "run", env=os.environ | settings | scene.settings, cwd=ROOT,
-            stderr=asyncio.subprocess.PIPE if owns else errors,
-        )  # fmt: skip
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "run", env=os.environ | settings | scene.settings, cwd=ROOT,
+        stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stderr is not None
     try:
-        if isinstance(scene, TelegramScene) and owns:
-            await scene.own(child)
-        else:
-            await scene.ready()
+        await scene.ready(child.stderr)
+        drain = asyncio.create_task(child.stderr.read())
         yield child
+        drain.cancel()
     finally:
         if child.returncode is None:
             child.kill()
@@ -285,9 +283,3 @@ async def killed(scene: Scene, folder: Path, *, kills: int, seed: int = 1) -> Ta
             child.terminate()
             assert await asyncio.wait_for(child.wait(), 60) == 0
     return tally(scene.bubbles(), asked)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Nothing yet."""
-    yield
