@@ -208,7 +208,8 @@ class View:
     async def _perform(self, operation: Post | Edit | Remove) -> None:
         try:
             if isinstance(operation, Remove):
-                await self._surface.remove(self._handles.pop(operation.index))
+                await self._surface.remove(self._handles[operation.index])
+                del self._handles[operation.index]
                 await self._record(self._posted[: operation.index])
             else:
                 await self._put(operation.index, operation.shown)
