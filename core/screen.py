@@ -66,8 +66,8 @@ class Shown:
 class SurfaceLimits:
     """What a surface bears: `max_chars` of one post (in `Surface.measure` units), `edit_interval_s` between edits.
 
-    `shows_pictures` is whether a picture that is handed over can be seen there; `previews` whether what does not stay yet
-    (`Shown.stays`) leaves nothing behind by itself.
+    `shows_pictures` is whether a picture that is handed over can be seen there; `previews` whether what does not stay
+    yet (`Shown.stays`) leaves nothing behind by itself.
     """
 
     max_chars: int

@@ -34,8 +34,8 @@ _ORIGINAL = "@original"
 class Ticket:
     """What an interaction is answered by; it is kept with the message (`Incoming.reply_token`) until that is answered.
 
-    `ends_s` is when its token does, in seconds since 1970; `channel` is where everybody reads the answer, 0 for one that
-    is hidden or that the bot could not edit by itself. The response to a press that is answered `in_place` is the
+    `ends_s` is when its token does, in seconds since 1970; `channel` is where everybody reads the answer, 0 for one
+    that is hidden or that the bot could not edit by itself. The response to a press that is answered `in_place` is the
     message whose button was pressed. `along` says that the bot is no member there.
     """
 
@@ -75,8 +75,8 @@ class Ticket:
 class InteractionSurface(Surface):
     """Writes the deferred response first, then follow-ups; what Discord takes no more goes to `later`, another place.
 
-    That is after 15 minutes, after 5 follow-ups where somebody took the bot along, or where the acknowledgement came too
-    late. Nothing is written before `acknowledged` says what became of that.
+    That is after 15 minutes, after 5 follow-ups where somebody took the bot along, or where the acknowledgement came
+    too late. Nothing is written before `acknowledged` says what became of that.
     """
 
     def __init__(self, api: DiscordApi, ticket: Ticket, later: DiscordSurface, clock: Clock, *, pen: Pen) -> None:

@@ -19,7 +19,9 @@ from tests.fakes.clock import START
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 FIRST = Incoming(ChatKey("telegram", "c", "topic"), ANA, "Ana", "1", "oi\ud800\x00", START, False, False, "pt-br")
-SECOND = replace(FIRST, message_id="2", text="/import", pressed=True, attached=True, file="document-1", reply_token="{}")
+SECOND = replace(
+    FIRST, message_id="2", text="/import", pressed=True, attached=True, file="document-1", reply_token="{}"
+)
 
 OLD_PAYLOAD = (
     '{"user_name":"Ana","text":"oi","at":"2026-03-14T15:09:26+00:00","addressed":true,"private":true,"language":""}'

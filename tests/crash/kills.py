@@ -10,10 +10,11 @@ import json
 import os
 import random
 import re
+import sqlite3
 import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -141,7 +142,7 @@ class Scene(Protocol):
 
     settings: dict[str, str]
 
-    async def ready(self, said: asyncio.StreamReader) -> None:
+    async def ready(self, said: asyncio.StreamReader, /) -> None:
         """Return when a bot that was just started listens, and has an owner."""
         ...
 
@@ -151,10 +152,6 @@ class Scene(Protocol):
 
     def bubbles(self) -> list[Bubble]:
         """All that the bot wrote and still stands."""
-        ...
-
-    async def until_answered(self, asked: int) -> None:
-        """Return when all of it is answered."""
         ...
 
 
@@ -187,9 +184,6 @@ class TelegramScene:
         posts = [post for chat in self._server.chats.values() for post in chat.ours()]
         return [Bubble(post.text, any("x7" in b["callback_data"] for r in post.buttons for b in r)) for post in posts]
 
-    async def until_answered(self, asked: int) -> None:
-        await self._server.until(lambda: _answered(self, asked))
-
 
 class DiscordScene:
     """Direct messages, a room, and `/ask` in it, aloud and hidden."""
@@ -201,7 +195,7 @@ class DiscordScene:
         self._sessions = 0
         self.settings = {"DISCORD_TOKEN": DISCORD_TOKEN, "DISCORD_API_BASE_URL": server.api_url}
 
-    async def ready(self, said: asyncio.StreamReader) -> None:
+    async def ready(self, _: asyncio.StreamReader) -> None:
         await self._server.until(lambda: len(self._server.gateway.identified) > self._sessions)
         self._sessions = len(self._server.gateway.identified)
 
@@ -224,13 +218,16 @@ class DiscordScene:
             for note in notes.values()
         ]
 
-    async def until_answered(self, asked: int) -> None:
-        await self._server.until(lambda: _answered(self, asked))
 
-
-def _answered(scene: Scene, asked: int) -> bool:
-    found = tally(scene.bubbles(), asked)
-    return not found.lost
+async def _until_answered(folder: Path, asked: int, patience_s: float) -> None:
+    """Return when that many messages were stored, and none is owed an answer any more."""
+    async with asyncio.timeout(patience_s):
+        while True:
+            with closing(sqlite3.connect(folder / "elefante.db")) as database:
+                stored, owed = database.execute("SELECT count(*), count(payload) FROM inbox").fetchone()
+            if stored >= asked and not owed:
+                return
+            await asyncio.sleep(0.1)
 
 
 @asynccontextmanager
@@ -279,7 +276,7 @@ async def killed(scene: Scene, folder: Path, *, kills: int, seed: int = 1) -> Ta
                 await asyncio.sleep(chance.uniform(0.05, 1.6))
                 child.kill()
         async with process(scene, model, folder) as child:
-            await scene.until_answered(asked)
+            await _until_answered(folder, asked, 120.0 + 2 * asked)
             child.terminate()
             assert await asyncio.wait_for(child.wait(), 60) == 0
     return tally(scene.bubbles(), asked)

@@ -14,7 +14,7 @@ from core.commands.admin import VERBS
 from core.delivery.view import View
 from core.screen import Shown
 from core.types import ChatKey, Incoming, Locale
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, refusing, running
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import TOKEN, DiscordServer

@@ -79,9 +79,7 @@ class ScriptedDoor(Door):
                 self._known.add((incoming.chat.chat, incoming.message_id))
                 self._start(incoming, surfaces.again(incoming), self.posted)
 
-    def _start(
-        self, incoming: Incoming, surface: Surface, posted: Sequence[str] | None = None
-    ) -> asyncio.Task[None]:
+    def _start(self, incoming: Incoming, surface: Surface, posted: Sequence[str] | None = None) -> asyncio.Task[None]:
         task = asyncio.create_task(self._answer(incoming, surface, posted))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
