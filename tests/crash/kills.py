@@ -206,8 +206,8 @@ class DiscordScene:
             case 1:
                 await self._server.says(self._owner, f"<@{BOT_ID}> ask-{number}", room=self._room.id)
             case case:
-                message = {"message": f"ask-{number}", **({"private": True} if case == 3 else {})}
-                await self._server.interactions.command(self._owner, "ask", room=self._room.id, **message)
+                command = self._server.interactions.command
+                await command(self._owner, "ask", room=self._room.id, message=f"ask-{number}", private=case == 3)
 
     def bubbles(self) -> list[Bubble]:
         channels = [note for channel in self._server.channels.values() for note in channel.notes.values()]
