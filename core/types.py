@@ -85,7 +85,8 @@ class Incoming:
     `pressed` says that a button was pressed, whose command the text is: it does not wait for the answers before it.
     `file` is the platform's handle of a file that came with it, for `Surface.fetch` ("" for none); `attached` says that
     there was something besides text, and `stale` that it is older than the owner wants answered. `thread_id` names the
-    thread that it belongs to ("": the one that is active there).
+    thread that it belongs to ("": the one that is active there). `reply_token` is what the platform needs to answer it
+    in place, also after a restart ("" for nothing).
     """
 
     chat: ChatKey
@@ -102,6 +103,7 @@ class Incoming:
     attached: bool = False
     stale: bool = False
     thread_id: str = ""
+    reply_token: str = ""
 
     @property
     def conversation(self) -> ConversationKey:
