@@ -58,6 +58,10 @@ class AttributedDoor(Door):
         finally:
             _asker.reset(token)
 
+    async def leave(self, platform: str) -> None:
+        """Hand on."""
+        await self._door.leave(platform)
+
 
 class _AttributedSurfaces(Surfaces):
     """Remembers whose message it is when its surface is opened again."""

@@ -5,6 +5,7 @@ Knows every implementation. Does not know what any of them does with what it is 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -41,6 +42,7 @@ from core.memory.memories import Memories
 from core.people import Standing
 from core.ports import Clock, VectorIndex
 from core.quota.quotas import Quotas
+from core.retention import forget_answered
 from core.storage.awaited import SqliteAwaited
 from core.storage.broadcasts import SqliteBroadcasts
 from core.storage.confirmations import SqliteConfirmations
@@ -193,8 +195,13 @@ async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     """Run the bot's Door; leaving waits for the answers that are under way."""
     app.parts.desk.kept.spool.clear()
     desk = app.parts.desk
-    async with ChatBot(app.parts) as chatbot, upkeep(app.database, desk.alerts, app.clock):
-        yield chatbot
+    tidying = asyncio.create_task(forget_answered(app.parts.inbox, app.clock))
+    try:
+        async with ChatBot(app.parts) as chatbot, upkeep(app.database, desk.alerts, app.clock):
+            yield chatbot
+    finally:
+        tidying.cancel()
+        await asyncio.gather(tidying, return_exceptions=True)
 
 
 def say(line: str) -> None:

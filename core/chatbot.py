@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +19,7 @@ from typing import Self
 from core import commands, disk_trouble
 from core.access import Verdict, room_name
 from core.actions.registry import Registry
+from core.actions.undo import undo_button
 from core.asked import check, cleaned, message_of
 from core.cards import Cards
 from core.confirmations import Arrival
@@ -35,11 +36,12 @@ from core.people import Standing
 from core.ports import Clock, Door, Surface, Surfaces
 from core.refusals import Refusals
 from core.screen import Choice, Shown
+from core.screens import Screens
 from core.stores import Inbox, Mark
-from core.texts import AGAIN, BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
+from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.thread import TurnState
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Role
+from core.types import ConversationKey, Incoming
 
 _LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)
@@ -82,11 +84,12 @@ class ChatBot(Door):
         self._mailbox = Mailbox(parts.limits.answers_at_once)
         self._running: dict[ConversationKey, Deadline] = {}
         self._tasks = asyncio.TaskGroup()
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._under_way: dict[asyncio.Task[None], str] = {}
         desk, self._locales = parts.desk, parts.desk.locales
         cards = Cards(desk.access, desk.notices, desk.locales, parts.clock)
         self._doorkeeper = Doorkeeper(desk.access, cards, desk.locales, parts.clock, self._later)
         self._refusals = Refusals(desk.notices, desk.alerts, desk.locales, parts.clock)
+        self._screens = Screens(parts.inbox, self._refusals)
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -115,34 +118,48 @@ class ChatBot(Door):
             _log.info("message received", extra=facts)
         except StorageError as error:
             return asyncio.shield(self._later(self._apologise(error, incoming, surface)))
-        return asyncio.shield(self._later(self._answer(incoming, surface)))
+        return asyncio.shield(self._later(self._answer(incoming, surface), incoming.chat.platform))
 
     async def resume(self, platform: str, surfaces: Surfaces) -> None:
         """Queue what was accepted on that platform before a crash and never answered, oldest first."""
         self._parts.desk.platforms.add(platform)
         self._parts.desk.notices.connect(platform, surfaces)
         for incoming in await self._parts.inbox.owed(platform):
+            posted = await self._parts.inbox.posted(incoming)
             verdict = await self._parts.desk.access.recheck(incoming)
             if verdict is Verdict.ANSWER:
                 _log.info("resumed", extra={"platform": platform})
-                self._later(self._answer(incoming, surfaces.again(incoming)))
-            elif verdict is not Verdict.TELL_PAUSED:  # meanwhile its sender lost the right to an answer
-                await self._close(incoming)
+                self._later(self._answer(incoming, surfaces.again(incoming), posted), platform)
+            else:
+                self._later(self._leave(incoming, surfaces.again(incoming), posted, verdict))
+
+    async def _leave(self, incoming: Incoming, surface: Surface, posted: Sequence[str], verdict: Verdict) -> None:
+        """Take what was begun for a message off the screen: its sender lost the right to an answer, or has to wait."""
+        await self._screens.clear(incoming, surface, posted)
+        if verdict is not Verdict.TELL_PAUSED:
+            await self._close(incoming)
 
     def abandon(self) -> None:
         """Break off what is being answered; the inbox keeps it for the next start."""
         for task in self._under_way:
             task.cancel()
 
-    def _later(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    async def leave(self, platform: str) -> None:
+        """Break off what is being answered there, and return when that can be seen; the inbox keeps it."""
+        if answers := [task for task, where in self._under_way.items() if where == platform]:
+            for task in answers:
+                task.cancel()
+            await asyncio.wait(answers)
+
+    def _later(self, work: Coroutine[None, None, None], platform: str = "") -> asyncio.Task[None]:
         task = self._tasks.create_task(contained(work))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._under_way[task] = platform
+        task.add_done_callback(self._under_way.pop)
         return task
 
-    async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+    async def _answer(self, incoming: Incoming, surface: Surface, posted: Sequence[str] | None = None) -> None:
         arrival = self._parts.desk.confirmations.arrived(incoming.at)
-        view = self._refusals.view(incoming, surface)
+        view = self._screens.open(incoming, surface, posted)
         async with view.awaited(), self._lane(incoming):
             record = _Record(self._parts.clock.monotonic(), arrival)
             try:
@@ -193,6 +210,7 @@ class ChatBot(Door):
         verdict = await self._parts.desk.access.recheck(incoming)
         if verdict is not Verdict.ANSWER:
             await self._doorkeeper.turn_away(verdict, incoming, view)
+            await view.close()
         return verdict is Verdict.ANSWER
 
     async def _open(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
@@ -229,27 +247,12 @@ class ChatBot(Door):
         await turn.enter(TurnState.VALIDATED)
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began:
-            if await self._said_again(turn):
+            if await turn.go_on():
                 return
-            await turn.take_up()
+            await turn.take_up(await undo_button(turn))
         await turn.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
         await turn.enter(TurnState.RESPONDED)
-
-    async def _said_again(self, turn: Turn) -> bool:
-        """Take up a turn that was broken off. What was already said is said again with a mark; True if that was all.
-
-        Whether it had reached the person before the break, nobody can know: twice with a mark is better than never.
-        """
-        context = await turn.conversation.context("")
-        spoken = [m for m in context.messages if m.turn == turn.asked.turn and m.role is Role.ASSISTANT]
-        said = [m for m in spoken if not m.error]  # an apology is no answer
-        if not said:
-            return False
-        answered = not said[-1].in_history  # only a final answer is kept from the calls of its own turn
-        mark = AGAIN[turn.locale]
-        await turn.view.show(Shown(f"{mark}\n{said[-1].text}" if answered else mark))
-        return answered
 
     async def _check(self, turn: Turn) -> None:
         """Refuse what cannot be answered; of a picture without words it is kept that it came."""

@@ -119,14 +119,14 @@ class Surface(Protocol):
         ...
 
     async def post(self, shown: Shown) -> str:
-        """Write a new message and return a handle for `edit`."""
+        """Write a new message and return a handle for `edit`, or "" for a preview that a restart loses anyway."""
         ...
 
-    async def edit(self, handle: str, shown: Shown) -> None:
-        """Replace a message in place.
+    async def edit(self, handle: str, shown: Shown) -> str | None:
+        """Replace a message in place, or a preview by what follows it; return its new handle if that changes.
 
         Raises:
-            MessageLost: it is not there any more.
+            MessageLost: it is not there any more, or can no longer be changed.
         """
         ...
 
@@ -141,6 +141,14 @@ class Surface(Protocol):
         What cannot be shown is left out; where there is no such sign, nothing is.
         """
         del self
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with the answer of an earlier process, and return the handles that can be edited, in their order.
+
+        `handles` are what it had posted; "" says that one more may have been posted, or not.
+        """
+        del handles
+        return ()
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message (`Incoming.file`).
@@ -182,3 +190,10 @@ class Door(Protocol):
         Returns when that is queued.
         """
         ...
+
+    async def leave(self, platform: str) -> None:
+        """Break off what is still being answered there, and return when nothing more is written: it is closing.
+
+        What was broken off is answered after the next `resume`.
+        """
+        del platform

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from core.access import room_name
 from core.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
-from core.delivery.view import View
+from core.delivery.view import Note, View
 from core.errors import (
     StorageError,
     SurfaceError,
@@ -36,9 +37,12 @@ class Refusals:
         self._locales = locales
         self._clock = clock
 
-    def view(self, incoming: Incoming, surface: Surface) -> View:
+    def view(
+        self, incoming: Incoming, surface: Surface, *, posted: Sequence[str] | None = None, note: Note | None = None
+    ) -> View:
         """Return the view of an answer; what its chat refuses is said to the asker in private."""
-        return View(surface, self._clock, find_aside=None if incoming.private else partial(self._find_aside, incoming))
+        find_aside = None if incoming.private else partial(self._find_aside, incoming)
+        return View(surface, self._clock, find_aside=find_aside, posted=posted, note=note)
 
     async def report(self, incoming: Incoming, error: SurfaceError) -> None:
         """Tell the owners that an answer to this message did not arrive, or may not have."""

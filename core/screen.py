@@ -68,9 +68,11 @@ class Shown:
 class SurfaceLimits:
     """What a surface bears: `max_chars` of one post (in `Surface.measure` units), `edit_interval_s` between edits.
 
-    `shows_pictures` is whether a picture that is handed over can be seen there.
+    `shows_pictures` is whether a picture that is handed over can be seen there; `previews` whether what does not stay
+    yet (`Shown.stays`) leaves nothing behind by itself.
     """
 
     max_chars: int
     edit_interval_s: float
     shows_pictures: bool = True
+    previews: bool = False

@@ -25,6 +25,18 @@ class Inbox(Protocol):
         """Mark it answered. A message that was never accepted, or is closed already, is fine."""
         ...
 
+    async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
+        """Record, on disk, what is posted for it while it is owed: handles; a last "" for one that is about to be."""
+        ...
+
+    async def posted(self, incoming: Incoming) -> Sequence[str]:
+        """Return what was recorded last; nothing for a message that is not owed."""
+        ...
+
+    async def purge(self, before: datetime, limit: int) -> int:
+        """Forget that many answered messages that were sent before then, or fewer, and return how many."""
+        ...
+
     async def owed(self, platform: str) -> Sequence[Incoming]:
         """Return what was accepted on that platform and not closed, oldest first."""
         ...

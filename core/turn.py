@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from itertools import groupby
 from typing import Final
 
 from core import claims, outcomes
@@ -21,12 +22,12 @@ from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Conversation
 from core.history.forgetting import tells_of, told_of
 from core.llm import Models, mode_of
-from core.markdown import verbatim
+from core.markdown import quoted, verbatim
 from core.memory.user_memory import UserMemory
 from core.ports import Clock
 from core.prompts import build
 from core.screen import Choice, File, Shown
-from core.texts import LENGTH_STOP
+from core.texts import AGAIN, LENGTH_STOP
 from core.thread import TurnState
 from core.types import ChangeKind, Locale, MemoryItem, Message, Modal, Role
 from core.unicode import one_line
@@ -78,21 +79,53 @@ class Turn:
         """Store how far answering has come (D4)."""
         await self.conversation.enter(self.asked.turn, state, error)
 
+    async def go_on(self) -> bool:
+        """Take up a turn that a restart broke off, and show what it had recalled and said; True if that was all.
+
+        It is shown in its place. Where it cannot be known whether it had reached the person, it is said again with a
+        mark: twice with a mark is better than never.
+        """
+        context = await self.conversation.context("")
+        mine = [m for m in context.messages if m.turn == self.asked.turn and not m.error]  # an apology is no answer
+        said = [m for m in mine if m.role is Role.ASSISTANT]
+        answered = bool(said) and not said[-1].in_history  # only a final answer is kept from its own turn's calls
+        if self.view.goes_on:
+            await self._show_again(mine)
+        elif said:
+            mark = AGAIN[self.locale]
+            await self.view.show(Shown(f"{mark}\n{said[-1].text}" if answered else mark))
+        return answered
+
+    async def _show_again(self, messages: Sequence[Message]) -> None:
+        for modal, group in groupby(messages, key=lambda message: message.modal):
+            told = list(group)
+            if modal is not Modal.MEMORY:
+                for message in told:
+                    if message.role is Role.ASSISTANT:
+                        await self.view.show_again(Shown(message.text))
+            elif items := await self.memory.get([message.memory_id for message in told]):
+                await self.view.show_again(self._memories(items))
+
     async def end(self, error: str, last_words: str) -> None:
         """Store that the turn is over: well, or by an error, whose name and last words are kept with it."""
         if last_words:
             await self._store(Message(Role.ASSISTANT, last_words, in_history=False, error=error))
         await self.enter(TurnState.ERROR if error else TurnState.COMPLETED, error)
 
-    async def take_up(self) -> None:
-        """Count what this turn had written before it was broken off among its steps."""
+    async def take_up(self, choices: Sequence[Choice] = ()) -> None:
+        """Count what this turn had written before it was broken off among its steps; tell what was not told of it."""
         memory = self.memory
+        context = await self.conversation.context("")
+        said = "\n".join(m.text for m in context.messages if m.turn == self.asked.turn and m.role is Role.ASSISTANT)
         changes = await memory.store.changes(memory.owner, act=self.asked.turn, standing=True)
         for kind in ChangeKind:
             items = tuple(item for each in changes if each.kind is kind and (item := each.after or each.before))
             if items:
                 step = Step("before an interruption", Outcome.DONE, items=items, detail=kind.value, writes=kind)
-                self.steps.append(step)
+                if untold := [item for item in items if quoted(item.content) not in said]:
+                    await self.confirm(step, outcomes.written(kind, untold, self.locale), choices=choices)
+                else:
+                    self.steps.append(step)
 
     async def status(self, text: str) -> None:
         """Show a `textForReplace`: the next message takes its place (T5)."""
@@ -107,8 +140,7 @@ class Turn:
                 Message(Role.SYSTEM, {"id": item.id}, Modal.MEMORY, memory_id=item.id, tokens=max(tokens, 1))
             )
         if items:
-            lines = "\n".join(memory_line(item, self.zone) for item in items)
-            await self.view.show(Shown(lines, Modal.MEMORY, tuple(item.in_zone(self.zone) for item in items)))
+            await self.view.show(self._memories(items))
 
     async def tell(self, text: str, *, choices: Sequence[Choice] = (), menu: Sequence[Choice] = ()) -> None:
         """Show a message that is no part of the conversation: what a command answers."""
@@ -290,6 +322,11 @@ class Turn:
                         raise EmptyReply(f"{self.models.chat.name} answered nothing")
                     case Finish(Stop.LENGTH):
                         yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
+
+    def _memories(self, items: Sequence[MemoryItem]) -> Shown:
+        """Return the one compact message that shows recalled memories."""
+        lines = "\n".join(memory_line(item, self.zone) for item in items)
+        return Shown(lines, Modal.MEMORY, tuple(item.in_zone(self.zone) for item in items))
 
     async def _store(self, message: Message) -> None:
         stored = await self.conversation.add(replace(message, turn=self.asked.turn))

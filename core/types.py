@@ -87,7 +87,8 @@ class Incoming:
     `pressed` says that a button was pressed, whose command the text is: it does not wait for the answers before it.
     `file` is the platform's handle of a file that came with it, for `Surface.fetch` ("" for none); `attachments` are
     what came along besides text, `quotes` the words that it refers to; `stale` says that it is older than the owner
-    wants answered. `thread_id` names the thread that it belongs to ("": the one that is active there).
+    wants answered. `thread_id` names the thread that it belongs to ("": the one that is active there). `reply_token`
+    is what the platform needs to answer it in place, also after a restart ("" for nothing).
     """
 
     chat: ChatKey
@@ -105,6 +106,7 @@ class Incoming:
     quotes: tuple[Quote, ...] = ()
     stale: bool = False
     thread_id: str = ""
+    reply_token: str = ""
 
     @property
     def conversation(self) -> ConversationKey:

@@ -47,21 +47,16 @@ _BUSY_RESOURCE_S = 5.0
 _GONE = frozenset({10003, 50001, 50007, 50278})  # unknown channel, no access, nobody who takes direct messages from us
 _EYES = "👀"
 _UNKNOWN_MESSAGE = 10008
-_OVER = frozenset({10015, 10062, 50027})
+_OVER = frozenset({10015, 10062, 40094, 50027})  # not acknowledged in time (twice), five follow-ups, 15 minutes
 _NO_HISTORY_TO_REPLY_IN = 160002
 _HAS_A_THREAD = 160004
 _ACKNOWLEDGED = 40060
 _UNAUTHORIZED, _FORBIDDEN = 401, 403
 _OF_INTERACTIONS = tuple(f"{method} /webhooks" for method in ("POST", "PATCH", "DELETE"))
-_FOLLOW_UPS_USED_UP = 40094
-
-
-class FollowUpsUsedUp(SurfaceError):
-    """No more answers to that interaction, as where the bot was brought along and is no member."""
 
 
 class InteractionOver(SurfaceError):
-    """The interaction takes no answers any more: its time is over, or its token does not count."""
+    """The interaction takes no more answers: its time or its follow-ups are used up, or its token does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +168,11 @@ class DiscordApi:
             await self.perform(
                 f"DELETE /channels/{channel_id}/messages/*", lambda: delete(channel_id, message_id, reason=None)
             )
+
+    def webhook(self, application_id: int, token: str) -> discord.Webhook:
+        """Return what an interaction is answered by, also one that an earlier process was told of."""
+        data: Any = {"id": application_id, "type": discord.WebhookType.application.value, "token": token}
+        return discord.Webhook.from_state(data, self.client._connection)  # noqa: SLF001 - as the library does itself
 
     async def open_thread(self, channel_id: int, message_id: int, name: str) -> None:
         """Start a thread on a message, unless it has one. The thread's id is the message's.
@@ -323,7 +323,7 @@ def _ours(error: discord.HTTPException) -> SurfaceError:
         _NO_HISTORY_TO_REPLY_IN: _CannotReply,
         _HAS_A_THREAD: _HasAThread,
         _ACKNOWLEDGED: _Acknowledged,
-        _FOLLOW_UPS_USED_UP: FollowUpsUsedUp,
+        **dict.fromkeys(_OVER, InteractionOver),
     }.get(error.code)
     said = f"status {error.status}, code {error.code}"
     if special is not None:
@@ -331,7 +331,7 @@ def _ours(error: discord.HTTPException) -> SurfaceError:
     _LOG.warning("discord refused a call", extra={"status": error.status, "code": error.code})
     if error.code == _BUSY_RESOURCE:
         return SurfaceDown(_BUSY_RESOURCE_S)
-    if error.code in _OVER or error.status == _UNAUTHORIZED:
+    if error.status == _UNAUTHORIZED:
         return InteractionOver(said)
     if error.code in _GONE:
         return SurfaceGone(said)

@@ -21,6 +21,7 @@ from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
+from adapters.discord.interaction import InteractionSurface, Ticket
 from adapters.discord.listener import incoming_of
 from adapters.discord.pen import Pen
 from adapters.discord.press import stop_id
@@ -99,7 +100,7 @@ class Intake(Surfaces):
         await asyncio.gather(*(self._read_room(room, seen, turns) for room, seen in rooms))
 
     async def drain(self, limit_s: float) -> None:
-        """Take nothing more, and return when what was taken is answered, or after that time."""
+        """Take nothing more, and return when what was taken is answered; after that time, the rest is broken off."""
         self._closed = True
         timer = asyncio.create_task(self._clock.sleep(limit_s))
         try:
@@ -107,10 +108,18 @@ class Intake(Surfaces):
                 await asyncio.wait({*self._open, timer}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             timer.cancel()
+        await self._door.leave(PLATFORM)
 
-    def again(self, incoming: Incoming) -> DiscordSurface:
+    def again(self, incoming: Incoming) -> Surface:
         """Return where to answer a message that was accepted earlier."""
-        return self.surface(incoming, again=True)
+        if incoming.reply_token:
+            return self.interaction(incoming, Ticket.read(incoming.reply_token))
+        return self.surface(incoming)
+
+    def interaction(self, incoming: Incoming, ticket: Ticket) -> InteractionSurface:
+        """Return where to answer an interaction: in its place, and later in a message like any other."""
+        later = self.private(incoming.user) if ticket.along else self.surface(incoming)
+        return InteractionSurface(self._api, ticket, later, self._clock, pen=self.pen(incoming))
 
     def private(self, user: UserKey) -> DiscordSurface:
         """Return the person's direct messages."""
@@ -122,7 +131,7 @@ class Intake(Surfaces):
             pen=Pen(user.user, forms=self._forms),
         )
 
-    def surface(self, incoming: Incoming, *, again: bool = False) -> DiscordSurface:
+    def surface(self, incoming: Incoming) -> DiscordSurface:
         """Return where to answer that message: in a room, as a reply to it, or in a new thread if that is wanted."""
         return DiscordSurface(
             self._api,
@@ -130,7 +139,6 @@ class Intake(Surfaces):
             asked=incoming.message_id.removeprefix(FROM_INTERACTION),
             edit_interval_s=self._config.edit_interval_s,
             pen=self.pen(incoming),
-            again=again,
         )
 
     def pen(self, incoming: Incoming) -> Pen:

@@ -1,22 +1,27 @@
 """An answer to a slash command or a press: hidden from others where it is private, longer-lived than what it answers.
 
-Knows what Discord allows an interaction: one deferred response, follow-ups, 15 minutes. Does not know what was asked.
+Discord allows an interaction one deferred response, follow-ups, and 15 minutes; all it needs stands in a `Ticket`.
 Source: discord.com/developers/docs/interactions/receiving-and-responding.
 """
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Any
 
 import discord
 
-from adapters.discord.api import DiscordApi, FollowUpsUsedUp, InteractionOver, edit_options, sent, time_for
+from adapters.discord.api import DiscordApi, InteractionOver, edit_options, sent, time_for
 from adapters.discord.attachment import attachment
 from adapters.discord.markup import MAX_CHARS, Drawn, measure
 from adapters.discord.pen import Pen
 from adapters.discord.surface import DiscordSurface
-from core.errors import SurfaceBusy, SurfaceError
+from core.errors import MessageLost, SurfaceBusy, SurfaceError
 from core.ports import Clock, Surface
 from core.screen import Shown, SurfaceLimits
 
@@ -26,28 +31,65 @@ _LIFE = timedelta(minutes=14, seconds=30)
 _ORIGINAL = "@original"
 
 
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What an interaction is answered by; it is kept with the message (`Incoming.reply_token`) until that is answered.
+
+    `ends_s` is when its token does, in seconds since 1970; `channel` is where everybody reads the answer, 0 for one
+    that is hidden or that the bot could not edit by itself. The response to a press that is answered `in_place` is the
+    message whose button was pressed. `along` says that the bot is no member there.
+    """
+
+    application: int
+    token: str
+    ends_s: float
+    channel: int = 0
+    hidden: bool = False
+    in_place: bool = False
+    along: bool = False
+
+    @classmethod
+    def of(cls, interaction: discord.Interaction[Any], *, hidden: bool, in_place: bool) -> Ticket:
+        """Return the ticket of an interaction that just came."""
+        visits = interaction.guild_id is not None and not interaction.is_guild_integration()
+        along = interaction.context.private_channel or visits
+        return cls(
+            application=interaction.application_id,
+            token=interaction.token,
+            ends_s=(interaction.created_at + _LIFE).timestamp(),
+            channel=0 if hidden or along else interaction.channel_id or 0,
+            hidden=hidden,
+            in_place=in_place,
+            along=along,
+        )
+
+    @classmethod
+    def read(cls, reply_token: str) -> Ticket:
+        """Return the ticket that was kept with a message."""
+        return cls(**json.loads(reply_token))
+
+    def written(self) -> str:
+        """Return what is kept with the message."""
+        return json.dumps(asdict(self))
+
+
 class InteractionSurface(Surface):
     """Writes the deferred response first, then follow-ups; what Discord takes no more goes to `later`, another place.
 
-    That is after 15 minutes, or after 5 follow-ups where somebody took the bot along.
-
-    The response to a press that is answered `in_place` is the message whose button was pressed.
+    That is after 15 minutes, after 5 follow-ups where somebody took the bot along, or where the acknowledgement came
+    too late. Nothing is written before `acknowledged` says what became of that.
     """
 
-    def __init__(
-        self, api: DiscordApi, interaction: discord.Interaction[Any], later: DiscordSurface, clock: Clock,
-        *, private: bool, pen: Pen, in_place: bool = False,
-    ) -> None:  # fmt: skip
+    def __init__(self, api: DiscordApi, ticket: Ticket, later: DiscordSurface, clock: Clock, *, pen: Pen) -> None:
         self._api = api
-        self._interaction = interaction
+        self._ticket = ticket
         self._later = later
         self._clock = clock
-        self._ends: datetime = interaction.created_at + _LIFE
-        self._private = private
+        self._ends_s = ticket.ends_s
         self._pen = pen
-        self._in_place = in_place
         self._drawn: dict[str, Drawn] = {}
-        self._moved: dict[str, str] = {}
+        self._open = asyncio.Event()
+        self._began = False  # the deferred response is a message of this answer
 
     @property
     def limits(self) -> SurfaceLimits:
@@ -57,51 +99,71 @@ class InteractionSurface(Surface):
     @property
     def silent(self) -> bool:
         """Whether nothing was written here, so that the client still shows that the bot is thinking."""
-        return not self._drawn
+        return not self._began
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text."""
         return measure(text)
 
+    def acknowledged(self, *, in_time: bool) -> None:
+        """Let the answer begin: in its place, or elsewhere if Discord did not take the acknowledgement."""
+        if not in_time:
+            self._ends_s = 0.0
+        self._open.set()
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with what an earlier process posted: at least the sign that the bot is thinking, which it left."""
+        self._open.set()
+        if any("/" in handle for handle in handles):
+            self._ends_s = 0.0
+        if self._expired:
+            return self._later.adopt([self._beyond(handle) if handle else "" for handle in handles])
+        known = [handle for handle in handles if handle] or ([] if self._ticket.in_place else [_ORIGINAL])
+        self._began = bool(known)
+        return known
+
     async def post(self, shown: Shown) -> str:
         """Write a new message: where the interaction takes it, else in the other place."""
+        await self._open.wait()
         if not self._expired:
             try:
                 return await self._respond(shown)
-            except (FollowUpsUsedUp, InteractionOver):
-                self._ends = self._clock.now()
+            except InteractionOver:
+                self._ends_s = 0.0
             except SurfaceBusy:
                 raise
             except SurfaceError:
                 if not shown.plain:
                     raise
-        handle = await self._later.post(shown)
-        self._moved[handle] = handle
-        return handle
+        return await self._later.post(shown)
 
-    async def edit(self, handle: str, shown: Shown) -> None:
-        """Replace a message in place; after the interaction's time, by a new one."""
-        if handle in self._moved:
-            await self._later.edit(self._moved[handle], shown)
-            return
+    async def edit(self, handle: str, shown: Shown) -> str | None:
+        """Replace a message in place, after the interaction's time as any other message of the bot's."""
+        if "/" in handle:
+            await self._later.edit(handle, shown)
+            return None
         drawn = self._pen.draw(shown)
-        if drawn == self._drawn[handle]:
-            return
-        if self._expired:
-            self._moved[handle] = await self._later.post(shown)
-        else:
-            await self._edit_response(handle, drawn)
-            self._drawn[handle] = drawn
+        if drawn == self._drawn.get(handle):
+            return None
+        if not self._expired:
+            try:
+                written = await self._edit_response(handle, drawn)
+            except InteractionOver:
+                self._ends_s = 0.0
+            else:
+                self._drawn[written] = drawn
+                return written
+        if not (there := self._beyond(handle)):
+            raise MessageLost("its interaction is over")
+        await self._later.edit(there, shown)
+        return there
 
     async def remove(self, handle: str) -> None:
-        """Take a message away."""
-        if handle in self._moved:
-            await self._later.remove(self._moved[handle])
-        elif handle == _ORIGINAL:
-            await self.hush()
-        else:
-            delete = self._interaction.followup.delete_message
-            await self._api.perform(f"DELETE {self._path}/messages/*", lambda: delete(int(handle)))
+        """Take a message away; one that nobody can reach any more fades by itself."""
+        if "/" not in handle and not self._expired:
+            await self._delete(handle)
+        elif there := self._beyond(handle):
+            await self._later.remove(there)
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a command: `file` is its address, good for a day."""
@@ -109,50 +171,64 @@ class InteractionSurface(Surface):
 
     async def hush(self) -> None:
         """Take the sign away that says the bot is thinking; a message answered in place never had one."""
-        if self._in_place:
-            return
-        await self._api.perform(f"DELETE {self._path}/messages/*", self._interaction.delete_original_response)
+        if not self._ticket.in_place:
+            await self._delete(_ORIGINAL)
 
     @property
     def _expired(self) -> bool:
-        return self._clock.now() >= self._ends
+        return self._clock.now().timestamp() >= self._ends_s
 
     @property
     def _path(self) -> str:
-        return f"/webhooks/{self._interaction.application_id}/{self._interaction.token}"
+        return f"/webhooks/{self._ticket.application}/{self._ticket.token}"
+
+    def _beyond(self, handle: str) -> str:
+        """Return the handle by which a message can be changed without the interaction, "" if it cannot."""
+        if "/" in handle:
+            return handle
+        return f"{self._ticket.channel}/{handle}" if self._ticket.channel and handle != _ORIGINAL else ""
+
+    @property
+    def _webhook(self) -> discord.Webhook:
+        return self._api.webhook(self._ticket.application, self._ticket.token)
 
     async def _respond(self, shown: Shown) -> str:
         drawn = self._pen.draw(shown)
-        if self._drawn or (self._in_place and drawn.file):  # no file takes the place of a text
-            handle = await self._follow_up(drawn)
-        else:
-            await self._edit_response(_ORIGINAL, drawn)
-            handle = _ORIGINAL
+        fresh = self._began or (self._ticket.in_place and drawn.file is not None)  # no file takes the place of a text
+        handle = await (self._follow_up(drawn) if fresh else self._edit_response(_ORIGINAL, drawn))
+        self._began = True
         self._drawn[handle] = drawn
         return handle
 
-    async def _edit_response(self, handle: str, drawn: Drawn) -> None:
-        interaction = self._interaction
+    async def _edit_response(self, handle: str, drawn: Drawn) -> str:
+        webhook, message_id = self._webhook, _message_id(handle)
 
-        async def request() -> None:
+        async def request() -> discord.WebhookMessage:
             options = edit_options(drawn)
             if drawn.file:
                 options["attachments"] = [attachment(drawn.file)]
-            if handle == _ORIGINAL:
-                await interaction.edit_original_response(**options)
-            else:
-                await interaction.followup.edit_message(int(handle), **options)
+            return await webhook.edit_message(message_id, **options)
 
-        await self._api.perform(f"PATCH {self._path}/messages/*", request, time_for(drawn))
+        return str((await self._api.perform(f"PATCH {self._path}/messages/*", request, time_for(drawn))).id)
 
     async def _follow_up(self, drawn: Drawn) -> str:
-        follow_up = self._interaction.followup
+        webhook = self._webhook
 
         async def request() -> discord.WebhookMessage:
             options = {name: value for name, value in edit_options(drawn).items() if value}
             if drawn.file:
                 options["file"] = attachment(drawn.file)
-            return await follow_up.send(wait=True, ephemeral=self._private, **options)
+            return await webhook.send(wait=True, ephemeral=self._ticket.hidden, **options)
 
         message = await self._api.perform(f"POST {self._path}", request, time_for(drawn))
         return str(sent(message).id)
+
+    async def _delete(self, handle: str) -> None:
+        webhook, message_id = self._webhook, _message_id(handle)
+        with suppress(MessageLost, InteractionOver):
+            await self._api.perform(f"DELETE {self._path}/messages/*", lambda: webhook.delete_message(message_id))
+
+
+def _message_id(handle: str) -> Any:
+    """Return the id as the library wants it, which passes the name of the deferred response on as it is."""
+    return handle if handle == _ORIGINAL else int(handle)

@@ -15,7 +15,7 @@ from adapters.discord.button import label_of
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.intake import FROM_INTERACTION, Intake
-from adapters.discord.interaction import InteractionSurface
+from adapters.discord.interaction import InteractionSurface, Ticket
 from adapters.discord.press import Press, press_of, stopped_by
 from adapters.discord.room import PLATFORM, Room, room_of
 from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
@@ -34,7 +34,7 @@ _STOP = "/stop"
 
 
 class Reception:
-    """Turns interactions into messages for the door. Each is acknowledged first: Discord waits 3 s for that."""
+    """Turns interactions into messages for the door. Each is stored, then acknowledged: Discord waits 3 s for that."""
 
     def __init__(
         self, intake: Intake, api: DiscordApi, forms: Forms, config: DiscordConfig, clock: Clock, *, me: int
@@ -129,17 +129,19 @@ class Reception:
     async def _pass_on(
         self, interaction: discord.Interaction[Any], incoming: Incoming, to: Audience, *, in_place: bool = False
     ) -> InteractionSurface | None:
-        """Acknowledge, hand over and wait for the answer; None where Discord took the acknowledgement too late."""
+        """Hand over, which stores it, then acknowledge, and wait for the answer.
+
+        Return None where Discord took the acknowledgement too late: then the answer stands elsewhere.
+        """
+        ticket = Ticket.of(interaction, hidden=to.hidden, in_place=in_place)
+        incoming = replace(incoming, reply_token=ticket.written())
+        surface = self._intake.interaction(incoming, ticket)
+        answered = await self._intake.receive(incoming, surface)
         acknowledge = self._api.acknowledge
-        if not await self._insist(lambda: acknowledge(interaction, hidden=to.hidden, in_place=in_place)):
-            return None
-        later = self._intake.private(incoming.user) if _is_along(interaction) else self._intake.surface(incoming)
-        surface = InteractionSurface(
-            self._api, interaction, later, self._clock,
-            private=to.hidden, pen=self._intake.pen(incoming), in_place=in_place,
-        )  # fmt: skip
-        await (await self._intake.receive(incoming, surface))
-        return surface
+        in_time = await self._insist(lambda: acknowledge(interaction, hidden=to.hidden, in_place=in_place))
+        surface.acknowledged(in_time=in_time)
+        await answered
+        return surface if in_time else None
 
     async def _welcome(self, interaction: discord.Interaction[Any]) -> Room | None:
         """Return the room, or None after saying that the owner lets the bot answer elsewhere only."""
@@ -185,12 +187,6 @@ def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) ->
         private=to.private,
         language=str(interaction.locale),
     )
-
-
-def _is_along(interaction: discord.Interaction[Any]) -> bool:
-    """Whether somebody who installed the bot took it along to where it is no member, and cannot write by itself."""
-    visits = interaction.guild_id is not None and not interaction.is_guild_integration()
-    return interaction.context.private_channel or visits
 
 
 def _asker(message: discord.Message) -> int | None:

@@ -6,6 +6,7 @@ nor where to cut: that is `core/delivery`'s.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.discord.api import DiscordApi
@@ -35,8 +36,8 @@ class DiscordSurface(Surface):
     """Posts and edits in one place.
 
     `asked` names the message answered; with it every post has a nonce of its own, so that what is sent twice (after a
-    lost response, after a crash) is there once. `pen` draws for whom it is; `again` says that the answer was begun by
-    an earlier process.
+    lost response, after a crash) is there once. `pen` draws for whom it is. A handle is CHANNEL/MESSAGE, which an
+    answer that is gone on with elsewhere needs.
     """
 
     def __init__(
@@ -47,18 +48,16 @@ class DiscordSurface(Surface):
         asked: str,
         edit_interval_s: float,
         pen: Pen | None = None,
-        again: bool = False,
     ) -> None:
         self._api = api
         self._place = place
         self._asked = asked
         self._pen = pen or Pen()
-        self._again = again
-        self._doubtful = again
+        self._doubtful = False
         self._edit_interval_s = edit_interval_s
-        self._ids: dict[str, int] = {}
         self._drawn: dict[str, Drawn] = {}
         self._posts = 0
+        self._adopted: frozenset[str] = frozenset()
         self._unsure: Shown | None = None  # what was to be posted last, until it is known to be there
 
     @property
@@ -76,23 +75,29 @@ class DiscordSurface(Surface):
         if self._unsure is not None and self._unsure.stays and self._unsure.text != shown.text:
             self._posts += 1  # that one may be there, and is not to be found as this one
         self._unsure = shown
-        message_id = await self._send(drawn, alone=shown.plain, whole=shown.stays)
+        handle = await self._send(drawn, alone=shown.plain, whole=shown.stays)
         self._unsure = None
-        handle = str(message_id)
-        self._ids[handle], self._drawn[handle] = message_id, drawn
         return handle
 
     async def edit(self, handle: str, shown: Shown) -> None:
         """Replace a message in place."""
         drawn = self._pen.draw(shown)
-        if drawn == self._drawn[handle]:
+        if drawn == self._drawn.get(handle):
             return
-        await self._api.edit(self._place.channel, self._ids[handle], drawn, whole=shown.stays)
+        await self._api.edit(*_ids(handle), drawn, whole=shown.stays)
         self._drawn[handle] = drawn
 
     async def remove(self, handle: str) -> None:
-        """Take a message away."""
-        await self._api.remove(self._place.channel, self._ids[handle])
+        """Take a message away. One that is gone is fine."""
+        await self._api.remove(*_ids(handle))
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with what an earlier process posted; what it may have posted besides is found by its nonce."""
+        known = [handle for handle in handles if handle]
+        self._doubtful, self._posts, self._adopted = True, len(known), frozenset(known)
+        if known:
+            self._place = Place(_ids(known[-1])[0])
+        return known
 
     async def show_waiting(self) -> None:
         """Put a pair of eyes on the message that is answered."""
@@ -103,19 +108,24 @@ class DiscordSurface(Surface):
         """Return what is in a file that came with a message: `file` is its address, good for a day."""
         return await self._api.fetch(file, max_bytes)
 
-    async def _send(self, drawn: Drawn, *, alone: bool, whole: bool) -> int:
+    async def _send(self, drawn: Drawn, *, alone: bool, whole: bool) -> str:
         place = await self._arrive()
         doubtful, self._doubtful = self._doubtful, True  # until it is known to have arrived, it may have
         reply_to = None if alone else place.reply_to or None
         found = await self._api.send(
             place.channel, drawn, nonce=f"{self._asked}.{self._posts}", reply_to=reply_to, whole=whole
         )
+        handle = f"{place.channel}/{found.id}"
+        if handle in self._adopted:  # that number was used by the earlier process, for another of its messages
+            self._posts += 1
+            return await self._send(drawn, alone=alone, whole=whole)
         if doubtful and not found.shows(drawn):
             await self._api.edit(place.channel, found.id, drawn)
-        self._doubtful = self._again
+        self._doubtful = False
         self._posts += 1
         self._place = Place(place.channel)
-        return found.id
+        self._drawn[handle] = drawn
+        return handle
 
     async def _arrive(self) -> Place:
         """Open what has to be open before anything can be written."""
@@ -131,3 +141,9 @@ class DiscordSurface(Surface):
             except SurfaceError:
                 self._place = Place(place.channel, reply_to=place.reply_to)
         return self._place
+
+
+def _ids(handle: str) -> tuple[int, int]:
+    """Return the channel and the message that a handle names."""
+    channel, _, message = handle.partition("/")
+    return int(channel), int(message)

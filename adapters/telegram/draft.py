@@ -7,6 +7,7 @@ anything, and has no id; what stays is always a message. Source: core.telegram.o
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
@@ -17,10 +18,9 @@ from adapters.telegram.pacer import Priority
 from adapters.telegram.surface import TelegramSurface
 from core.errors import SurfaceBusy, SurfaceError
 from core.ports import Clock
-from core.screen import Shown
+from core.screen import Shown, SurfaceLimits
 
 _REFRESH_S = 20.0
-_DRAFT = "draft"
 
 
 class DraftSurface(TelegramSurface):
@@ -41,37 +41,26 @@ class DraftSurface(TelegramSurface):
         wanted: Callable[[], Awaitable[bool]] | None = None,
         whole: Priority = Priority.FINAL,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
-        again: bool = False,
     ) -> None:
-        super().__init__(api, place, style, asked=asked, whole=whole, stop=stop, again=again)
+        super().__init__(api, place, style, asked=asked, whole=whole, stop=stop)
         self._clock = clock
         self._draft_id = draft_id
         self._ask = wanted
         self._wanted = wanted is None
         self._shown: Rendered | None = None
         self._shown_s = 0.0
-        self._count = 0
+
+    @property
+    def limits(self) -> SurfaceLimits:
+        """What one post holds, and how often the chat bears an edit; a draft fades by itself."""
+        return replace(super().limits, previews=self._wanted or self._ask is not None)
 
     async def post(self, shown: Shown) -> str:
         """Show a draft, or write the message if the text is whole."""
-        if shown.stays or not await self._draft(shown):
-            self._shown = None
-            return await super().post(shown)
-        self._count += 1
-        return f"{_DRAFT}{self._count}"
-
-    async def edit(self, handle: str, shown: Shown) -> None:
-        """Let the draft grow, or write the message that it stood for."""
-        if handle in self._messages:
-            await super().edit(handle, shown)
-        elif shown.stays or not await self._draft(shown):
-            self._messages[handle] = self._messages.pop(await super().post(shown))
-            self._shown = None
-
-    async def remove(self, handle: str) -> None:
-        """Take a message away; a draft fades by itself."""
-        if handle in self._messages:
-            await super().remove(handle)
+        if not shown.stays and await self._draft(shown):
+            return ""
+        self._shown = None
+        return await super().post(shown)
 
     async def refresh(self) -> None:
         """Show the draft again before it fades."""

@@ -29,7 +29,10 @@ _GONE = (  # nobody will read there any more
 )  # fmt: skip
 _FORBIDDEN = ("chat_write_forbidden", "have no rights to send", "not enough rights", "chat_restricted", "_forbidden")
 _UNREADABLE = ("can't parse entities", "entity_bounds_invalid", "entities_too_long", "entity_")
-_LOST = ("message to edit not found", "message to delete not found", "message_id_invalid")
+_LOST = (
+    "message to edit not found", "message can't be edited", "message_id_invalid",
+    "there is no text in the message to edit", "message to delete not found",
+)  # fmt: skip
 _NO_PICTURE = ("photo_", "image_process_failed")
 _NOT_WRITTEN = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})  # of httpx: no byte of it left
 

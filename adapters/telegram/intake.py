@@ -102,7 +102,7 @@ class Intake(Surfaces):
         await self._door.resume(PLATFORM, self)
 
     async def drain(self, limit_s: float) -> None:
-        """Return when everything that was taken is answered, or after that time: the inbox keeps the rest."""
+        """Return when everything that was taken is answered; after that time, the rest is broken off and kept."""
         timer = asyncio.create_task(self._clock.sleep(limit_s))
         try:
             while self._open and not timer.done():
@@ -110,10 +110,11 @@ class Intake(Surfaces):
         finally:
             for task in {timer, *self._open}:
                 task.cancel()
+        await self._door.leave(PLATFORM)
 
     def again(self, incoming: Incoming) -> TelegramSurface:
         """Return where to answer a message that was accepted earlier, and may have been answered."""
-        return self._surface(incoming, again=True)
+        return self._surface(incoming)
 
     def private(self, user: UserKey) -> TelegramSurface:
         """Return the person's private chat, which has their id; nobody's, for an id that is no person's."""
@@ -122,7 +123,7 @@ class Intake(Surfaces):
 
     # --- where answers go ---
 
-    def _surface(self, incoming: Incoming, *, again: bool = False) -> TelegramSurface:
+    def _surface(self, incoming: Incoming) -> TelegramSurface:
         """Return where to answer that message: in a group, as a reply to it."""
         rank = Priority.ANSWER if command_of(incoming.text) else Priority.FINAL
         place = Place(int(incoming.chat.chat), int(incoming.chat.thread) if incoming.chat.thread else None)
@@ -141,7 +142,6 @@ class Intake(Surfaces):
                 wanted=lambda: self._wants_draft(incoming),
                 whole=rank,
                 stop=stop,
-                again=again,
             )
         return TelegramSurface(
             self._api,
@@ -152,7 +152,7 @@ class Intake(Surfaces):
             whole=rank,
             replaces=replaced_by(incoming) if there else None,
             stop=stop,
-            again=again,
+            moved=not there,
         )
 
     def _stop_button(self, incoming: Incoming) -> InlineKeyboardMarkup | None:

@@ -36,7 +36,7 @@ ROOM = MAX_UNITS - utf16_len(f"{AGAIN} ")
 MAX_ENTITIES = 100
 """Entities of one message; the server drops the rest in silence. Source: `telegram.constants.MessageLimit`."""
 
-_NOTHING_VISIBLE = "…"
+NOTHING_VISIBLE = "…"
 _MAX_NAME_CHARS, _MAX_CONTENT_CHARS = 60, 600  # of a memory; the quote shows its first lines until it is opened
 
 # The converter knows more than Markdown: it takes `<word>` for a tag, `[word]: text` for a link's address, `$...$` for
@@ -102,7 +102,7 @@ def render(markdown: str, config: RenderConfig) -> Rendered:
 def draw(shown: Shown, rendered: Rendered) -> Rendered:
     """Return how a message of that kind looks, given its text: never empty, and memories in a quote that opens."""
     if not rendered.text:
-        return Rendered(_NOTHING_VISIBLE)
+        return Rendered(NOTHING_VISIBLE)
     if shown.modal is not Modal.MEMORY:
         return rendered
     exact = _memories(shown.memories)

@@ -6,7 +6,7 @@ not know when to write, nor where to cut: that is `core/delivery`'s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -46,7 +46,7 @@ class TelegramSurface(Surface):
     `reply_to` is the message that the first post hangs on, if any; `whole` is the rank of text that will not change:
     that of an answer, or of a command's. The first post takes the place of the message `replaces`, if there is one.
     `asked` is the message that is answered, if it can be marked as seen. `stop` gives the button below what is not
-    whole yet; `again` says that the answer was begun by an earlier process, and may be there already.
+    whole yet; `moved` says that the group became a supergroup meanwhile, so that ids of before name other messages now.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class TelegramSurface(Surface):
         whole: Priority = Priority.FINAL,
         replaces: int | None = None,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
-        again: bool = False,
+        moved: bool = False,
     ) -> None:
         self._api = api
         self._place = place
@@ -70,8 +70,9 @@ class TelegramSurface(Surface):
         self._whole = whole
         self._replaces = replaces
         self._stop = stop
-        self._again = again
-        self._doubtful = again  # what is written next may be there already
+        self._moved = moved
+        self._again = False  # what an earlier process wrote may be there already, and nobody knows where
+        self._doubtful = False  # what is written next may be there already
         self._lost_status = False  # a status may be there already, which nothing will take the place of
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
         self._messages: dict[str, _Message] = {}
@@ -95,20 +96,31 @@ class TelegramSurface(Surface):
             message = await self._replace(shown, self._replaces)
         else:
             message = await self._send(shown, await self._drawn(shown))
-        handle = str(message.id)
-        self._messages[handle] = message
-        return handle
+        return self._keep(message)
 
-    async def edit(self, handle: str, shown: Shown) -> None:
-        """Replace a message in place."""
-        message, rendered = self._messages[handle], await self._drawn(shown)
+    async def edit(self, handle: str, shown: Shown) -> str | None:
+        """Replace a message in place, or a draft by what follows it."""
+        message = self._messages.get(handle)
+        if message is None:
+            return await self.post(shown)
+        rendered = await self._drawn(shown)
         if message.bears(shown):
             rendered = rendered.again
         if rendered == message.written:
-            return
+            return None
         await self._api.edit(self._place, message.id, rendered, self._rank(shown))
         message.written = rendered
         self._saw(shown)
+        return None
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with what an earlier process posted; what it may have posted besides is marked when it is repeated."""
+        known = [] if self._moved else [handle for handle in handles if handle]
+        self._again = self._doubtful = len(known) < len(handles)
+        self._messages = {handle: _Message(int(handle), Rendered("")) for handle in known}
+        if known:
+            self._replaces = self._reply_to = None
+        return known
 
     async def remove(self, handle: str) -> None:
         """Take a message away."""
@@ -127,6 +139,11 @@ class TelegramSurface(Surface):
         """Show that the bot is at work, as long as nothing but a status says so."""
         if self._thinking:
             await self._api.typing(self._place)
+
+    def _keep(self, message: _Message) -> str:
+        handle = str(message.id)
+        self._messages[handle] = message
+        return handle
 
     async def _send(self, shown: Shown, rendered: Rendered) -> _Message:
         """Write a new message, with the mark if it may be there already."""

@@ -6,7 +6,7 @@ What a platform raises besides SurfaceError counts as a refusal, too: no answer 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -28,6 +28,9 @@ _DOWN_S = 1800.0
 _POST_TRIES, _EDIT_TRIES = 2, 5
 """How often an unclear write is tried: each repeat of a post may be another copy, of an edit none is."""
 
+ELSEWHERE = "~"
+"""What the handles begin with of messages that do not stand in the chat: they are aside, or not seen."""
+
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
@@ -46,12 +49,16 @@ FindAside: TypeAlias = Callable[[SurfaceError], Awaitable[Aside | None]]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a message stands; without a surface, it is `assumed` to be seen or known not to be."""
+    """Where a message stands, or, without a surface, whether it is `assumed` to be seen or known not to be.
+
+    A `frozen` one cannot be changed any more.
+    """
 
     surface: Surface | None = None
     handle: str = ""
     plain: bool = False
     assumed: bool = False
+    frozen: bool = False
 
 
 class FallbackSurface(Surface):
@@ -72,7 +79,6 @@ class FallbackSurface(Surface):
         self._introduced = False
         self._plain_only: Shown | None = None
         self._places: dict[str, _Place] = {}
-        self._frozen: set[str] = set()
         self._trying: tuple[str, bool] = ("", False)
         self._unclear = 0
         self._down_since_s: float | None = None
@@ -101,50 +107,70 @@ class FallbackSurface(Surface):
         """Return what is in a file that came with the message."""
         return await self._chat.fetch(file, max_bytes)
 
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with what an earlier process posted in the chat."""
+        known = self._chat.adopt(handles)
+        self._places.update((handle, _Place(self._chat, handle)) for handle in known)
+        return known
+
     async def post(self, shown: Shown) -> str:
         """Write a new message into the first place that takes it."""
-        place = await self._write(shown)
-        handle = place.handle if place.surface is self._chat else f"~{len(self._places)}"
-        self._places[handle] = place
-        return handle
+        return self._keep(await self._write(shown))
 
-    async def edit(self, handle: str, shown: Shown) -> None:
-        """Replace a message in place, or, once the text is whole, by a new message."""
+    async def edit(self, handle: str, shown: Shown) -> str | None:
+        """Replace a message in place, or, once the text is whole, by a new message, whose handle is returned."""
+        if not handle:  # a preview: what is posted next takes its place
+            return await self.post(shown)
         place = self._places[handle]
-        if place.surface is not None and handle not in self._frozen and await self._edited(place, handle, shown):
-            return
+        if place.surface is not None and not place.frozen:
+            standing = await self._edited(handle, place, shown)
+            if standing is not None:
+                return standing
         if place.assumed or (not shown.stays and not self._is_shut_out):
-            return
+            return None
+        anew: str | None = None
         try:
             if shown.text != self._ended:
-                self._places[handle] = await self._write(shown)
-                self._frozen.discard(handle)
+                anew = await self.post(shown)
         except SurfaceBusy:
             raise
         except SurfaceError:
             await self._take_away(place)
             raise
         await self._take_away(place)
+        return anew
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away, or at least what it says."""
+        await self._take_away(self._places[handle])
 
     @property
     def _is_shut_out(self) -> bool:
         """Whether the chat takes nothing, and there is no other place."""
         return self._refusal is not None and self._aside is None and self._find_aside is None
 
-    async def _edited(self, place: _Place, handle: str, shown: Shown) -> bool:
-        """Edit a message; False if it cannot be changed any more."""
+    def _keep(self, place: _Place) -> str:
+        """Return the handle of a message from now on."""
+        handle = place.handle if place.surface is self._chat else f"{ELSEWHERE}{len(self._places)}"
+        self._places[handle] = place
+        return handle
+
+    async def _edited(self, handle: str, place: _Place, shown: Shown) -> str | None:
+        """Edit a message and return the handle that it has now; None if it cannot be changed any more."""
         surface = place.surface or self._chat
         try:
-            await self._try("edit", shown, lambda: surface.edit(place.handle, _plain(shown) if place.plain else shown))
+            moved = await self._try(
+                "edit", shown, lambda: surface.edit(place.handle, _plain(shown) if place.plain else shown)
+            )
         except SurfaceBusy:
             raise
         except SurfaceError as error:
             _log.warning("an edit was refused", extra={"error": type(error).__name__})
-            self._frozen.add(handle)
+            self._places[handle] = replace(place, frozen=True)
             if isinstance(error, SurfaceGone):
                 self._refusal = error
-            return False
-        return True
+            return None
+        return self._keep(replace(place, handle=moved)) if moved and moved != place.handle else handle
 
     async def _write(self, shown: Shown) -> _Place:
         """Write a new message: in the chat, or aside if the chat takes none."""
@@ -216,12 +242,14 @@ class FallbackSurface(Surface):
             else:
                 return
 
-    async def _insist(self, write: Callable[[], Awaitable[None]]) -> None:
+    async def _insist(self, write: Callable[[], Awaitable[object]]) -> None:
         while True:
             try:
-                return await self._try("remove", None, write)
+                await self._try("remove", None, write)
             except SurfaceBusy as busy:
                 await self._clock.sleep(busy.retry_after_s)
+            else:
+                return
 
     async def _try(self, verb: str, shown: Shown | None, write: Callable[[], Awaitable[_Result]]) -> _Result:
         """Write once.

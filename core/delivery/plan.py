@@ -47,6 +47,17 @@ class Edit:
     shown: Shown
 
 
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Take away the `index`-th message of the turn, the last one that an earlier process posted."""
+
+    index: int
+
+
+_UNKNOWN = Shown("")
+"""What an earlier process wrote, which is not known any more; nothing that should be seen equals it."""
+
+
 @dataclass(slots=True)
 class _Message:
     """A message of the turn: what it should be, what it is (None: not there yet), whether it may skip the interval."""
@@ -67,12 +78,20 @@ class _Message:
 class StreamPlan:
     """Ask for `due_s`; when that time has come ask for `next`; report with `wrote` or `hold`."""
 
-    def __init__(self, limits: SurfaceLimits, measure: Measure, pace: Pace) -> None:
-        """Plan for a surface of these limits, measured its way."""
+    def __init__(
+        self, limits: SurfaceLimits, measure: Measure, pace: Pace, *, standing: int = 0, whole: int = 0
+    ) -> None:
+        """Plan for a surface of these limits, measured its way.
+
+        An earlier process posted `standing` messages of the turn, of which the first `whole` ones are complete: the
+        messages of this plan take their places, one by one, and what is left over in the end is removed.
+        """
         self._limits = limits
         self._measure = measure
         self._pace = pace
         self._messages: list[_Message] = []
+        self._standing = self._reused = standing
+        self._whole = whole
         self._unsettled = 0  # every message before it is as it should be, for good
         self._answer: Splitter | None = None
         self._told = False  # something of the answer is among the messages
@@ -105,7 +124,8 @@ class StreamPlan:
             if self._messages and self._messages[-1].replaceable:  # no file can take the place of a text
                 self._place(Shown(shown.text))
                 shown = replace(shown, text="")
-            self._messages.append(_Message(shown, at_once=True))
+            self._reused = min(self._reused, len(self._messages))
+            self._append(shown, at_once=True)
             return
         parts = self.parts(shown.text) if parts is None else parts
         if len(parts) == 1:
@@ -114,6 +134,13 @@ class StreamPlan:
         for number, text in enumerate(parts, 1):
             buttons = (shown.choices, shown.menu) if number == len(parts) else ((), ())
             self._place(Shown(text, shown.modal, choices=buttons[0], menu=buttons[1]), at_once=number == 1)
+
+    def show_again(self, shown: Shown) -> None:
+        """Show what was shown before a restart. Where that is complete it is left as it stands, its buttons too."""
+        first = len(self._messages)
+        self.show(shown)
+        for message in self._messages[first : self._whole]:
+            message.written = message.wanted
 
     def feed(self, more: str) -> None:
         """Let the answer grow."""
@@ -139,6 +166,7 @@ class StreamPlan:
                 self._messages.pop()
             else:
                 self._place(Shown(ended))
+        self._reused = min(self._reused, len(self._messages))
 
     # --- what to write, and when ---
 
@@ -147,6 +175,8 @@ class StreamPlan:
         """When to ask for the next write, on the caller's monotonic clock; infinite while there is nothing to write."""
         while self._unsettled < len(self._messages) and self._messages[self._unsettled].settled:
             self._unsettled += 1
+        if self._standing > self._reused:
+            return self._held_s
         if self._unsettled < len(self._messages):
             at_once = self._messages[self._unsettled].at_once
         elif self._pending:
@@ -160,18 +190,23 @@ class StreamPlan:
         """How much text `next` and `finish` have to read."""
         return sum(map(len, self._pending)) + (len(self._answer.open.source) if self._answer else 0)
 
-    def next(self, now_s: float) -> Post | Edit | None:
+    def next(self, now_s: float) -> Post | Edit | Remove | None:
         """Return the next write that is due, if there is one."""
         if self.due_s > now_s:
             return None
+        if self._standing > self._reused:
+            return Remove(self._standing - 1)
         self._absorb()
         if self.due_s > now_s:
             return None
         message = self._messages[self._unsettled]
         return (Post if message.written is None else Edit)(self._unsettled, message.wanted)
 
-    def wrote(self, operation: Post | Edit, now_s: float) -> None:
+    def wrote(self, operation: Post | Edit | Remove, now_s: float) -> None:
         """That write succeeded."""
+        if isinstance(operation, Remove):
+            self._standing = operation.index
+            return
         message = self._messages[operation.index]
         message.written = operation.shown
         overtaken = operation.shown.modal is Modal.TEXT_FOR_REPLACE and not message.replaceable
@@ -200,7 +235,11 @@ class StreamPlan:
             last.at_once = shown.modal is not Modal.TEXT_FOR_REPLACE or last.at_once
             self._change(shown)
         else:
-            self._messages.append(_Message(shown, at_once))
+            self._append(shown, at_once=at_once)
+
+    def _append(self, shown: Shown, *, at_once: bool) -> None:
+        stands = len(self._messages) < self._reused
+        self._messages.append(_Message(shown, at_once, _UNKNOWN if stands else None))
 
     def _change(self, shown: Shown) -> None:
         """Make the last message that one; no other ever changes."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from core.aside import aside
-from core.delivery.fallback import FallbackSurface, FindAside
-from core.delivery.plan import Edit, Pace, Post, StreamPlan
+from core.delivery.fallback import ELSEWHERE, FallbackSurface, FindAside
+from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import SurfaceBusy, SurfaceError, SurfaceUnclear
 from core.ports import Clock, Surface
 from core.screen import Choice, Shown
@@ -25,6 +25,8 @@ _LEAST_WAIT_S = 0.5
 """A surface that says it is busy without saying how long gets this much."""
 _UNSEEN_S = 0.7
 """Who sees nothing of an answer for that long is shown that they were heard; most see it begin within 0.3 s."""
+
+Note: TypeAlias = Callable[[Sequence[str]], Awaitable[None]]
 
 
 class View:
@@ -44,18 +46,29 @@ class View:
         grace_s: float = 5.0,
         ended: str = "…",
         find_aside: FindAside | None = None,
+        posted: Sequence[str] | None = None,
+        note: Note | None = None,
     ) -> None:
         """`grace_s` bounds what is written after a failure or a cancellation; `ended` replaces a status left over.
 
-        `find_aside` tells where else an answer may be said if the surface refuses it.
+        `find_aside` tells where else an answer may be said if the surface refuses it. `note` is told what stands on the
+        screen, before and after each post, in the form of `Inbox.put_posted`; `posted` is what it was told last of a
+        turn that an earlier process began.
         """
         self._surface = FallbackSurface(surface, clock, find_aside=find_aside, ended=ended)
         self._clock = clock
-        self._plan = StreamPlan(surface.limits, surface.measure, pace or Pace())
+        standing = list(self._surface.adopt(posted)) if posted is not None else []
+        self._plan = StreamPlan(
+            self._surface.limits, self._surface.measure, pace or Pace(),
+            standing=len(standing), whole=_whole(posted or (), standing),
+        )  # fmt: skip
+        self._posted = standing
+        self._note = note
         self._patience_s = patience_s
         self._grace_s = grace_s
         self._ended = ended
-        self._handles: dict[int, str] = {}
+        self._handles: dict[int, str] = dict(enumerate(standing))
+        self.goes_on = bool(standing)  # what an earlier process posted is gone on with in its place
         self._writer: asyncio.Task[None] | None = None
         self._alarm_s = -math.inf  # until when the writer sleeps, if it does
         self._wake = asyncio.Event()
@@ -98,6 +111,12 @@ class View:
         parts = await aside(len(shown.text), partial(self._plan.parts, shown.text))
         async with self._planning:
             self._plan.show(shown, parts)
+        await self._settle()
+
+    async def show_again(self, shown: Shown) -> None:
+        """Show a whole message that was shown before a restart: what stands there already is left alone."""
+        async with self._planning:
+            self._plan.show_again(shown)
         await self._settle()
 
     async def flush(self) -> None:
@@ -234,22 +253,42 @@ class View:
         finally:
             self._resting.set()
 
-    async def _next(self, now_s: float) -> Post | Edit | None:
+    async def _next(self, now_s: float) -> Post | Edit | Remove | None:
         async with self._planning:
             return await aside(self._plan.unread_chars, partial(self._plan.next, now_s))
 
-    async def _perform(self, operation: Post | Edit) -> None:
+    async def _perform(self, operation: Post | Edit | Remove) -> None:
         try:
-            if isinstance(operation, Post):
-                self._handles[operation.index] = await self._surface.post(operation.shown)
+            if isinstance(operation, Remove):
+                await self._surface.remove(self._handles[operation.index])
+                del self._handles[operation.index]
+                await self._record(self._posted[: operation.index])
             else:
-                await self._surface.edit(self._handles[operation.index], operation.shown)
+                await self._put(operation.index, operation.shown)
         except SurfaceBusy as busy:
             async with self._planning:
                 self._plan.hold(self._clock.monotonic() + max(busy.retry_after_s, _LEAST_WAIT_S))
         else:
             async with self._planning:
                 self._plan.wrote(operation, self._clock.monotonic())
+
+    async def _put(self, index: int, shown: Shown) -> None:
+        """Write the message, and record its handle; that it is about to be there is recorded before."""
+        handle = self._handles.get(index)
+        if not handle and (shown.stays or not self._surface.limits.previews):
+            await self._record([*self._posted[:index], ""])
+        if handle is None:
+            handle = await self._surface.post(shown)
+        else:
+            handle = await self._surface.edit(handle, shown) or handle
+        self._handles[index] = handle
+        if handle and not handle.startswith(ELSEWHERE):
+            await self._record([*self._posted[:index], handle, *self._posted[index + 1 :]])
+
+    async def _record(self, posted: list[str]) -> None:
+        if self._note is not None and posted != self._posted:
+            await self._note(posted)
+        self._posted = posted
 
     async def _rest(self, until_s: float, delay_s: float) -> None:
         """Sleep until then, or until something is due earlier."""
@@ -267,3 +306,11 @@ class View:
     async def _ring(self, delay_s: float) -> None:
         await self._clock.sleep(delay_s)
         self._wake.set()
+
+
+def _whole(posted: Sequence[str], standing: Sequence[str]) -> int:
+    """Return how many messages of an earlier process are complete: one is only posted once those before it are."""
+    if len(standing) != sum(map(bool, posted)):
+        return 0  # and it is not known which ones those are
+    known = posted.index("") if "" in posted else len(posted)
+    return max(min(known, len(posted) - 1), 0)

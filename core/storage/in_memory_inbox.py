@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from core.stores import Inbox
 from core.types import ChatKey, Incoming, UserKey
@@ -13,20 +14,39 @@ class InMemoryInbox(Inbox):
 
     def __init__(self) -> None:
         self._owed: dict[tuple[ChatKey, str], Incoming] = {}
-        self._known: dict[tuple[ChatKey, str], UserKey] = {}
+        self._known: dict[tuple[ChatKey, str], Incoming] = {}
+        self._posted: dict[tuple[ChatKey, str], Sequence[str]] = {}
 
     async def accept(self, incoming: Incoming) -> bool:
         """Keep it. False for a known (chat, message_id)."""
         key = (incoming.chat, incoming.message_id)
         if key in self._known:
             return False
-        self._known[key] = incoming.user
+        self._known[key] = incoming
         self._owed[key] = incoming
         return True
 
     async def close(self, incoming: Incoming) -> None:
         """Mark it answered."""
         self._owed.pop((incoming.chat, incoming.message_id), None)
+        self._posted.pop((incoming.chat, incoming.message_id), None)
+
+    async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
+        """Record what stands on the screen for it."""
+        key = (incoming.chat, incoming.message_id)
+        if key in self._owed:
+            self._posted[key] = tuple(handles)
+
+    async def posted(self, incoming: Incoming) -> Sequence[str]:
+        """Return what was recorded last."""
+        return self._posted.get((incoming.chat, incoming.message_id), ())
+
+    async def purge(self, before: datetime, limit: int) -> int:
+        """Forget answered messages that were sent before then."""
+        old = [key for key, known in self._known.items() if key not in self._owed and known.at < before][:limit]
+        for key in old:
+            del self._known[key]
+        return len(old)
 
     async def owed(self, platform: str) -> Sequence[Incoming]:
         """Return what was accepted on that platform and not closed, oldest first."""
@@ -34,6 +54,7 @@ class InMemoryInbox(Inbox):
 
     async def forget(self, user: UserKey) -> None:
         """Remove everything of that person's."""
-        for key in [key for key, owner in self._known.items() if owner == user]:
+        for key in [key for key, known in self._known.items() if known.user == user]:
             del self._known[key]
             self._owed.pop(key, None)
+            self._posted.pop(key, None)

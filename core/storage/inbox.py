@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
-from core.storage.record import to_json
+from core.storage.record import microseconds, to_json
 from core.storage.sqlite import Database, Row
 from core.stores import Inbox
 from core.types import ChatKey, Incoming, JSONValue, UserKey
 
 
 class SqliteInbox(Inbox):
-    """Rows stay for ever, so that a repeat is known for ever; what was said in them goes when they are closed."""
+    """What was said in a row goes when it is closed; the row stays until `purge`, so that a repeat is known."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -32,14 +32,15 @@ class SqliteInbox(Inbox):
             "file": incoming.file,
             "thread_id": incoming.thread_id,
             "enclosed": enclosures_to_json(incoming.attachments, incoming.quotes),
+            "reply_token": incoming.reply_token,
         }
         async with self._database.transaction() as transaction:
             stored = await transaction.run(
                 """
-                INSERT INTO inbox (platform, chat, topic, message_id, user, payload) VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO inbox (platform, chat, topic, message_id, user, at, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO NOTHING RETURNING id
                 """,
-                (*_key(incoming), incoming.user.user, to_json(payload)),
+                (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload)),
             )
         return bool(stored)
 
@@ -47,9 +48,35 @@ class SqliteInbox(Inbox):
         """Mark it answered and let go of its words."""
         async with self._database.transaction() as transaction:
             await transaction.run(
-                "UPDATE inbox SET payload = NULL WHERE platform = ? AND chat = ? AND topic = ? AND message_id = ?",
+                f"UPDATE inbox SET payload = NULL, posted = NULL WHERE {_THIS}",  # noqa: S608 - a constant
                 _key(incoming),
             )
+
+    async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
+        """Record what stands on the screen for it; on disk when this returns."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(
+                f"UPDATE inbox SET posted = ? WHERE {_THIS} AND payload IS NOT NULL",  # noqa: S608 - a constant
+                (to_json(list(handles)), *_key(incoming)),
+            )
+
+    async def posted(self, incoming: Incoming) -> Sequence[str]:
+        """Return what was recorded last; nothing for a message that is not owed."""
+        rows = await self._database.rows(f"SELECT posted FROM inbox WHERE {_THIS}", _key(incoming))  # noqa: S608
+        return [str(handle) for (handles,) in rows if handles for handle in json.loads(handles)]
+
+    async def purge(self, before: datetime, limit: int) -> int:
+        """Forget that many answered messages that were sent before then, or fewer, and return how many."""
+        async with self._database.transaction() as transaction:
+            removed = await transaction.run(
+                """
+                DELETE FROM inbox WHERE id IN (
+                    SELECT id FROM inbox WHERE payload IS NULL AND at < ? ORDER BY at LIMIT ?
+                ) RETURNING id
+                """,
+                (microseconds(before), limit),
+            )
+        return len(removed)
 
     async def owed(self, platform: str) -> Sequence[Incoming]:
         """Return what was accepted on that platform and not closed, oldest first."""
@@ -67,6 +94,9 @@ class SqliteInbox(Inbox):
         async with self._database.transaction() as transaction:
             await transaction.run("DELETE FROM inbox WHERE platform = ? AND user = ?", (user.platform, user.user))
         await self._database.scrub()
+
+
+_THIS = "platform = ? AND chat = ? AND topic = ? AND message_id = ?"
 
 
 def _key(incoming: Incoming) -> tuple[str, str, str, str]:
@@ -92,4 +122,5 @@ def _incoming(platform: str, row: Row) -> Incoming:
         thread_id=fields.get("thread_id", ""),
         attachments=attachments,
         quotes=quotes,
+        reply_token=fields.get("reply_token", ""),
     )

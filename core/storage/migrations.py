@@ -219,6 +219,15 @@ _TOLD_MEMORIES: Migration = (
     """,
 )
 
+_POSTED: Migration = (
+    # What stands on the screen for a message that is owed: a JSON list of handles; '' last: one more, perhaps.
+    "ALTER TABLE inbox ADD COLUMN posted TEXT",
+    "UPDATE inbox SET posted = '[\"\"]' WHERE payload IS NOT NULL",
+    "ALTER TABLE inbox ADD COLUMN at INTEGER NOT NULL DEFAULT 0",  # when it was sent
+    "UPDATE inbox SET at = CAST(strftime('%s', 'now') AS INTEGER) * 1000000",  # nobody knows, so all is as if sent now
+    "CREATE INDEX inbox_closed ON inbox (at) WHERE payload IS NULL",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     *FIRST,
     _CHANGES,
@@ -228,4 +237,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _CONFIRMATIONS,
     _TERMS,
     _TOLD_MEMORIES,
+    _POSTED,
 )

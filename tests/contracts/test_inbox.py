@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from core.enclosures import Attachment, AttachmentKind
 from core.storage.in_memory_inbox import InMemoryInbox
 from core.storage.inbox import SqliteInbox
+from core.storage.migrations import _POSTED, MIGRATIONS
 from core.storage.sqlite import open_database
 from core.stores import Inbox
 from core.types import ChatKey, Incoming, UserKey
@@ -20,7 +22,19 @@ PHOTO = Attachment(AttachmentKind.PHOTO)
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 FIRST = Incoming(ChatKey("telegram", "c", "topic"), ANA, "Ana", "1", "oi\ud800\x00", START, False, False, "pt-br")
-SECOND = replace(FIRST, message_id="2", text="/import", pressed=True, attachments=(PHOTO,), file="document-1")
+SECOND = replace(
+    FIRST,
+    message_id="2",
+    text="/import",
+    pressed=True,
+    attachments=(PHOTO,),
+    file="document-1",
+    reply_token="{}",
+)
+
+OLD_PAYLOAD = (
+    '{"user_name":"Ana","text":"oi","at":"2026-03-14T15:09:26+00:00","addressed":true,"private":true,"language":""}'
+)
 
 
 @pytest.fixture(params=["in_memory", "sqlite"])
@@ -82,11 +96,76 @@ async def test_forgetting_a_person_removes_only_that_persons_rows(inbox: Inbox) 
     assert await inbox.accept(FIRST)
 
 
+async def test_what_was_posted_is_kept_with_what_is_owed_and_goes_with_it(inbox: Inbox) -> None:
+    await inbox.accept(FIRST)
+    await inbox.accept(SECOND)
+    assert list(await inbox.posted(FIRST)) == []
+    await inbox.put_posted(FIRST, [""])
+    await inbox.put_posted(FIRST, ["17", "18", ""])
+    assert list(await inbox.posted(FIRST)) == ["17", "18", ""]
+    assert list(await inbox.posted(SECOND)) == []
+    assert list(await inbox.owed("telegram")) == [FIRST, SECOND]
+    await inbox.close(FIRST)
+    await inbox.put_posted(FIRST, ["19"])
+    assert list(await inbox.posted(FIRST)) == []
+
+
+async def test_forgetting_a_person_forgets_what_was_posted_for_them(inbox: Inbox) -> None:
+    await inbox.accept(FIRST)
+    await inbox.put_posted(FIRST, ["17"])
+    await inbox.forget(ANA)
+    await inbox.accept(FIRST)
+    assert list(await inbox.posted(FIRST)) == []
+
+
+async def test_only_answered_messages_that_are_old_are_purged_and_no_more_than_asked_at_once(inbox: Inbox) -> None:
+    old = [replace(FIRST, message_id=str(number), at=START - timedelta(hours=number)) for number in range(6)]
+    for message in old:
+        await inbox.accept(message)
+    for message in old[:5]:
+        await inbox.close(message)
+    assert await inbox.purge(START - timedelta(hours=1), 2) == 2
+    assert await inbox.purge(START - timedelta(hours=1), 2) == 1
+    assert await inbox.purge(START - timedelta(hours=1), 2) == 0
+    assert list(await inbox.owed("telegram")) == [old[5]]
+    assert [await inbox.accept(message) for message in old] == [False, False, True, True, True, False]
+
+
 async def test_what_is_owed_survives_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "elefante.db"
     database = await open_database(path)
     await SqliteInbox(database).accept(FIRST)
+    await SqliteInbox(database).put_posted(FIRST, ["17"])
     await database.close()
     database = await open_database(path)
     assert list(await SqliteInbox(database).owed("telegram")) == [FIRST]
+    assert list(await SqliteInbox(database).posted(FIRST)) == ["17"]
     await database.close()
+
+
+async def test_what_an_older_version_owed_may_have_been_posted(tmp_path: Path) -> None:
+    path = tmp_path / "elefante.db"
+    database = await open_database(path, MIGRATIONS[: MIGRATIONS.index(_POSTED)])
+    async with database.transaction() as transaction:
+        for message_id, payload in (("1", OLD_PAYLOAD), ("2", None)):
+            await transaction.run(
+                "INSERT INTO inbox (platform, chat, topic, message_id, user, payload) VALUES (?, 'c', '', ?, 'ana', ?)",
+                ("telegram", message_id, payload),
+            )
+    await database.close()
+    database = await open_database(path)
+    inbox = SqliteInbox(database)
+    [owed] = await inbox.owed("telegram")
+    posted, purged = await inbox.posted(owed), await inbox.purge(START, 9)
+    await database.close()
+    assert list(posted) == [""]
+    assert purged == 0, "when it was sent is not known, so it is kept from now on"
+
+
+async def test_rows_are_found_for_purging_without_reading_those_that_stay(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db")
+    plan = await database.rows(
+        "EXPLAIN QUERY PLAN SELECT id FROM inbox WHERE payload IS NULL AND at < ? ORDER BY at LIMIT ?", (1, 1)
+    )
+    await database.close()
+    assert ["inbox_closed (at<?)" in row[3] for row in plan] == [True]

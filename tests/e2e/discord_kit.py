@@ -42,9 +42,10 @@ async def running(
     config: DiscordConfig | None = None,
     *,
     owed: Sequence[Incoming] = (),
+    posted: Sequence[str] = ("",),
 ) -> AsyncIterator[Bot]:
     """Run the adapter against the server until it is connected; leaving stops it gracefully."""
-    door = ScriptedDoor(clock, script, owed=list(owed))
+    door = ScriptedDoor(clock, script, owed=list(owed), posted=posted)
     async with serving(server, clock, door, config) as bot:
         yield bot
 

@@ -34,10 +34,11 @@ async def running(
     config: TelegramConfig | None = None,
     *,
     owed: Sequence[Incoming] = (),
+    posted: Sequence[str] = ("",),
     **wired: Any,
 ) -> AsyncIterator[Bot]:
     """Run the adapter with a door that answers by script, and what else `run` is given; leaving stops it gracefully."""
-    door = ScriptedDoor(clock, script, owed=list(owed))
+    door = ScriptedDoor(clock, script, owed=list(owed), posted=posted)
     async with serving(server, clock, door, config, **wired) as (task, stop):
         yield Bot(door, task, stop)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,23 @@ from core.commands.admin import VERBS
 from core.delivery.view import View
 from core.screen import Shown
 from core.types import ChatKey, Incoming, Locale
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, refusing, running
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
 from tests.fakes.clock import FakeClock
+from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import APP_ID, EPHEMERAL, GUILD_ID
 from tests.fakes.door import slowly
 
 LONG = "palavra " * 60
+
+
+@dataclass(frozen=True)
+class Owed:
+    """A command that is owed an answer: as Discord knows it, as it was stored, and what was recorded as posted."""
+
+    used: Interaction
+    asked: Incoming
+    posted: list[str]
 
 
 async def test_every_command_of_the_core_is_offered_with_names_and_descriptions_in_three_languages() -> None:
@@ -102,17 +113,108 @@ async def test_an_answer_that_outlives_its_fifteen_minutes_moves_to_an_ordinary_
             assert not server.invalid
 
 
-async def test_an_acknowledgement_that_comes_too_late_leaves_nothing_behind() -> None:
+async def test_a_command_is_stored_before_it_is_acknowledged() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock) as bot:
-        late = [True]
-        server.faults.append(lambda m, p: refusing(404, 10062)(m, p) if "callback" in p and late.pop() else None)
-        await server.interactions.command(ANA, "help")
-        await idle(server)
-        late.append(False)
-        await server.says(ANA, "oi")
+        stored_then: list[int] = []
+        server.faults.append(
+            lambda _, path: stored_then.append(len(bot.door.received)) if path.endswith("/callback") else None
+        )
+        used = await server.interactions.command(ANA, "help")
+        await flow(server, clock, lambda: used.screen == ["Você disse: /help"])
+        await server.interactions.press(ANA, used.notes[0], "elefante:do:0:/again", forged=True)
+        await flow(server, clock, lambda: bot.door.answered == 2)
+        assert stored_then == [1, 2]
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_a_command_that_was_acknowledged_too_late_is_answered_in_a_message_of_its_own(*, private: bool) -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        server.room(ROOM)
+        server.faults.append(lambda m, p: refusing(404, 10062)(m, p) if "callback" in p else None)
+        await server.interactions.command(ANA, "ask", room=ROOM, message="oi", private=private)
         await flow(server, clock, lambda: bot.door.answered)
-        assert [incoming.text for incoming in bot.door.received] == ["oi"]
+        there, elsewhere = server.direct(ANA).screen(), server.room(ROOM).screen()
+        assert (there if private else elsewhere) == ["Você disse: oi"]
+        assert not (elsewhere if private else there)
+
+
+async def interrupted(server: DiscordServer, clock: FakeClock, until: str, *, private: bool) -> Owed:
+    """Use `/ask` with a bot that ends once it is stored, thinking, or written to."""
+
+    async def script(_: Incoming, view: View) -> None:
+        if until == "written":
+            await view.status("IA está pensando...")
+        await clock.sleep(3600.0)
+
+    if until == "stored":
+        server.faults.append(lambda m, p: refusing(503, 0)(m, p) if "callback" in p else None)
+    async with running(server, clock, script, DiscordConfig(TOKEN, drain_s=0.0)) as bot:
+        used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=private)
+        await flow(server, clock, lambda: bot.door.received and (until == "stored" or used.kind))
+        await flow(server, clock, lambda: until != "written" or used.screen)
+        [asked] = bot.door.received
+    server.faults.clear()
+    return Owed(used, asked, [str(used.notes[0].id)] if until == "written" else [""])
+
+
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("until", ["thinking", "written"])
+async def test_after_a_restart_a_command_is_answered_in_its_place(*, private: bool, until: str) -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        owed = await interrupted(server, clock, until, private=private)
+        used = owed.used
+        async with running(server, clock, owed=[owed.asked], posted=owed.posted) as bot:
+            await flow(server, clock, lambda: bot.door.answered)
+        assert used.screen == ["Você disse: conte"]
+        assert not used.thinking
+        assert server.room(ROOM).screen() == ([] if private else ["Você disse: conte"])
+        assert server.direct(ANA).screen() == []
+        assert not [note for note in used.notes if note.buttons]
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_a_quarter_of_an_hour_later_the_public_answer_still_takes_its_place_and_a_hidden_one_is_sent(
+    *, private: bool
+) -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        owed = await interrupted(server, clock, "written", private=private)
+        await clock.advance(16 * 60)
+        async with running(server, clock, owed=[owed.asked], posted=owed.posted) as bot:
+            await flow(server, clock, lambda: bot.door.answered)
+        assert server.room(ROOM).screen() == ([] if private else ["Você disse: conte"])
+        assert server.direct(ANA).screen() == (["Você disse: conte"] if private else [])
+        assert not server.invalid
+
+
+@pytest.mark.parametrize("private", [False, True])
+async def test_a_command_that_was_stored_and_never_acknowledged_is_answered_after_a_restart(*, private: bool) -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        owed = await interrupted(server, clock, "stored", private=private)
+        async with running(server, clock, owed=[owed.asked], posted=owed.posted) as bot:
+            await flow(server, clock, lambda: bot.door.answered)
+        assert server.room(ROOM).screen() == ([] if private else ["Você disse: conte"])
+        assert server.direct(ANA).screen() == (["Você disse: conte"] if private else [])
+
+
+async def test_a_sign_of_thinking_that_is_answered_by_nothing_after_a_restart_goes() -> None:
+    async def silence(_: Incoming, __: View) -> None:
+        """Say nothing, as to somebody who is not answered any more."""
+
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        owed = await interrupted(server, clock, "thinking", private=False)
+        async with running(server, clock, silence, owed=[owed.asked], posted=owed.posted) as bot:
+            await flow(server, clock, lambda: bot.door.answered)
+        assert not owed.used.notes
 
 
 async def test_an_acknowledgement_whose_confirmation_got_lost_is_one_all_the_same() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
 from core.screen import Choice, File, Shown
 from core.texts import AGAIN
@@ -15,10 +16,11 @@ from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.door import echo, slowly, words
-from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_people import BOT_ID, Person, Post
+from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 ANA = Person(7, "Ana")
+STOPS_AT_ONCE = TelegramConfig(TOKEN, drain_s=0.0)
 
 
 def swallows(server: TelegramServer, method: str, text: str = "", times: int = 1) -> None:
@@ -174,3 +176,56 @@ async def test_what_the_core_says_of_the_interruption_is_not_marked_twice() -> N
         async with running(server, clock, script, owed=[owed(clock)]) as bot:
             await flow(server, clock, lambda: bot.door.answered == 1)
             assert server.chats[7].screen() == [f"{AGAIN[Locale.PT]}\né abc123"]
+
+
+async def test_after_a_restart_an_answer_takes_the_place_of_what_was_begun_and_needs_no_mark() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.status("IA está pensando...")
+        await view.stream(words("é abc123"))
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        server.chat(7)
+        async with running(server, clock, slowly(clock, "um dois três", 3.0), STOPS_AT_ONCE) as bot:
+            server.says(ANA, "qual é a senha?")
+            await flow(server, clock, lambda: server.chats[7].ours() and server.chats[7].screen() == ["um"])
+            [asked] = bot.door.received
+        begun = [str(post.id) for post in server.chats[7].ours()]
+        left_over = server.chats[7].ours()[0].id + 100
+        server.chats[7].posts[left_over] = Post(left_over, BOT_ID, "e um pedaço", [], at_s=clock.monotonic())
+        async with running(server, clock, script, owed=[asked], posted=[*begun, str(left_over)]) as bot:
+            await flow(server, clock, lambda: bot.door.answered == 1)
+        [answer] = server.chats[7].ours()
+    assert (answer.text, answer.labels, str(answer.id)) == ("é abc123", [], begun[0])
+
+
+async def test_what_is_too_old_to_be_deleted_loses_its_words_and_buttons() -> None:
+    async def silence(_: Incoming, __: View) -> None:
+        """Say nothing."""
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        server.chat(7).posts[5] = Post(5, BOT_ID, "um pedaço", [], at_s=0.0, buttons=[[{"text": "Parar"}]])
+        await clock.advance(72 * 3600.0)
+        async with running(server, clock, silence, owed=[owed(clock)], posted=["5"]) as bot:
+            await flow(server, clock, lambda: bot.door.answered == 1)
+        [left] = server.chats[7].ours()
+    assert (left.text, left.labels) == ("…", [])
+
+
+async def test_a_begun_answer_that_somebody_deleted_meanwhile_is_written_anew() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        server.chat(7)
+        async with running(server, clock, echo, owed=[owed(clock)], posted=["5"]) as bot:
+            await flow(server, clock, lambda: bot.door.answered == 1)
+            assert server.chats[7].screen() == ["Você disse: oi"]
+
+
+async def test_what_waited_and_was_never_begun_is_answered_without_a_mark() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        server.chat(7)
+        async with running(server, clock, echo, owed=[owed(clock)], posted=[]) as bot:
+            await flow(server, clock, lambda: bot.door.answered == 1)
+            assert server.chats[7].screen() == ["Você disse: oi"]

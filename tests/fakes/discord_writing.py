@@ -87,9 +87,13 @@ class Writing:
         self._server.wrote("edit", note)
         return note
 
-    def _delete(self, channel: Channel, message_id: int) -> None:
-        if channel.notes.pop(message_id, None) is None:
+    def _delete(self, channel: Channel, message_id: int) -> Json:
+        note = channel.notes.get(message_id)
+        if note is None:
             raise Refused(404, 10008, "Unknown Message")
+        assert note.by is BOT, "the bot deletes nothing of anybody else's"
+        del channel.notes[message_id]
+        return {}
 
     def _react(self, channel: Channel, message_id: int, emoji: str) -> None:
         note = channel.notes.get(message_id)

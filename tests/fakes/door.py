@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from core.delivery.view import View
@@ -52,6 +52,8 @@ class ScriptedDoor(Door):
     owed: list[Incoming] = field(default_factory=list)
     failures: list[SurfaceError] = field(default_factory=list)
     answered: int = 0
+    posted: Sequence[str] = ("",)
+    """What is known to stand on the screen for each message that is owed: perhaps something."""
 
     def __post_init__(self) -> None:
         self._lanes = Mailbox()
@@ -75,17 +77,17 @@ class ScriptedDoor(Door):
         for incoming in self.owed:
             if incoming.chat.platform == platform:
                 self._known.add((incoming.chat.chat, incoming.message_id))
-                self._start(incoming, surfaces.again(incoming))
+                self._start(incoming, surfaces.again(incoming), self.posted)
 
-    def _start(self, incoming: Incoming, surface: Surface) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._answer(incoming, surface))
+    def _start(self, incoming: Incoming, surface: Surface, posted: Sequence[str] | None = None) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._answer(incoming, surface, posted))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+    async def _answer(self, incoming: Incoming, surface: Surface, posted: Sequence[str] | None) -> None:
         async with self._lanes.lane(incoming.conversation):
-            view = View(surface, self.clock)
+            view = View(surface, self.clock, posted=posted)
             working = asyncio.create_task(self._work(incoming, view))
             self._running[incoming.conversation] = working
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from core.ports import Clock, Surface
@@ -11,7 +12,7 @@ from core.types import Modal
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One call: at what time, `post` or `edit`, which message, what."""
+    """One call: at what time, `post`, `edit` or `remove`, which message, what."""
 
     at_s: float
     verb: str
@@ -38,13 +39,19 @@ class RecordingSurface(Surface):
         self.log.append(Seen(self.clock.monotonic(), "post", handle, shown))
         return handle
 
-    async def edit(self, handle: str, shown: Shown) -> None:
+    async def edit(self, handle: str, shown: Shown) -> str | None:
         self._maybe_fail()
         self.log.append(Seen(self.clock.monotonic(), "edit", handle, shown))
+        return None
 
     async def remove(self, handle: str) -> None:
         self._maybe_fail()
+        self.log.append(Seen(self.clock.monotonic(), "remove", handle, Shown("")))
         self.removed.add(handle)
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        posted = {seen.handle for seen in self.log}
+        return [handle for handle in handles if handle in posted]
 
     def _maybe_fail(self) -> None:
         fault = self.faults.pop(0) if self.faults else None

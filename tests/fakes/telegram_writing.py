@@ -15,6 +15,7 @@ from tests.fakes.telegram_wire import Refused, checked, checked_keyboard
 MAX_UPLOAD_BYTES = 50_000_000
 MAX_DOWNLOAD_BYTES = 20_000_000
 QUERY_LIVES_S = 15.0
+DELETABLE_S = 48 * 3600.0
 _PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF")
 
 
@@ -119,8 +120,13 @@ class Writing(People):
 
     def _do_deletemessage(self, params: Json) -> bool:
         chat = self._writable(params)
-        if chat.posts.pop(int(params["message_id"]), None) is None:
+        post = chat.posts.get(int(params["message_id"]))
+        if post is None:
             raise Refused(400, "Bad Request: message to delete not found")
+        if self.clock.monotonic() - post.at_s > DELETABLE_S:
+            raise Refused(400, "Bad Request: message can't be deleted for everyone")
+        assert post.by == BOT_ID, "a bot deletes nothing of anybody else's"
+        del chat.posts[post.id]
         return True
 
     def _do_sendmessagedraft(self, params: Json) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.delivery.plan import Edit, Pace, Post, StreamPlan
+from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.screen import Shown, SurfaceLimits
 from core.types import MemoryItem, MemoryKind, Modal
 
@@ -57,6 +57,7 @@ class Screen:
             operation = self.plan.next(self.now_s)
             if operation is None:
                 continue
+            assert not isinstance(operation, Remove), "nothing stood there before"
             if self.now_s < self.busy_until_s:
                 self.plan.hold(self.busy_until_s)
                 continue
@@ -152,6 +153,7 @@ def _steady(pace: Pace, seconds: int) -> list[float]:
             operation = screen.plan.next(screen.now_s)
             assert due_s <= screen.now_s
             if operation is not None:
+                assert not isinstance(operation, Remove)
                 screen.plan.wrote(operation, screen.now_s)
                 screen.log.append((screen.now_s, operation))
         screen.now_s += 0.05
@@ -219,6 +221,7 @@ def _drained(plan: StreamPlan) -> list[tuple[float, Shown]]:
     while (due_s := plan.due_s) < math.inf:
         now_s = max(now_s, due_s)
         if (operation := plan.next(now_s)) is not None:
+            assert not isinstance(operation, Remove)
             plan.wrote(operation, now_s)
             written.append((now_s, operation.shown))
     return written
@@ -289,7 +292,7 @@ def test_a_status_shown_as_a_message_is_a_status_and_one_too_long_is_cut() -> No
     plan = StreamPlan(LIMITS, len, Pace())
     plan.show(Shown("pensando " * 20, Modal.TEXT_FOR_REPLACE))
     operation = plan.next(0.0)
-    assert operation is not None
+    assert isinstance(operation, Post)
     assert operation.shown.modal is Modal.TEXT_FOR_REPLACE
     assert len(operation.shown.text) <= LIMITS.max_chars
     plan.wrote(operation, 0.0)

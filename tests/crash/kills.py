@@ -1,0 +1,282 @@
+"""A bot that is killed again and again while it answers, and what is left on the screens in the end.
+
+Everything is real but the platforms and the model, which are servers on loopback: the process is `elefante run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import sqlite3
+import sys
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from core.actions.finish import ANSWER
+from core.clock import SystemClock
+from core.cycle import DECIDE, THINKING
+from tests.fakes import openai_server
+from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_world import BOT, BOT_ID, LOADING, OWNER_ID
+from tests.fakes.discord_world import Person as Member
+from tests.fakes.http_server import Answer, Asked, LoopbackServer
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TOKEN as TELEGRAM_TOKEN
+from tests.fakes.telegram_server import TelegramServer
+
+ROOT = Path(__file__).parents[2]
+WORDS, LONG_WORDS, EVERY = 40, 600, 4  # every fourth answer is longer than one message holds
+_PIECES, _PIECE_S, _DECIDE_S = 20, 0.05, 0.2
+_WORD = re.compile(r"w(?P<answer>\d+)\.(?P<word>\d+)\b")
+
+
+def words_of(number: int) -> int:
+    """How many words the answer to that message has."""
+    return LONG_WORDS if number % EVERY == 0 else WORDS
+
+
+class SlowModel(LoopbackServer):
+    """Decides for Finish after a moment, and answers `ask-N` slowly with numbered words: wN.0, wN.1, ..."""
+
+    def __init__(self) -> None:
+        super().__init__([self._script])
+
+    def _script(self, asked: Asked) -> Answer:
+        said = json.dumps(asked.body["messages"])
+        if DECIDE[:30] in said:
+            return replace(openai_server.says("Finish"), gates=_gates([_DECIDE_S]))
+        if ANSWER[:20] not in said:
+            return openai_server.says("ok")  # a summary
+        number = int(re.findall(r"ask-(\d+)", said)[-1])
+        words = [f"w{number}.{word} " for word in range(words_of(number))]
+        size = -(-len(words) // _PIECES)
+        pieces = ["".join(words[at : at + size]) for at in range(0, len(words), size)]
+        whole = openai_server.says(*pieces)
+        return replace(whole, gates=_gates([_PIECE_S * count for count in range(len(whole.frames or ()))]))
+
+
+def _gates(after_s: Sequence[float]) -> dict[int, asyncio.Event]:
+    """Gates that open by themselves."""
+    gates = {number: asyncio.Event() for number in range(len(after_s))}
+    for number, delay_s in enumerate(after_s):
+        asyncio.get_running_loop().call_later(delay_s, gates[number].set)
+    return gates
+
+
+@dataclass(frozen=True)
+class Bubble:
+    """A message of the bot's as it stands there, perhaps with a Stop button below it; `thinking` is Discord's sign."""
+
+    text: str
+    stop: bool = False
+    thinking: bool = False
+
+
+@dataclass
+class Tally:
+    """What stands on all screens in the end."""
+
+    messages: int = 0
+    statuses: int = 0
+    stops: int = 0
+    thinking: int = 0
+    fragments: int = 0
+    twice: int = 0
+    unmarked: int = 0
+    lost: list[int] = field(default_factory=list)
+
+    @property
+    def orphans(self) -> int:
+        """Messages that are no part of an answer: one bubble may be several of these things, and counts once."""
+        return self.fragments + self.statuses + self.thinking
+
+
+def tally(bubbles: Sequence[Bubble], asked: int) -> Tally:
+    """Count; the answer to each message is to be there once and whole, in one bubble or several."""
+    found = Tally(len(bubbles))
+    parts: dict[int, list[tuple[int, int, Bubble]]] = defaultdict(list)
+    for bubble in bubbles:
+        found.stops += bubble.stop
+        numbers = [(int(word["answer"]), int(word["word"])) for word in _WORD.finditer(bubble.text)]
+        if bubble.thinking:
+            found.thinking += 1
+        elif numbers:
+            parts[numbers[0][0]].append((numbers[0][1], numbers[-1][1], bubble))
+        elif bubble.text in THINKING.values() or bubble.text.removeprefix("↻ ") in {*THINKING.values(), "…"}:
+            found.statuses += 1
+    for number in range(asked):
+        left = parts.pop(number, [])
+        copies = []
+        while chain := _chain(left, words_of(number)):
+            copies.append(chain)
+        found.lost += [] if copies else [number]
+        found.fragments += len(left)
+        found.twice += len(copies) > 1
+        found.unmarked += sum(not chain[0].text.startswith("↻") for chain in copies) > 1
+    return found
+
+
+def _chain(left: list[tuple[int, int, Bubble]], words: int) -> list[Bubble]:
+    """Take the bubbles of one whole answer out; none where it is not whole."""
+    chain: list[tuple[int, int, Bubble]] = []
+    while (reached := chain[-1][1] + 1 if chain else 0) < words:
+        following = [part for part in left if part[0] == reached and part not in chain]
+        if not following:
+            return []
+        chain.append(max(following, key=lambda part: part[1]))
+    for part in chain:
+        left.remove(part)
+    return [bubble for _, _, bubble in chain]
+
+
+class Scene(Protocol):
+    """A platform on loopback, seen from outside."""
+
+    settings: dict[str, str]
+
+    async def ready(self, said: asyncio.StreamReader, /) -> None:
+        """Return when a bot that was just started listens, and has an owner."""
+        ...
+
+    async def ask(self, number: int) -> None:
+        """Say `ask-N` in one of its places."""
+        ...
+
+    def bubbles(self) -> list[Bubble]:
+        """All that the bot wrote and still stands."""
+        ...
+
+
+class TelegramScene:
+    """A private chat and groups."""
+
+    def __init__(self, server: TelegramServer) -> None:
+        self._server = server
+        self._owner = Person(7, "Ana")
+        self.settings = {"TELEGRAM_TOKEN": TELEGRAM_TOKEN, "TELEGRAM_API_BASE_URL": server.url}
+
+    async def ready(self, said: asyncio.StreamReader) -> None:
+        if self._server.chats:
+            self._server.polled = False
+            await self._server.until(lambda: self._server.polled)
+            return
+        while not (link := re.search(r"t\.me/\w+\?start=(\S+)", (await said.readline()).decode())):
+            assert not said.at_eof()
+        self._server.says(self._owner, f"/start {link[1]}")
+        await self._server.until(self._server.chat(7).screen)
+
+    async def ask(self, number: int) -> None:
+        group = number % 3
+        if group:
+            self._server.says(self._owner, f"@elefante_bot ask-{number}", chat_id=-1000 - group)
+        else:
+            self._server.says(self._owner, f"ask-{number}")
+
+    def bubbles(self) -> list[Bubble]:
+        posts = [post for chat in self._server.chats.values() for post in chat.ours()]
+        return [Bubble(post.text, any("x7" in b["callback_data"] for r in post.buttons for b in r)) for post in posts]
+
+
+class DiscordScene:
+    """Direct messages, a room, and `/ask` in it, aloud and hidden."""
+
+    def __init__(self, server: DiscordServer) -> None:
+        self._server = server
+        self._owner = Member(OWNER_ID, "Dona", "pt-BR")
+        self._room = server.room(10**17 + 100)
+        self._sessions = 0
+        self.settings = {"DISCORD_TOKEN": DISCORD_TOKEN, "DISCORD_API_BASE_URL": server.api_url}
+
+    async def ready(self, _: asyncio.StreamReader) -> None:
+        await self._server.until(lambda: len(self._server.gateway.identified) > self._sessions)
+        self._sessions = len(self._server.gateway.identified)
+
+    async def ask(self, number: int) -> None:
+        match number % 4:
+            case 0:
+                await self._server.says(self._owner, f"ask-{number}")
+            case 1:
+                await self._server.says(self._owner, f"<@{BOT_ID}> ask-{number}", room=self._room.id)
+            case case:
+                command = self._server.interactions.command
+                await command(self._owner, "ask", room=self._room.id, message=f"ask-{number}", private=case == 3)
+
+    def bubbles(self) -> list[Bubble]:
+        channels = [note for channel in self._server.channels.values() for note in channel.notes.values()]
+        answers = [note for used in self._server.interactions.all.values() for note in used.notes]
+        notes = {note.id: note for note in (*channels, *answers) if note.by is BOT}
+        return [
+            Bubble(note.text, any("stop" in one for one in note.buttons), bool(note.flags & LOADING))
+            for note in notes.values()
+        ]
+
+
+async def _until_answered(folder: Path, asked: int, patience_s: float) -> None:
+    """Return when that many messages were stored, and none is owed an answer any more."""
+    async with asyncio.timeout(patience_s):
+        while True:
+            with closing(sqlite3.connect(folder / "elefante.db")) as database:
+                stored, owed = database.execute("SELECT count(*), count(payload) FROM inbox").fetchone()
+            if stored >= asked and not owed:
+                return
+            await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def scene_of(platform: str) -> AsyncIterator[TelegramScene | DiscordScene]:
+    """Open that platform."""
+    if platform == "telegram":
+        async with TelegramServer(SystemClock(), patience_s=120.0) as telegram:
+            yield TelegramScene(telegram)
+    else:
+        async with DiscordServer(SystemClock(), patience_s=120.0) as discord:
+            yield DiscordScene(discord)
+
+
+@asynccontextmanager
+async def process(scene: Scene, model: SlowModel, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run the bot; in the end it is killed, if it still runs."""
+    settings = {
+        "DATA_DIR": str(folder), "MODEL": "openai:slow", "OPENAI_BASE_URL": f"{model.url}/v1", "LOCALE": "pt-BR",
+    }  # fmt: skip
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "run", env=os.environ | settings | scene.settings, cwd=ROOT,
+        stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stderr is not None
+    try:
+        await scene.ready(child.stderr)
+        drain = asyncio.create_task(child.stderr.read())
+        yield child
+        drain.cancel()
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+async def killed(scene: Scene, folder: Path, *, kills: int, seed: int = 1) -> Tally:
+    """Kill the bot that often, each time amid answers to two messages; then let it answer, and stop it."""
+    chance = random.Random(seed)  # noqa: S311 - a dice
+    model, asked = SlowModel(), 0
+    async with model.running():
+        for _ in range(kills):
+            async with process(scene, model, folder) as child:
+                for _ in range(2):
+                    await scene.ask(asked)
+                    asked += 1
+                await asyncio.sleep(chance.uniform(0.05, 1.6))
+                child.kill()
+        async with process(scene, model, folder) as child:
+            await _until_answered(folder, asked, 120.0 + 2 * asked)
+            child.terminate()
+            assert await asyncio.wait_for(child.wait(), 60) == 0
+    return tally(scene.bubbles(), asked)

@@ -1,0 +1,25 @@
+"""`elefante run`, killed again and again amid its answers, leaves nothing on the screens that is no answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash.kills import killed, scene_of
+
+KILLS = 8
+
+
+@pytest.mark.parametrize("platform", ["telegram", "discord"])
+async def test_after_many_kills_every_answer_stands_there_once_and_nothing_else_does(
+    platform: str, tmp_path: Path
+) -> None:
+    async with scene_of(platform) as scene:
+        found = await killed(scene, tmp_path / "data", kills=KILLS)
+    assert found.lost == []
+    assert found.unmarked == 0
+    assert found.thinking == 0
+    # Telegram has nothing to find a message by whose confirmation a kill cut off: at most that one is left.
+    assert found.orphans + found.stops <= 2, found
+    assert found.twice <= 1

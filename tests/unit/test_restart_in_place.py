@@ -1,0 +1,304 @@
+"""Whichever write a crash follows, the screen ends as if there had been none: nothing twice, nothing left over."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count, pairwise
+
+import pytest
+
+from core.dialogue import Prompt, StreamEvent, Task
+from core.errors import StorageError, SurfaceGone
+from core.people import ON, Decision, Matter, Person, Standing
+from core.screen import Shown, SurfaceLimits
+from core.storage.in_memory_inbox import InMemoryInbox
+from core.types import Incoming, MemoryDraft, MemoryKind, Modal
+from tests.fakes.house import ANA, House
+from tests.fakes.model import ScriptedModel
+from tests.fakes.surface import RecordingSurface
+from tests.fakes.surfaces import OneSurface
+
+LONG = " ".join(f"w{number}" for number in range(90))
+
+
+@dataclass
+class Crash:
+    """A process that ends at its n-th moment; what it had stored by then is `kept`."""
+
+    at: int
+    keep: Callable[[], House]
+    moments: list[str] = field(default_factory=list)
+    kept: House | None = None
+
+    @property
+    def dead(self) -> bool:
+        return self.kept is not None
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it came between a post and the record of its handle: then nobody knows of that message any more."""
+        last = self.moments[: self.at]
+        return last[-1] == "posted" or last[-2:] == ["posted", "before it is recorded"]
+
+    def passes(self, moment: str) -> None:
+        """Say what happened just now; from the n-th time on nobody is there any more."""
+        self.moments.append(moment)
+        if len(self.moments) == self.at:
+            self.kept = self.keep()
+
+
+class FragileInbox(InMemoryInbox):
+    crash: Crash | None = None
+
+    async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
+        self._check("before it is recorded")
+        await super().put_posted(incoming, handles)
+        self._check("recorded")
+
+    async def close(self, incoming: Incoming) -> None:
+        self._check("before it is closed")
+        await super().close(incoming)
+
+    def _check(self, moment: str) -> None:
+        if self.crash is not None:
+            self.crash.passes(moment)
+            if self.crash.dead:
+                raise StorageError("dead")
+
+    def __deepcopy__(self, memo: dict[int, object]) -> InMemoryInbox:
+        copied = InMemoryInbox()
+        copied._owed, copied._known, copied._posted = dict(self._owed), dict(self._known), dict(self._posted)
+        return copied
+
+
+@dataclass(slots=True)
+class FragileSurface(RecordingSurface):
+    crash: Crash | None = None
+
+    async def post(self, shown: Shown) -> str:
+        self._check("before a post")
+        handle = await RecordingSurface.post(self, shown)
+        self._check("posted")
+        return handle
+
+    async def edit(self, handle: str, shown: Shown) -> str | None:
+        self._check("before an edit")
+        await RecordingSurface.edit(self, handle, shown)
+        self._check("edited")
+        return None
+
+    async def remove(self, handle: str) -> None:
+        self._check("before a removal")
+        await RecordingSurface.remove(self, handle)
+        self._check("removed")
+
+    def _check(self, moment: str) -> None:
+        if self.crash is not None:
+            if not self.crash.dead:
+                self.crash.passes(moment)
+            if self.crash.dead:
+                raise SurfaceGone("dead")
+
+
+def decides(prompt: Prompt) -> str:
+    """Search or save once in a turn, then finish; what was done stands in the conversation after a restart, too."""
+    wanted, done = {"look": ("MemorySearch", "I looked"), "keep": ("MemorySave", "I kept")}.get(
+        prompt.brief.message.split()[0], ("Finish", "")
+    )
+    said = any(done in message.text or message.modal is Modal.MEMORY for message in prompt.brief.history)
+    did = any(step.action == wanted or step.writes for step in prompt.brief.steps)
+    return "Finish" if said or did else wanted
+
+
+SCRIPT = {
+    Task.DECIDE: decides,
+    Task.SEARCH_QUERIES: ['{"items": ["wifi"]}'],
+    Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "123", "bindings": ["code"]}]}'],
+    Task.REPORT: lambda prompt: "I looked" if prompt.brief.message.startswith("look") else "I kept",
+    Task.FINISH: lambda prompt: LONG if prompt.brief.message == "tell" else "That is it.",
+}
+
+
+async def a_house() -> House:
+    house = House(SCRIPT, inbox=FragileInbox())  # type: ignore[arg-type]
+    draft = MemoryDraft(MemoryKind.TEXT, "wifi is 909", ("wifi",))
+    await house.memories.of(ANA).save([draft], {})
+    return house
+
+
+def after_the_crash(house: House) -> House:
+    """What a new process finds."""
+    history, inbox, store = copy.deepcopy((house.history, house.inbox, house.store))
+    return House(SCRIPT, clock=house.clock, history=history, inbox=inbox, store=store)  # type: ignore[arg-type]
+
+
+def a_surface(house: House) -> FragileSurface:
+    return FragileSurface(house.clock, SurfaceLimits(max_chars=100, edit_interval_s=0.0))
+
+
+async def answered(text: str, crash_at: int = 0) -> tuple[FragileSurface, Crash, House]:
+    """Ask that in a process that dies at its n-th moment."""
+    house = await a_house()
+    surface = a_surface(house)
+    crash = Crash(crash_at, lambda: after_the_crash(house))
+    assert isinstance(house.inbox, FragileInbox)
+    surface.crash = house.inbox.crash = crash
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming(text), surface))
+    surface.crash = None
+    return surface, crash, house
+
+
+@pytest.mark.parametrize("text", ["hello", "tell", "look for it", "keep it", "/help", "/memories", "/remember tea"])
+async def test_an_answer_goes_on_in_place_whichever_write_a_crash_follows(text: str) -> None:
+    whole, _, _ = await answered(text)
+    for at in count(1):
+        surface, crash, _ = await answered(text, at)
+        if crash.kept is None:
+            break
+        async with crash.kept.chatbot() as bot:
+            await bot.resume("test", OneSurface(surface))
+        assert await crash.kept.inbox.owed("test") == []
+        seen = [shown.text for shown in surface.screen]
+        # A report that was not kept yet is not made up for: what it was on stands there, in our own words.
+        texts = [shown.text.split("\n\n")[0] for shown in whole.screen]
+        texts = [text for text in texts if text != "I looked" or text in seen]
+        passing = [shown for shown in surface.screen if not shown.stays]
+        if crash.in_doubt:
+            assert len(seen) <= len(texts) + 1, (at, seen)
+            assert len(passing) <= 1, (at, seen)
+        else:
+            assert len(seen) == len(texts), (at, seen)
+            assert not passing, (at, seen)
+        if text != "/remember tea":  # what is kept already is told as that
+            assert all(any(one in other for other in seen) for one in texts), (at, seen)
+    assert at > 4
+
+
+async def test_the_messages_of_an_answer_stay_in_their_order() -> None:
+    for at in count(1):
+        surface, crash, _ = await answered("tell", at)
+        if crash.kept is None:
+            break
+        async with crash.kept.chatbot() as bot:
+            await bot.resume("test", OneSurface(surface))
+        if not crash.in_doubt:
+            words = [int(word[1:]) for shown in surface.screen for word in shown.text.split()]
+            assert all(later == earlier + 1 for earlier, later in pairwise(words)), at
+
+
+async def test_a_shorter_answer_after_the_restart_leaves_nothing_of_the_longer_one() -> None:
+    surface, crash, _ = await answered("tell", 17)
+    assert crash.kept is not None
+    before = len(surface.screen)
+    crash.kept.model._script[Task.FINISH] = ["Short."]
+    async with crash.kept.chatbot() as bot:
+        await bot.resume("test", OneSurface(surface))
+    assert before > 1
+    assert [shown.text for shown in surface.screen] == ["Short."]
+
+
+async def test_what_was_written_is_told_once_and_what_was_complete_keeps_its_buttons() -> None:
+    undo: list[bool] = []
+    for at in count(1):
+        surface, crash, _ = await answered("keep it", at)
+        if crash.kept is None:
+            break
+        complete = any(shown.choices for shown in surface.screen[:-1])
+        async with crash.kept.chatbot() as bot:
+            await bot.resume("test", OneSurface(surface))
+        [report] = [shown for shown in surface.screen if shown.text.startswith("Saved: “123”")]
+        undo.append(bool(report.choices))
+        assert report.choices or not complete, at
+    assert any(undo)
+
+
+async def test_what_was_begun_for_somebody_who_is_not_answered_any_more_is_taken_away() -> None:
+    surface, crash, _ = await answered("tell", 17)
+    assert crash.kept is not None
+    kept = crash.kept
+    kept.trusted = ()
+    await kept.people.put(Person(ANA, Standing.BLOCKED, "ana", kept.clock.now()))
+    async with kept.chatbot() as bot:
+        await bot.resume("test", OneSurface(surface))
+    assert surface.screen == []
+    assert await kept.inbox.owed("test") == []
+
+
+async def test_while_the_bot_is_paused_nothing_of_an_answer_that_waits_stands_there() -> None:
+    surface, crash, _ = await answered("tell", 17)
+    assert crash.kept is not None
+    kept = crash.kept
+    kept.trusted = ()
+    await kept.people.put(Person(ANA, Standing.MEMBER, "ana", kept.clock.now()))
+    await kept.decisions.apply(Decision(kept.clock.now(), ANA, Matter.PAUSE, "", "", ON))
+    async with kept.chatbot() as bot:
+        await bot.resume("test", OneSurface(surface))
+    assert surface.screen == []
+    await kept.decisions.apply(Decision(kept.clock.now(), ANA, Matter.PAUSE, "", ON, ""))
+    async with kept.chatbot() as bot:
+        await bot.resume("test", OneSurface(surface))
+    assert " ".join(shown.text for shown in surface.screen) == LONG
+
+
+async def test_a_crash_that_was_cleaned_up_after_can_be_followed_by_another() -> None:
+    for at in range(1, 20):
+        surface, crash, _ = await answered("tell", at)
+        if crash.kept is None or crash.in_doubt:
+            continue
+        house = crash.kept
+        fragile = FragileInbox()
+        fragile.__dict__.update(house.inbox.__dict__)
+        house.inbox = fragile
+        second = Crash(4, lambda house=house: after_the_crash(house))  # type: ignore[misc]
+        surface.crash = fragile.crash = second
+        async with house.chatbot() as bot:
+            await bot.resume("test", OneSurface(surface))
+        surface.crash = None
+        if second.kept is None:
+            continue
+        async with second.kept.chatbot() as bot:
+            await bot.resume("test", OneSurface(surface))
+        words = " ".join(shown.text for shown in surface.screen).split()
+        assert len(words) >= len(LONG.split())
+        if not second.in_doubt:
+            assert words == LONG.split(), at
+
+
+class Silent(ScriptedModel):
+    """Never answers; says when it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.began = asyncio.Event()
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        self.began.set()
+        await asyncio.Event().wait()
+        async with super().stream(prompt) as events:
+            yield events
+
+
+async def test_what_a_platform_breaks_off_as_it_closes_waits_for_nothing_on_the_screen_and_is_answered_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house = await a_house()
+    surface = a_surface(house)
+    silent = Silent()
+    monkeypatch.setattr(house.model, "stream", silent.stream)
+    async with house.chatbot() as bot:
+        await bot.receive(house.incoming("hello"), surface)
+        await silent.began.wait()
+        await bot.leave("another")
+        assert not surface.screen[0].stays
+        await bot.leave("test")
+        assert [shown.text for shown in surface.screen] == ["…"]
+    kept = after_the_crash(house)
+    async with kept.chatbot() as bot:
+        await bot.resume("test", OneSurface(surface))
+    assert [shown.text for shown in surface.screen] == ["That is it."]
