@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from core.errors import StorageError
 from core.history.conversation import Conversation
 from core.language import choose, detect, from_tag
@@ -31,16 +33,13 @@ class Locales:
         return choose("", "", _said((await conversation.context("")).messages))
 
     async def known(self, user: UserKey, tag: str = "") -> Locale:
-        """Return the language of somebody who has not just written; `tag` is what else is known of it.
-
-        Raises:
-            StorageError: what they wrote before cannot be read.
-        """
+        """Return the language of somebody who has not just written; `tag` is what else is known of it."""
         if chosen := await self._chosen(user):
             return chosen
         earlier: list[str] = []
-        for thread in (await self._history.threads(user))[:1]:
-            earlier = _said(tuple(await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)))
+        with suppress(StorageError):  # what is to be told may be just that
+            for thread in (await self._history.threads(user))[:1]:
+                earlier = _said(tuple(await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)))
         return choose("", tag, earlier)
 
     async def _chosen(self, user: UserKey) -> Locale | None:
