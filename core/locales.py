@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 from core.errors import StorageError
 from core.language import choose, spoken
 from core.people import PreferenceStore
@@ -37,12 +40,13 @@ class Locales:
             return choose("", incoming.language)
 
     async def known(self, user: UserKey, tag: str = "") -> Locale:
-        """Return the language of somebody who has not just written; `tag` is what else is known of it.
-
-        Raises:
-            StorageError: what they wrote before cannot be read.
-        """
-        return await self._chosen(user) or choose("", tag, await self._said(user))
+        """Return the language of somebody who has not just written; `tag` is what else is known of it."""
+        if chosen := await self._chosen(user):
+            return chosen
+        earlier: Sequence[str] = ()
+        with suppress(StorageError):  # what is to be told may be just that
+            earlier = await self._said(user)
+        return choose("", tag, earlier)
 
     async def _chosen(self, user: UserKey) -> Locale | None:
         try:
