@@ -232,8 +232,8 @@ class Turn:
         """Yield a text whole, below our words on what was not done; only these where it claims that it was."""
         text = "".join([piece async for piece in self._pieces(prompt)]).strip()
         tried, told = bool(outcomes.missing(self.steps)), outcomes.undone(self.steps, wanted, self.locale)
-        if claims.claimed(text, asked_for=True) - (self.written - wanted):
-            yield told
+        if claims.claimed(text) - (self.written - wanted):
+            yield f"{told}\n\n{claims.without(text)}".rstrip()
         elif not tried and (prompt.brief.task is Task.QUESTION or claims.denied(text)):
             yield text
         else:
@@ -259,7 +259,7 @@ class Turn:
             yield said[shown:]
 
     def _claims_falsely(self, text: str) -> frozenset[ChangeKind]:
-        return claims.claimed(text, asked_for=False) - self.written
+        return claims.volunteered(text, self.asked.text) - self.written
 
     async def _below(self, told: str, prompt: Prompt) -> AsyncGenerator[str]:
         """Yield our own words, then what a model adds to them, if it says anything."""

@@ -163,6 +163,33 @@ async def test_an_honest_answer_stands_alone(talk: Talk, answer: str) -> None:
     assert await talk.say("what is the capital?") == answer
 
 
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("correct this: she go to school", "I corrected it: She goes to school."),
+        ("corrige esta frase: nós vai", "Corrigi: nós vamos."),
+        ("can I bake it without butter?", "I replaced the butter by oil. Stored in the fridge, it keeps for days."),
+        ("tea or coffee?", "I changed my mind: tea. I saved you a seat."),
+        ("tell me a story about Ana", "“I deleted the letter,” said Ana."),
+        ("what is my code?", "I saved it last week, as you asked: 4417."),
+        ("write down a list of five fruits", "Sure! Apple, pear, plum, fig and kiwi."),
+        ("Remember when we went to Rome", "Sure, that was fun!"),
+        ("lembra quando fomos a Roma", "Claro! Foi lindo."),
+    ],
+)
+async def test_words_that_mean_no_memory_are_no_claim(talk: Talk, message: str, answer: str) -> None:
+    script(talk, decide=["Finish"], finish=[answer])
+    assert await talk.say(message) == answer
+
+
+async def test_only_the_claim_is_taken_out_of_a_longer_answer(talk: Talk) -> None:
+    script(talk, decide=["Finish"], finish=["I saved your code. Recursion is a function that calls itself."])
+    told = await talk.say("Remember that my code is 4417, and explain recursion")
+    assert told.startswith("Nothing was saved")
+    assert told.endswith("\n\nRecursion is a function that calls itself.")
+    assert "I saved" not in told
+
+
 async def test_a_report_stands_below_our_words_and_cannot_take_their_place(talk: Talk) -> None:
     script(
         talk,
