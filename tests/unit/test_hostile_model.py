@@ -225,7 +225,7 @@ async def test_a_memory_that_gives_orders_deletes_nothing_with_a_model_that_obey
 
 
 @pytest.mark.spec("T12")
-@pytest.mark.parametrize("yes", ["yes", "sim", "pode", "Yes, please!", "sí", "ok", "all"])
+@pytest.mark.parametrize("yes", ["yes", "sim", "pode", "Yes, please!", "sí", "ok", "all", "delete it", "apaga", "bórralo", "👍"])
 async def test_what_was_shown_is_deleted_once_the_person_says_so(talk: Talk, yes: str) -> None:
     [item] = await talk.keep("my wifi password is tulip")
     script(talk, **obeys(item.id))
@@ -255,7 +255,22 @@ async def test_the_buttons_say_the_same_after_a_restart(talk: Talk) -> None:
     assert await talk.contents() == []
 
 
-@pytest.mark.parametrize("reply", ["no", "não", "deixa", "never mind", "keep it"])
+@pytest.mark.parametrize("word", ["undo", "Undo that", "desfaz", "deshacer"])
+async def test_undo_said_in_words_takes_back_the_last_change(talk: Talk, word: str) -> None:
+    [item] = await talk.keep("my wifi password is tulip")
+    script(talk, **obeys(item.id))
+    await talk.say("delete my wifi password")
+    await talk.say("yes")
+    assert (await talk.say(word)).startswith("Undone")
+    assert await talk.contents() == ["my wifi password is tulip"]
+
+
+async def test_undo_is_a_word_like_any_other_where_nothing_can_be_taken_back(talk: Talk) -> None:
+    script(talk, decide=["Finish"], finish=["Undo what?"])
+    assert await talk.say("undo") == "Undo what?"
+
+
+@pytest.mark.parametrize("reply", ["no", "não", "deixa", "never mind", "keep it", "forget it", "do not", "deixa quieto"])
 async def test_a_no_keeps_everything_and_the_question_is_closed(talk: Talk, reply: str) -> None:
     [item] = await talk.keep("my wifi password is tulip")
     script(talk, **obeys(item.id))
