@@ -83,6 +83,15 @@ _OTHERS = {  # German, French, Italian
     _U: r"aktualisiert|geändert|korrigiert|mise?s? à jour|modifiée?s?|corrigée?s?|aggiornat[oa]|modificat[oa]",
     _D: r"gelöscht|entfernt|supprimée?s?|effacée?s?|cancellat[oa]|eliminat[oa]|rimoss[oa]",
 }
+_ELSEWHERE = {  # Russian, Japanese, Chinese, Korean, Dutch, Polish
+    _S: re.compile(r"запомнил|сохран(?:ил|ено)|записал|保存しました|覚えました|記憶しました|记住了|記住了|已保存|保存了|저장했|기억했|opgeslagen|zapisał|zapamięta"),
+    _U: re.compile(r"обнов(?:ил|лено)|изменил|更新しました|変更しました|已更新|更新了|변경했|업데이트했|bijgewerkt|zaktualizowa"),
+    _D: re.compile(r"удал(?:ил|ено)|削除しました|消しました|已删除|删除了|삭제했|verwijderd|usunął|usunęł"),
+}
+_ASKED_ELSEWHERE: Final = {
+    _S: re.compile(r"запомни|сохрани|覚えて|記憶して|保存して|记住|記住|기억해|onthoud|zapamiętaj"),
+    _D: re.compile(r"удали|забудь|削除して|忘れて|消して|删除|忘记|삭제해|verwijder|usuń"),
+}
 _SOFT = (
     r"(?: (?:have|just|now|also|already|successfully|safely|it|been|all|both|j[aá]|agora|também|tod[oa]s?|ya|sido))*"
 )
@@ -151,7 +160,9 @@ def asked(message: str) -> frozenset[ChangeKind]:
     if message.rstrip().endswith("?"):
         return frozenset()
     text = fold(message[:_MAX_ASKED_CHARS])
-    return frozenset(kind for kind, pattern in _ASKED.items() if pattern.match(text))
+    here = {kind for kind, pattern in _ASKED.items() if pattern.match(text)}
+    start = message[:_MAX_ASKED_CHARS].lower()
+    return frozenset(here | {kind for kind, pattern in _ASKED_ELSEWHERE.items() if pattern.search(start)})
 
 
 def claimed(text: str) -> frozenset[ChangeKind]:
@@ -192,7 +203,7 @@ def settled(text: str) -> int:
 
 
 def _says(clause: str, kind: ChangeKind) -> bool:
-    found = _PERFECT[kind].search(clause) or _PASSIVE[kind].search(clause)
+    found = _PERFECT[kind].search(clause) or _PASSIVE[kind].search(clause) or _ELSEWHERE[kind].search(clause)
     return found is not None and not _is_denied(clause, found)
 
 
@@ -200,6 +211,8 @@ def _volunteers(clause: str, kind: ChangeKind, about: Collection[str]) -> bool:
     """Tell whether the clause begins with a change of what is the person's, or of what their message was `about`."""
     lead = _LEAD.match(clause)
     start = lead.end() if lead else 0
+    if _ELSEWHERE[kind].search(clause):
+        return True
     found = _PERFECT[kind].search(clause)
     if found is None or found.start() > start or _is_denied(clause, found) or _EARLIER.search(clause):
         return False

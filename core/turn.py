@@ -231,7 +231,8 @@ class Turn:
     async def _checked(self, prompt: Prompt, wanted: frozenset[ChangeKind]) -> AsyncGenerator[str]:
         """Yield a text whole, below our words on what was not done; only these where it claims that it was."""
         text = "".join([piece async for piece in self._pieces(prompt)]).strip()
-        tried, told = bool(outcomes.missing(self.steps)), outcomes.undone(self.steps, wanted, self.locale)
+        tried = bool(outcomes.missing(self.steps))
+        told = outcomes.undone(self.steps, wanted, self.locale, remembers=self.remembers)
         if claims.claimed(text) - (self.written - wanted):
             yield f"{told}\n\n{claims.without(text)}".rstrip()
         elif not tried and (prompt.brief.task is Task.QUESTION or claims.denied(text)):

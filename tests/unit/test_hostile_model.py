@@ -114,6 +114,15 @@ async def test_what_was_known_before_is_not_told_as_saved(talk: Talk) -> None:
     script(talk, decide=["MemorySave", "Finish"], save_drafts=[drafts(("my bike is blue", ["my bike is blue"]))])
     await talk.say("Remember that my bike is blue")
     assert talk.seen[0].startswith("I knew that already")
+    assert not any("Nothing was saved" in text for text in talk.seen)
+
+
+async def test_who_turned_memory_off_is_told_how_to_turn_it_on(talk: Talk) -> None:
+    await talk.say("/memory off")
+    script(talk, decide=["Finish"], finish=["Saved!"])
+    assert await talk.say("Remember that my bike is blue") == (
+        "Nothing was saved. Memory is off. To turn it on: /memory on"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,6 +135,9 @@ async def test_what_was_known_before_is_not_told_as_saved(talk: Talk) -> None:
         ("lembre que meu armário é 4417", "Anotado! Vou lembrar disso."),
         ("guarda aí: o armário é 4417", "Pronto, guardei o código do armário."),
         ("recuerda que mi taquilla es la 4417", "¡Listo! He guardado tu taquilla."),
+        ("私のロッカーは4417です。覚えて", "保存しました。"),
+        ("запомни: мой код 4417", "Запомнил!"),
+        ("Merk dir, dass mein Code 4417 ist", "Ich habe es mir gemerkt."),
         ("delete my wifi password", "I deleted your wifi password."),
         ("apaga a minha senha do wifi", "A senha do wifi foi apagada."),
         ("olvida mi clave del wifi", "Borré tu clave del wifi."),
