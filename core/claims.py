@@ -84,8 +84,12 @@ _OTHERS = {  # German, French, Italian
     _D: r"gelöscht|entfernt|supprimée?s?|effacée?s?|cancellat[oa]|eliminat[oa]|rimoss[oa]",
 }
 _ELSEWHERE = {  # Russian, Japanese, Chinese, Korean, Dutch, Polish
-    _S: re.compile(r"запомнил|сохран(?:ил|ено)|записал|保存しました|覚えました|記憶しました|记住了|記住了|已保存|保存了|저장했|기억했|opgeslagen|zapisał|zapamięta"),
-    _U: re.compile(r"обнов(?:ил|лено)|изменил|更新しました|変更しました|已更新|更新了|변경했|업데이트했|bijgewerkt|zaktualizowa"),
+    _S: re.compile(
+        r"запомнил|сохран(?:ил|ено)|записал|保存しました|覚えました|記憶しました|记住了|記住了|已保存|保存了|저장했|기억했|opgeslagen|zapisał|zapamięta"
+    ),
+    _U: re.compile(
+        r"обнов(?:ил|лено)|изменил|更新しました|変更しました|已更新|更新了|변경했|업데이트했|bijgewerkt|zaktualizowa"
+    ),
     _D: re.compile(r"удал(?:ил|ено)|削除しました|消しました|已删除|删除了|삭제했|verwijderd|usunął|usunęł"),
 }
 _ASKED_ELSEWHERE: Final = {
@@ -132,9 +136,12 @@ _LEAD = re.compile(
     r"pronto|e|y|tamb[eé]m|también|bem|bueno|listo|sim|sí|eu|yo|[ao]|l[aeo]s?|te|me|se|ich|es|je|l)\W+)*"
 )
 _OURS = re.compile(
-    r"\W*(?:$|(?:(?:to|for|in|into|from|of|com|con|na|no|em|en|d[ae])\s+)?(?:it|this|that(?! you (?:said|asked|told|wrote))|"
-    r"these|those|them|both|all|everything|your|yours|(?:my|your) memory|memory|safely|successfully|now|here|(?:[ao]s? )?"
-    r"(?:suas?|seus?|tuas?|teus?)|isso|isto|aquilo|tudo|tod[oa]s?|aqu[ií]|sucesso|(?:minha )?memória|eso|esto|tus?|sus?|"
+    r"\W*(?:$|(?:(?:to|for|in|into|from|of|com|con|na|no|em|en|d[ae])\s+)?(?:it|this|"
+    r"that(?! you (?:said|asked|told|wrote))|"
+    r"these|those|them|both|all|everything|your|yours|(?:my|your) memory|memory|safely|successfully|now|here|"
+    r"(?:[ao]s? )?"
+    r"(?:suas?|seus?|tuas?|teus?)|isso|isto|aquilo|tudo|tod[oa]s?|aqu[ií]|sucesso|(?:minha )?memória|eso|esto|"
+    r"tus?|sus?|"
     r"éxito|(?:mi )?memoria|que)\b)"
 )
 """What follows the verb where a memory is meant; "I changed my mind" and "stored in the fridge" mean none."""
@@ -144,7 +151,8 @@ _EARLIER = re.compile(
     r"(?:semana|mes) pasad[ao])\b|\bon \d"
 )
 _WORK = re.compile(
-    _POLITE + r"(?:(?:correct|fix|edit|rewrite|rephrase|proofread|improve|shorten|translate|convert|format|polish|write|"
+    _POLITE
+    + r"(?:(?:correct|fix|edit|rewrite|rephrase|proofread|improve|shorten|translate|convert|format|polish|write|"
     r"draft|tell me a|make|add|corrig(?:e|ir)|corrija|corrij[ae]|reescrev[ae]|reescrib[ae]|melhor[ae]|mejora|traduz\w*|"
     r"traduc\w*|revis[ae]|escrev[ae]|escrib[ae]|cont[ea]|cuenta(?:me)?|faz|faca|haz|korrigier\w*|corrige[rz]?|correggi)\b|"
     r"(?:update|change|replace|remove|delete|erase|cut|take out|atualiz\w+|mud[ae]|tro(?:ca|que)|substitu\w+|remov\w+|"

@@ -27,9 +27,7 @@ def listed(lead: str, items: Sequence[MemoryItem]) -> str:
     return f"{lead} {lines[0]}" if len(lines) == 1 else "\n".join((lead, *(f"- {line}" for line in lines)))
 
 
-def not_done(
-    kind: ChangeKind, missing: Sequence[str], locale: Locale, *, some: bool, remembers: bool = True
-) -> str:
+def not_done(kind: ChangeKind, missing: Sequence[str], locale: Locale, *, some: bool, remembers: bool = True) -> str:
     """Return what was not done, by its words where they are known; `some` says that other things of the kind were."""
     if not some:
         hint = HINTS[kind] if remembers or kind is ChangeKind.DELETED else TURNED_OFF

@@ -13,13 +13,16 @@ _YES = re.compile(
     r"si|dale|vale|claro que si|correcto|adelante|bueno|ja|jawohl|oui|da|да|hai|はい|是|好|👍\W?)"
     r"(?:[\s,.!]+(?:sim|pode|pode sim|claro|isso|isso mesmo|apag\w*|delet\w*|mud\w*|"
     r"troca\w*|"
-    r"yes|please|pls|plz|delete (?:it|them|all)|go ahead|do it|sure|si|borr\w*|cambi\w*|por favor|confirmo|mesmo|com certeza))*[\s.!]*"
+    r"yes|please|pls|plz|delete (?:it|them|all)|go ahead|do it|"
+    r"sure|si|borr\w*|cambi\w*|por favor|confirmo|mesmo|com certeza))*[\s.!]*"
 )
 _NO = re.compile(
     r"(?:n|nao+|no+|nope|nah|nunca|never|negativo|nada|nenhum[ao]?|ningun[ao]?|none|neither|cancel\w*|deixa\w*|deja\w*|para|"
     r"stop|"
-    r"keep it|keep them|don'?t|do not|forget it|esquec[ea]|olvidalo|melhor nao|mejor no|👎\W?|never ?mind|espera|wait|nein|non|нет|いいえ|不)"
-    r"(?:[,.!][\w' ]{0,40}|\s+(?:quero|precis\w+|obrigad[oa]|sei|apag\w+|delet\w+|thanks|thank you|gracias|agora|isso|quieto|"
+    r"keep it|keep them|don'?t|do not|forget it|"
+    r"esquec[ea]|olvidalo|melhor nao|mejor no|👎\W?|never ?mind|espera|wait|nein|non|нет|いいえ|不)"
+    r"(?:[,.!][\w' ]{0,40}|\s+(?:quero|precis\w+|obrigad[oa]|sei|apag\w+|delet\w+|thanks|thank you|gracias|"
+    r"agora|isso|quieto|"
     r"disso|d?el[ae]s|d?essas|destas|pra la|para la|it|that|mind|importa|por enquanto|hay|ningun[ao]))*[\s.!]*"
 )
 _DELETE = re.compile(

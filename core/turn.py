@@ -303,7 +303,9 @@ class Turn:
         seen = {item.id: item for item in self._in_view} | done
         changed = {item.id for step in self.steps if step.action not in _READS for item in step.items}
         by_answer = [item for item in seen.values() if item.id in done or tells_of(answer.text, item)]
-        by_person = [item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item, by_person=True)]
+        by_person = [
+            item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item, by_person=True)
+        ]
         told = {answer.id: [told_of(item) for item in by_answer]}
         if self.asked.id:  # a command is no part of the conversation
             told[self.asked.id] = [told_of(item) for item in by_person]

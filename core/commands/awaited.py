@@ -51,7 +51,9 @@ async def _can_undo(desk: Desk, user: UserKey) -> bool:
     """Tell whether a change of the person's memory can be taken back now."""
     memories = desk.kept.memories
     since = desk.clock.now() - memories.undo_within
-    return bool(memories.undo_within and await memories.of(user).store.changes(user, since=since, standing=True, limit=1))
+    return bool(
+        memories.undo_within and await memories.of(user).store.changes(user, since=since, standing=True, limit=1)
+    )
 
 
 async def let_go(desk: Desk, incoming: Incoming) -> bool:

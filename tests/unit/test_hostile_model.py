@@ -237,7 +237,9 @@ async def test_a_memory_that_gives_orders_deletes_nothing_with_a_model_that_obey
 
 
 @pytest.mark.spec("T12")
-@pytest.mark.parametrize("yes", ["yes", "sim", "pode", "Yes, please!", "sí", "ok", "all", "delete it", "apaga", "bórralo", "👍"])
+@pytest.mark.parametrize(
+    "yes", ["yes", "sim", "pode", "Yes, please!", "sí", "ok", "all", "delete it", "apaga", "bórralo", "👍"]
+)
 async def test_what_was_shown_is_deleted_once_the_person_says_so(talk: Talk, yes: str) -> None:
     [item] = await talk.keep("my wifi password is tulip")
     script(talk, **obeys(item.id))
@@ -282,7 +284,9 @@ async def test_undo_is_a_word_like_any_other_where_nothing_can_be_taken_back(tal
     assert await talk.say("undo") == "Undo what?"
 
 
-@pytest.mark.parametrize("reply", ["no", "não", "deixa", "never mind", "keep it", "forget it", "do not", "deixa quieto"])
+@pytest.mark.parametrize(
+    "reply", ["no", "não", "deixa", "never mind", "keep it", "forget it", "do not", "deixa quieto"]
+)
 async def test_a_no_keeps_everything_and_the_question_is_closed(talk: Talk, reply: str) -> None:
     [item] = await talk.keep("my wifi password is tulip")
     script(talk, **obeys(item.id))
