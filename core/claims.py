@@ -7,10 +7,12 @@ their place; what is caught wrongly costs a true sentence too many. Portuguese, 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from core.types import ChangeKind
 from core.unicode import fold
+from core.words import FUNCTION_WORDS, folded_words
 
 _MAX_ASKED_CHARS: Final = 80
 """Of a message: what it asks for stands at its beginning."""
@@ -20,6 +22,11 @@ _MAX_UNASKED_CHARS: Final = 300
 
 _MAX_HELD_CHARS: Final = 48
 """Of a clause that has just begun: a claim is made at its beginning."""
+
+_MAX_DONE_CHARS: Final = 80
+"""Of an answer that says "done" or "sure": what is longer goes on with something else."""
+
+_MAX_OBJECT_WORDS: Final = 4
 
 _S, _U, _D = ChangeKind.SAVED, ChangeKind.UPDATED, ChangeKind.DELETED
 _POLITE = (
@@ -38,6 +45,8 @@ _ASKED: Final = {
         r"salv(?:a|e|ar)|registr(?:a|e|ar)|grav(?:a|e|ar)|nao (?:se )?esque(?:ca|cas|ce)|recuerd(?:a|e|ame)|"
         r"apunt(?:a|e|ame)|acuerdate|no (?:te )?olvides|merk dir|notier\w*|speicher\w*|souviens[- ]toi|retiens|"
         r"rappelle[- ]toi|ricorda(?:ti)?|annota|memorizza)\b"
+        r"(?! (?:when|how|the (?:time|day)|if|(?:de )?quando|(?:de )?cuando|se|si|como|cuando)\b|"
+        r" (?:an?|some|uma?|una?|\d+) [^:]*$)"
     ),
     _U: re.compile(
         _POLITE + r"(?:update|change|correct|replace|atualiz(?:a|e|ar)|mud(?:a|e|ar)|troc(?:a|ar)|troque|corrij[ae]|"
@@ -56,7 +65,10 @@ _EN = {
 _FIRST = {
     _S: r"salvei|guardei|anotei|gravei|registrei|memorizei|armazenei|lembrarei|vou (?:me )?lembrar|"
     r"he (?:guardado|anotado|apuntado|registrado|grabado)|guardé|anoté|apunté|registré|memoricé|recordaré|"
-    r"i(?:'ll| will) (?:remember|keep (?:that|it|this) in mind)",
+    r"i(?:'ll| will) (?:remember|keep (?:that|it|this) in mind)|i(?:'ve| have)? (?:made a|taken|took) note|"
+    r"i(?:'ve| have)? (?:added|put) .{1,60}\b(?:to|in) (?:my|your) memory|"
+    r"(?:adicionei|coloquei|pus|añadí|puse) .{0,60}\bmem[oó]ria|tomei nota|fiz uma anotação|tomo nota|tomé nota|"
+    r"your .{1,60}(?:has been|have been|is now|are now)(?: safely)? (?:saved|stored|recorded)|queda guardad[oa]",
     _U: r"atualizei|alterei|mudei|corrigi|troquei|modifiquei|substituí|"
     r"he (?:actualizado|cambiado|corregido|modificado)|actualicé|cambié|corregí|modifiqué",
     _D: r"apaguei|deletei|excluí|removi|eliminei|he (?:borrado|eliminado|olvidado)|borré|eliminé|olvidé",
@@ -71,13 +83,26 @@ _OTHERS = {  # German, French, Italian
     _U: r"aktualisiert|geändert|korrigiert|mise?s? à jour|modifiée?s?|corrigée?s?|aggiornat[oa]|modificat[oa]",
     _D: r"gelöscht|entfernt|supprimée?s?|effacée?s?|cancellat[oa]|eliminat[oa]|rimoss[oa]",
 }
+_ELSEWHERE = {  # Russian, Japanese, Chinese, Korean, Dutch, Polish
+    _S: re.compile(
+        r"запомнил|сохран(?:ил|ено)|записал|保存しました|覚えました|記憶しました|记住了|記住了|已保存|保存了|저장했|기억했|opgeslagen|zapisał|zapamięta"
+    ),
+    _U: re.compile(
+        r"обнов(?:ил|лено)|изменил|更新しました|変更しました|已更新|更新了|변경했|업데이트했|bijgewerkt|zaktualizowa"
+    ),
+    _D: re.compile(r"удал(?:ил|ено)|削除しました|消しました|已删除|删除了|삭제했|verwijderd|usunął|usunęł"),
+}
+_ASKED_ELSEWHERE: Final = {
+    _S: re.compile(r"запомни|сохрани|覚えて|記憶して|保存して|记住|記住|기억해|onthoud|zapamiętaj"),
+    _D: re.compile(r"удали|забудь|削除して|忘れて|消して|删除|忘记|삭제해|verwijder|usuń"),
+}
 _SOFT = (
     r"(?: (?:have|just|now|also|already|successfully|safely|it|been|all|both|j[aá]|agora|também|tod[oa]s?|ya|sido))*"
 )
 _PERFECT = {
     kind: re.compile(
         rf"\b(?:i|i've|we|we've){_SOFT} (?:{_EN[kind]})\b|\b(?:{_FIRST[kind]})\b|"
-        rf"\b(?:habe|wurden?|j'ai|c'est|ho|ist)\b.{{0,60}}\b(?:{_OTHERS[kind]})\b|"
+        rf"\b(?:habe|wurden?|j'ai|ai|c'est|ho|ist)\b.{{0,60}}\b(?:{_OTHERS[kind]})\b|"
         r"^(?:(?:ok|okay|all|done|great|sure|j[aá]|tudo|ya|está|pronto)\W+)*"
         rf"(?:{_EN[kind]}|{_PARTICIPLES[kind]}|{_OTHERS[kind]})\b"
     )
@@ -103,7 +128,39 @@ _NOT = re.compile(
     r"\b(?:not|never|nothing|n[aã]o|nunca|no|nada|unable|cannot|nicht|nichts|pas|rien|non|niente)\b|n't\b"
 )
 _NOTHING = re.compile(r"\b(?:nothing|nada|none|nichts|rien|niente)\b")
-_CLAUSES = re.compile(r"[.!?;:,\n—–]+")
+_CLAUSES = re.compile(r"[.!?;:,\n—–]+|\s+(?=(?:and|e|y) (?:i|i've|i'll|eu|j[aá]|lo|la|he)\b)")
+_SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
+_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»|`[^`]*`')
+_LEAD = re.compile(
+    r"(?:(?:ok|okay|all|done|great|sure|perfect|and|so|then|now|also|well|yes|there|hi|hello|j[aá]|tudo|ya|est[aá]|queda|"
+    r"pronto|e|y|tamb[eé]m|también|bem|bueno|listo|sim|sí|eu|yo|[ao]|l[aeo]s?|te|me|se|ich|es|je|l)\W+)*"
+)
+_OURS = re.compile(
+    r"\W*(?:$|(?:(?:to|for|in|into|from|of|com|con|na|no|em|en|d[ae])\s+)?(?:it|this|"
+    r"that(?! you (?:said|asked|told|wrote))|"
+    r"these|those|them|both|all|everything|your|yours|(?:my|your) memory|memory|safely|successfully|now|here|"
+    r"(?:[ao]s? )?"
+    r"(?:suas?|seus?|tuas?|teus?)|isso|isto|aquilo|tudo|tod[oa]s?|aqu[ií]|sucesso|(?:minha )?memória|eso|esto|"
+    r"tus?|sus?|"
+    r"éxito|(?:mi )?memoria|que)\b)"
+)
+"""What follows the verb where a memory is meant; "I changed my mind" and "stored in the fridge" mean none."""
+
+_EARLIER = re.compile(
+    r"\b(?:yesterday|earlier|ago|last (?:week|month|year|time|night)|ontem|(?:semana|mês) passad[ao]|ayer|"
+    r"(?:semana|mes) pasad[ao])\b|\bon \d"
+)
+_WORK = re.compile(
+    _POLITE
+    + r"(?:(?:correct|fix|edit|rewrite|rephrase|proofread|improve|shorten|translate|convert|format|polish|write|"
+    r"draft|tell me a|make|add|corrig(?:e|ir)|corrija|corrij[ae]|reescrev[ae]|reescrib[ae]|melhor[ae]|mejora|traduz\w*|"
+    r"traduc\w*|revis[ae]|escrev[ae]|escrib[ae]|cont[ea]|cuenta(?:me)?|faz|faca|haz|korrigier\w*|corrige[rz]?|correggi)\b|"
+    r"(?:update|change|replace|remove|delete|erase|cut|take out|atualiz\w+|mud[ae]|tro(?:ca|que)|substitu\w+|remov\w+|"
+    r"apag\w+|tir[ae]|alter[ae]|actualiza|cambia|reemplaza|elimina|borra|quita)\b.*?(?:[:\n\"“«]|\b(?:texts?|sentences?|"
+    r"paragraphs?|lines?|words?|grammar|commas?|title|tone|textos?|frases?|paragrafos?|parrafos?|linhas?|lineas?|"
+    r"palavras?|palabras?|virgulas|comas|titulo|tom|tono)\b))"
+)
+"""A message that wants work on a text: what is said to be changed there is that text."""
 
 
 def asked(message: str) -> frozenset[ChangeKind]:
@@ -111,21 +168,33 @@ def asked(message: str) -> frozenset[ChangeKind]:
     if message.rstrip().endswith("?"):
         return frozenset()
     text = fold(message[:_MAX_ASKED_CHARS])
-    return frozenset(kind for kind, pattern in _ASKED.items() if pattern.match(text))
+    here = {kind for kind, pattern in _ASKED.items() if pattern.match(text)}
+    start = message[:_MAX_ASKED_CHARS].lower()
+    return frozenset(here | {kind for kind, pattern in _ASKED_ELSEWHERE.items() if pattern.search(start)})
 
 
-def claimed(text: str, *, asked_for: bool) -> frozenset[ChangeKind]:
-    """Return the kinds of change that the text says were made.
-
-    Where a change was `asked_for`, every word that may say so counts, "done" among them; elsewhere only "I saved" does.
-    """
-    if not asked_for and len(text) > _MAX_UNASKED_CHARS:
-        return frozenset()
+def claimed(text: str) -> frozenset[ChangeKind]:
+    """Return the kinds of change that an answer to who asked for one may say were made; "done" alone says all."""
     clauses = _clauses(text)
-    found = {kind for kind in ChangeKind for clause in clauses if _says(clause, kind, passive=asked_for)}
-    if asked_for and not found and clauses and _DONE.match(clauses[0]) and not denied(text):
+    found = {kind for kind in ChangeKind for clause in clauses if _says(clause, kind)}
+    if not clauses or (not found and len(text) <= _MAX_DONE_CHARS and _DONE.match(clauses[0]) and not denied(text)):
         return frozenset(ChangeKind)
-    return frozenset(found) if clauses or not asked_for else frozenset(ChangeKind)
+    return frozenset(found)
+
+
+def volunteered(text: str, message: str) -> frozenset[ChangeKind]:
+    """Return the kinds of change that an answer plainly says were made in memory, though nobody asked for one."""
+    if len(text) > _MAX_UNASKED_CHARS or _WORK.match(fold(message[:_MAX_ASKED_CHARS].replace("\n", ": "))):
+        return frozenset()
+    about = set() if message.rstrip().endswith("?") else set(folded_words(message)) - FUNCTION_WORDS
+    told = [each for each in _SENTENCES.split(_QUOTED.sub("", text)) if not each.rstrip().endswith("?")]
+    clauses = _clauses("\n".join(told))
+    return frozenset(kind for kind in ChangeKind for clause in clauses if _volunteers(clause, kind, about))
+
+
+def without(text: str) -> str:
+    """Return the text without the sentences that say that a change was made."""
+    return " ".join(each for each in _SENTENCES.split(text) if each.strip() and not claimed(each))
 
 
 def denied(text: str) -> bool:
@@ -141,11 +210,26 @@ def settled(text: str) -> int:
     return len(text) if len(text) - last > _MAX_HELD_CHARS else last
 
 
-def _says(clause: str, kind: ChangeKind, *, passive: bool) -> bool:
-    found = _PERFECT[kind].search(clause) or (_PASSIVE[kind].search(clause) if passive else None)
-    if found is None:
+def _says(clause: str, kind: ChangeKind) -> bool:
+    found = _PERFECT[kind].search(clause) or _PASSIVE[kind].search(clause) or _ELSEWHERE[kind].search(clause)
+    return found is not None and not _is_denied(clause, found)
+
+
+def _volunteers(clause: str, kind: ChangeKind, about: Collection[str]) -> bool:
+    """Tell whether the clause begins with a change of what is the person's, or of what their message was `about`."""
+    lead = _LEAD.match(clause)
+    start = lead.end() if lead else 0
+    if _ELSEWHERE[kind].search(clause):
+        return True
+    found = _PERFECT[kind].search(clause)
+    if found is None or found.start() > start or _is_denied(clause, found) or _EARLIER.search(clause):
         return False
-    return not _NOT.search(clause[: found.end()]) and not _NOTHING.search(clause)
+    rest = clause[found.end() :]
+    return bool(_OURS.match(rest)) or not set(folded_words(rest)[:_MAX_OBJECT_WORDS]).isdisjoint(about)
+
+
+def _is_denied(clause: str, found: re.Match[str]) -> bool:
+    return bool(_NOT.search(clause[: found.end()]) or _NOTHING.search(clause))
 
 
 def _clauses(text: str) -> list[str]:

@@ -27,10 +27,11 @@ def listed(lead: str, items: Sequence[MemoryItem]) -> str:
     return f"{lead} {lines[0]}" if len(lines) == 1 else "\n".join((lead, *(f"- {line}" for line in lines)))
 
 
-def not_done(kind: ChangeKind, missing: Sequence[str], locale: Locale, *, some: bool) -> str:
+def not_done(kind: ChangeKind, missing: Sequence[str], locale: Locale, *, some: bool, remembers: bool = True) -> str:
     """Return what was not done, by its words where they are known; `some` says that other things of the kind were."""
     if not some:
-        return f"{NOTHING[kind][locale]} {HINTS[kind][locale]}"
+        hint = HINTS[kind] if remembers or kind is ChangeKind.DELETED else TURNED_OFF
+        return f"{NOTHING[kind][locale]} {hint[locale]}"
     told = counted(NOT_DONE[kind], locale, len(missing))
     names = [quoted(words) for words in missing if words][:_MAX_NAMED]
     return f"{told}: {', '.join(names)}. {HINTS[kind][locale]}" if names else f"{told}. {HINTS[kind][locale]}"
@@ -50,14 +51,17 @@ def left_undone(steps: Sequence[Step], message: str) -> frozenset[ChangeKind]:
     """Return the kinds of change that were tried in vain, or else plainly asked for where nothing was written."""
     if tried := missing(steps):
         return frozenset(tried)
-    return frozenset() if committed(steps) else claims.asked(message)
+    handled = any(step.writes is not None for step in steps)  # it was done, or was so before
+    return frozenset() if handled else claims.asked(message)
 
 
-def undone(steps: Sequence[Step], kinds: Collection[ChangeKind], locale: Locale) -> str:
+def undone(steps: Sequence[Step], kinds: Collection[ChangeKind], locale: Locale, *, remembers: bool = True) -> str:
     """Return what of these kinds the steps did not do."""
     tried, done = missing(steps), committed(steps)
-    told = (not_done(kind, tried.get(kind, ()), locale, some=kind in done) for kind in ChangeKind if kind in kinds)
-    return "\n".join(told)
+    wanted = [kind for kind in ChangeKind if kind in kinds]
+    return "\n".join(
+        not_done(kind, tried.get(kind, ()), locale, some=kind in done, remembers=remembers) for kind in wanted
+    )
 
 
 def nothing(kinds: Collection[ChangeKind], locale: Locale) -> str:
@@ -85,6 +89,11 @@ _WHICH: Localized = {
     PT: "Se era o que você queria, diga de novo de qual memória se trata, ou veja /memories.",
     EN: "If you wanted that, say again which memory you mean, or see /memories.",
     ES: "Si era lo que querías, di de nuevo de qué memoria se trata, o mira /memories.",
+}
+TURNED_OFF: Localized = {
+    PT: "A memória está desligada. Para ligar: /memory on",
+    EN: "Memory is off. To turn it on: /memory on",
+    ES: "La memoria está desactivada. Para activarla: /memory on",
 }
 HINTS: dict[ChangeKind, Localized] = {
     ChangeKind.SAVED: {

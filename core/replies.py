@@ -10,17 +10,28 @@ _YES = re.compile(
     r"(?:s|sim+|pode|claro|isso|ok(?:ay)?|confirm\w*|certeza|com certeza|positivo|manda|vai|"
     r"beleza|blz|aham|uhum|por favor|"
     r"y|yes+|yeah|yep|yup|sure|do it|go ahead|please|please do|correct|right|of course|absolutely|"
-    r"si|dale|vale|claro que si|correcto|adelante|bueno|ja|jawohl|oui|da|да|hai|はい|是|好)"
+    r"si|dale|vale|claro que si|correcto|adelante|bueno|ja|jawohl|oui|da|да|hai|はい|是|好|👍\W?)"
     r"(?:[\s,.!]+(?:sim|pode|pode sim|claro|isso|isso mesmo|apag\w*|delet\w*|mud\w*|"
     r"troca\w*|"
-    r"yes|please|delete it|go ahead|do it|sure|si|borr\w*|cambi\w*|por favor|confirmo|mesmo|com certeza))*[\s.!]*"
+    r"yes|please|pls|plz|delete (?:it|them|all)|go ahead|do it|"
+    r"sure|si|borr\w*|cambi\w*|por favor|confirmo|mesmo|com certeza))*[\s.!]*"
 )
 _NO = re.compile(
     r"(?:n|nao+|no+|nope|nah|nunca|never|negativo|nada|nenhum[ao]?|ningun[ao]?|none|neither|cancel\w*|deixa\w*|deja\w*|para|"
     r"stop|"
-    r"keep it|keep them|don'?t|never ?mind|espera|wait|nein|non|нет|いいえ|不)"
-    r"(?:[,.!][\w' ]{0,40}|\s+(?:quero|precis\w+|obrigad[oa]|sei|apag\w+|delet\w+|thanks|thank you|gracias|agora|isso|"
+    r"keep it|keep them|don'?t|do not|forget it|"
+    r"esquec[ea]|olvidalo|melhor nao|mejor no|👎\W?|never ?mind|espera|wait|nein|non|нет|いいえ|不)"
+    r"(?:[,.!][\w' ]{0,40}|\s+(?:quero|precis\w+|obrigad[oa]|sei|apag\w+|delet\w+|thanks|thank you|gracias|"
+    r"agora|isso|quieto|"
     r"disso|d?el[ae]s|d?essas|destas|pra la|para la|it|that|mind|importa|por enquanto|hay|ningun[ao]))*[\s.!]*"
+)
+_DELETE = re.compile(
+    r"(?:apag\w+|delet\w+|borr\w+|remov\w+|elimin\w+|exclu\w+|erase)"
+    r"(?:[\s,]+(?:it|them|that|all|isso|el[ae]s?|eso|sim|yes|si|por favor|please|now|agora|ahora))*[\s.!]*"
+)
+_UNDO = re.compile(
+    r"(?:please |por favor |pode )?(?:undo|desfaz(?:er)?|desfaca|deshacer|deshaz(?:lo)?)"
+    r"(?: (?:it|that|this|isso|isto|eso|esto|a ultima|la ultima|por favor|please))*[\s.!]*"
 )
 _ALL = re.compile(
     r"(?:(?:apag\w+|delet\w+|borr\w+|sim|yes|si|as|os|los|las|the)[\s,]+)*"
@@ -48,6 +59,16 @@ _MAX_CHARS = 60
 def means_yes(message: str) -> bool:
     """Return whether the reply agrees."""
     return len(message) <= _MAX_CHARS and _YES.fullmatch(flat(message).strip()) is not None
+
+
+def means_deletion(message: str) -> bool:
+    """Return whether the reply says once more to delete what was just shown."""
+    return len(message) <= _MAX_CHARS and _DELETE.fullmatch(flat(message).strip()) is not None
+
+
+def means_undo(message: str) -> bool:
+    """Return whether the whole message says to take back what was done last."""
+    return len(message) <= _MAX_CHARS and _UNDO.fullmatch(flat(message).strip()) is not None
 
 
 def means_no(message: str) -> bool:

@@ -263,9 +263,10 @@ class Turn:
     async def _checked(self, prompt: Prompt, wanted: frozenset[ChangeKind]) -> AsyncGenerator[str]:
         """Yield a text whole, below our words on what was not done; only these where it claims that it was."""
         text = "".join([piece async for piece in self._pieces(prompt)]).strip()
-        tried, told = bool(outcomes.missing(self.steps)), outcomes.undone(self.steps, wanted, self.locale)
-        if claims.claimed(text, asked_for=True) - (self.written - wanted):
-            yield told
+        tried = bool(outcomes.missing(self.steps))
+        told = outcomes.undone(self.steps, wanted, self.locale, remembers=self.remembers)
+        if claims.claimed(text) - (self.written - wanted):
+            yield f"{told}\n\n{claims.without(text)}".rstrip()
         elif not tried and (prompt.brief.task is Task.QUESTION or claims.denied(text)):
             yield text
         else:
@@ -291,7 +292,7 @@ class Turn:
             yield said[shown:]
 
     def _claims_falsely(self, text: str) -> frozenset[ChangeKind]:
-        return claims.claimed(text, asked_for=False) - self.written
+        return claims.volunteered(text, self.asked.text) - self.written
 
     async def _below(self, told: str, prompt: Prompt) -> AsyncGenerator[str]:
         """Yield our own words, then what a model adds to them, if it says anything."""
@@ -339,7 +340,9 @@ class Turn:
         seen = {item.id: item for item in self._in_view} | done
         changed = {item.id for step in self.steps if step.action not in _READS for item in step.items}
         by_answer = [item for item in seen.values() if item.id in done or tells_of(answer.text, item)]
-        by_person = [item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item)]
+        by_person = [
+            item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item, by_person=True)
+        ]
         told = {answer.id: [told_of(item) for item in by_answer]}
         if self.asked.id:  # a command is no part of the conversation
             told[self.asked.id] = [told_of(item) for item in by_person]

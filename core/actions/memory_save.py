@@ -84,7 +84,8 @@ async def run(turn: Turn) -> None:
     """Ask what to save, keep it, say so."""
     await turn.status(SAVING[turn.locale])
     if not turn.remembers:
-        turn.steps.append(Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES))
+        off = "the person turned remembering off"
+        turn.steps.append(Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",)))
         return
     wanted = await asked_drafts(turn)
     kept = await keep(turn, wanted.drafts) if wanted.drafts else Kept()

@@ -12,7 +12,7 @@ from core.commands.desk import Desk
 from core.commands.retry import is_retry
 from core.confirmations import Arrival
 from core.replies import means_undo
-from core.types import Incoming
+from core.types import Incoming, UserKey
 
 VALID_FOR: Final = timedelta(minutes=10)
 _SKEW: Final = timedelta(seconds=5)
@@ -37,7 +37,7 @@ async def completed(desk: Desk, incoming: Incoming, arrival: Arrival) -> str:
         answer = await answered(desk, incoming, arrival)
         if waiting is None and answer:
             return answer
-        if waiting is None and means_undo(text):
+        if waiting is None and means_undo(text) and await _can_undo(desk, incoming.user):
             return "/undo"
     if waiting is None or not text or incoming.at < waiting.at - _SKEW or is_stop(text):
         return text
@@ -45,6 +45,15 @@ async def completed(desk: Desk, incoming: Incoming, arrival: Arrival) -> str:
         await store.drop(here)
         return text
     return f"{waiting.command} {text}"
+
+
+async def _can_undo(desk: Desk, user: UserKey) -> bool:
+    """Tell whether a change of the person's memory can be taken back now."""
+    memories = desk.kept.memories
+    since = desk.clock.now() - memories.undo_within
+    return bool(
+        memories.undo_within and await memories.of(user).store.changes(user, since=since, standing=True, limit=1)
+    )
 
 
 async def let_go(desk: Desk, incoming: Incoming) -> bool:

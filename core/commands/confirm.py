@@ -21,7 +21,7 @@ from core.commands.desk import Desk
 from core.confirmations import Arrival
 from core.dialogue import Outcome, Step
 from core.plural import Counted, counted
-from core.replies import means_no, means_yes, numbered
+from core.replies import means_deletion, means_no, means_yes, numbered
 from core.types import ChangeKind, Incoming, Locale, Localized, MemoryItem, Message, Role
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
@@ -42,7 +42,7 @@ async def answered(desk: Desk, incoming: Incoming, arrival: Arrival) -> str:
         if text.startswith("/") and text.split()[-1].upper() == code:
             return ""  # it is the answer, typed as a command
         chosen = numbered(text, _count(proposal))
-        if means_yes(text):
+        if means_yes(text) or (isinstance(proposal, Deletion) and means_deletion(text)):
             return f"/confirm {YES} {code}"
         if means_no(text):
             return f"/confirm {NO} {code}"

@@ -29,18 +29,30 @@ _BATCH: Final = 500
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-zß-ÿ]\w+")
 """A word with a capital letter inside a sentence."""
 
+_LONG_NUMBER: Final = re.compile(r"(?!(?:19|20)\d\d$)(?=.*\d.*\d.*\d|\w*\d\w*[^\W\d]|[^\W\d]\w*\d)\w+")
+"""Three digits or more, or digits and letters, but no year: nothing that is said by chance."""
+
 
 def told_of(item: MemoryItem) -> Told:
     """Return what a message that tells of the memory tells of: this content of it."""
     return Told(item.id, blake2b(item.content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
 
 
-def tells_of(text: str, item: MemoryItem) -> bool:
-    """Tell whether a text gives a memory away: it holds a number or a name of it, or else half of its words."""
-    said, held = set(folded_words(text)), set(folded_words(item.content)) - FUNCTION_WORDS
-    telling = {word for name in _NAME.findall(item.content) for word in folded_words(name)}
-    telling |= {word for word in held if any(sign.isdigit() for sign in word)}
-    return not said.isdisjoint(telling) if telling else 2 * len(said & held) >= max(len(held), 1)
+def tells_of(text: str, item: MemoryItem, *, by_person: bool = False) -> bool:
+    """Tell whether a text gives a memory away: it holds a long number of it, or a name, or else half of its words.
+
+    A person's own words are kept from models only where they say the memory: not where a statement shares a name, a day
+    or a small number with it, nor where a question does not hold all of its words.
+    """
+    said, held = (set(folded_words(each)) - FUNCTION_WORDS for each in (text, item.content))
+    common, numbers = said & held, {word for word in held if _LONG_NUMBER.fullmatch(word)}
+    if by_person and not numbers:
+        least = len(held) if text.rstrip().endswith("?") else max(min(2, len(held)), len(held) / 2)
+        return len(common) >= least and not all(map(str.isdigit, common))
+    names = set() if by_person else {word for name in _NAME.findall(item.content) for word in folded_words(name)}
+    if not common.isdisjoint(numbers | names):
+        return True
+    return not numbers and 2 * len(common) >= max(min(len(said), len(held)), 1)
 
 
 @dataclass(frozen=True, slots=True)

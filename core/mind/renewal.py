@@ -24,7 +24,10 @@ _DEED = re.compile(
 
 _MONTH = r"(?:jan|fev|feb|mar|abr|apr|mai|may|jun|jul|ago|aug|set|sep|out|oct|nov|dez|dec|ene|dic)[a-z]*"
 _DATA = (
-    re.compile(r"\b\d{1,2}(?:[:h]\d{2}|h)\b(?:\s?[ap]m)?|\b\d{1,2}\s?[ap]m\b|\bnoon\b|\bmeio[- ]dia\b|\bmidnight\b"),
+    re.compile(
+        r"\b\d{1,2}(?:[:h]\d{2}|h)\b(?:\s?[ap]m)?|\b\d{1,2}\s?[ap]m\b|\bnoon\b|\bmeio[- ]dia\b|\bmidnight\b|"
+        r"(?:(?<=\bas )|(?<=\bat )|(?<=\blas ))\d{1,2}\b(?![-/.:])"
+    ),
     re.compile(
         rf"\b(?:\d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?|\d{{4}}-\d\d-\d\d|"
         rf"(?:dia |day |the )?\d{{1,2}}(?:st|nd|rd|th)?(?: (?:de|of))? {_MONTH}\b(?:,? (?:de )?\d{{4}})?|"

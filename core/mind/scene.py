@@ -36,6 +36,8 @@ class Scene:
     told: str
     before: str
     shown: tuple[MemoryItem, ...]
+    withheld: bool = False
+    """Whether our last word is kept from us: it told of what was changed since, be it in this very turn."""
 
     @property
     def message(self) -> str:
@@ -95,6 +97,7 @@ def read(brief: Brief) -> Scene:
         told="\n".join(there),
         before=spoken[asked_at].text if asked_at >= 0 and told else "",
         shown=_shown(brief),
+        withheld=bool(told) and not told[-1],
     )
 
 

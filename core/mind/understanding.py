@@ -19,7 +19,7 @@ from core.mind.change import change, correction
 from core.mind.cues import Cues, Intent
 from core.mind.extract import content, sentences
 from core.mind.likeness import Likeness
-from core.mind.scene import Scene, quotes
+from core.mind.scene import UPDATE, Scene, quotes
 from core.mind.words import words
 from core.replies import means_no, means_yes
 from core.unicode import flat
@@ -46,7 +46,9 @@ _SMALL = frozenset(
     }
 )
 _OPEN = frozenset({Intent.UNSURE, Intent.CHAT, Intent.ACK})
-_IT_IS = re.compile(r"^(?:é|eh|it'?s|is|es|la|ele é|ela é)\s+|^[:=\s]+")
+_IT_IS = re.compile(
+    r"^(?:(?:now|agora|ahora),? )?(?:é|eh|it'?s|it is|is|es|la|ele é|ela é)(?: (?:now|agora|ahora))?\s+|^[:=\s]+"
+)
 _NO_VALUE = re.compile(r"(?:nao|no|n|wait|espera|you|your|you're|voce|vc|i'm|i|eu|we|tu|eres|que|what)\b")
 _SAVE_IT = re.compile(r"^(?:pode )?(?:guard|salv|sav|anot|lembr|stor|keep|remember|regist)")
 _LOOK_IT_UP = re.compile(r"^(?:pode )?(?:procur|busc|search|look|find|ach|pesquis|consult)")
@@ -83,6 +85,8 @@ async def understand(scene: Scene, cues: Cues, likeness: Likeness) -> tuple[Wish
         wish = await aside(said, partial(_answered, asked, scene, cues))
         if wish is not None:
             return (wish,)
+    if scene.withheld and scene.ran(UPDATE) and cues.intent(scene.message) in {None, Intent.UNSURE, Intent.UPDATE}:
+        return (Wish(Intent.UPDATE, (scene.message,)),)  # it was the answer to a question that named the old words
     return await _fresh(scene, cues, likeness)
 
 

@@ -35,6 +35,13 @@ def test_what_was_saved_is_found_in_the_same_process_and_in_a_new_one(tmp_path: 
     assert "123456" in second.stdout.decode().splitlines()[-1]
 
 
+def test_a_new_value_that_was_asked_for_ends_the_turn(tmp_path: Path) -> None:
+    said = "Lembre que minha bike é azul\nmuda minha bike\nagora é vermelha\n"
+    out = chat(said, tmp_path).stdout.decode()
+    assert "“minha bike é vermelha”" in out
+    assert out.endswith("Pronto, está atualizado.\n"), "the question that told of the old value is withheld by then"
+
+
 def test_a_pipe_gets_no_status_no_colour_no_prompt_and_no_greeting(tmp_path: Path) -> None:
     done = chat("Lembre que a senha do wi-fi é abc123\n", tmp_path)
     out = done.stdout.decode()

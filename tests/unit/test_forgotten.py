@@ -277,3 +277,35 @@ async def test_what_was_deleted_by_agreeing_is_withheld_with_the_question_and_th
         await talk.house.store.purge(talk.clock.now())
         await talk.say("/forget said")
         assert CODE.encode() not in read_all(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("my sister is called Marta", "Marta is arriving on Friday, plan the dinner"),
+        ("my flight is on 3 May at 9", "buy 3 apples, 9 pears and some flour"),
+        ("my flight is on 3 May at 9", "what else happens in May"),
+        ("I like tea", "I like football"),
+        ("minha senha do wifi é tulipa", "qual é a minha senha do wifi?"),
+        ("my meeting in 2026 is with Ana", "what was the news of 2026"),
+    ],
+)
+def test_what_a_person_says_beside_a_memory_is_not_taken_for_it(held: str, said: str) -> None:
+    assert not tells_of(said, item(held), by_person=True)
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("my locker code is 4417", "so 4417, right?"),
+        ("my wifi password is tulip", "is tulip my wifi password?"),
+        ("my flight is on 3 May at 9", "I fly on 3 May, at 9"),
+    ],
+)
+def test_what_a_person_says_of_a_memory_is_taken_for_it(held: str, said: str) -> None:
+    assert tells_of(said, item(held), by_person=True)
+
+
+@pytest.mark.parametrize("said", ["tulip", "It's tulip.", "Your wifi password is tulip, and that is a flower."])
+def test_a_short_answer_gives_a_memory_away(said: str) -> None:
+    assert tells_of(said, item("my wifi password is tulip"))

@@ -114,6 +114,15 @@ async def test_what_was_known_before_is_not_told_as_saved(talk: Talk) -> None:
     script(talk, decide=["MemorySave", "Finish"], save_drafts=[drafts(("my bike is blue", ["my bike is blue"]))])
     await talk.say("Remember that my bike is blue")
     assert talk.seen[0].startswith("I knew that already")
+    assert not any("Nothing was saved" in text for text in talk.seen)
+
+
+async def test_who_turned_memory_off_is_told_how_to_turn_it_on(talk: Talk) -> None:
+    await talk.say("/memory off")
+    script(talk, decide=["Finish"], finish=["Saved!"])
+    assert await talk.say("Remember that my bike is blue") == (
+        "Nothing was saved. Memory is off. To turn it on: /memory on"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,6 +135,9 @@ async def test_what_was_known_before_is_not_told_as_saved(talk: Talk) -> None:
         ("lembre que meu armário é 4417", "Anotado! Vou lembrar disso."),
         ("guarda aí: o armário é 4417", "Pronto, guardei o código do armário."),
         ("recuerda que mi taquilla es la 4417", "¡Listo! He guardado tu taquilla."),
+        ("私のロッカーは4417です。覚えて", "保存しました。"),
+        ("запомни: мой код 4417", "Запомнил!"),
+        ("Merk dir, dass mein Code 4417 ist", "Ich habe es mir gemerkt."),
         ("delete my wifi password", "I deleted your wifi password."),
         ("apaga a minha senha do wifi", "A senha do wifi foi apagada."),
         ("olvida mi clave del wifi", "Borré tu clave del wifi."),
@@ -163,6 +175,33 @@ async def test_an_honest_answer_stands_alone(talk: Talk, answer: str) -> None:
     assert await talk.say("what is the capital?") == answer
 
 
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("correct this: she go to school", "I corrected it: She goes to school."),
+        ("corrige esta frase: nós vai", "Corrigi: nós vamos."),
+        ("can I bake it without butter?", "I replaced the butter by oil. Stored in the fridge, it keeps for days."),
+        ("tea or coffee?", "I changed my mind: tea. I saved you a seat."),
+        ("tell me a story about Ana", "“I deleted the letter,” said Ana."),
+        ("what is my code?", "I saved it last week, as you asked: 4417."),
+        ("write down a list of five fruits", "Sure! Apple, pear, plum, fig and kiwi."),
+        ("Remember when we went to Rome", "Sure, that was fun!"),
+        ("lembra quando fomos a Roma", "Claro! Foi lindo."),
+    ],
+)
+async def test_words_that_mean_no_memory_are_no_claim(talk: Talk, message: str, answer: str) -> None:
+    script(talk, decide=["Finish"], finish=[answer])
+    assert await talk.say(message) == answer
+
+
+async def test_only_the_claim_is_taken_out_of_a_longer_answer(talk: Talk) -> None:
+    script(talk, decide=["Finish"], finish=["I saved your code. Recursion is a function that calls itself."])
+    told = await talk.say("Remember that my code is 4417, and explain recursion")
+    assert told.startswith("Nothing was saved")
+    assert told.endswith("\n\nRecursion is a function that calls itself.")
+    assert "I saved" not in told
+
+
 async def test_a_report_stands_below_our_words_and_cannot_take_their_place(talk: Talk) -> None:
     script(
         talk,
@@ -198,7 +237,9 @@ async def test_a_memory_that_gives_orders_deletes_nothing_with_a_model_that_obey
 
 
 @pytest.mark.spec("T12")
-@pytest.mark.parametrize("yes", ["yes", "sim", "pode", "Yes, please!", "sí", "ok", "all"])
+@pytest.mark.parametrize(
+    "yes", ["yes", "sim", "pode", "Yes, please!", "sí", "ok", "all", "delete it", "apaga", "bórralo", "👍"]
+)
 async def test_what_was_shown_is_deleted_once_the_person_says_so(talk: Talk, yes: str) -> None:
     [item] = await talk.keep("my wifi password is tulip")
     script(talk, **obeys(item.id))
@@ -228,7 +269,24 @@ async def test_the_buttons_say_the_same_after_a_restart(talk: Talk) -> None:
     assert await talk.contents() == []
 
 
-@pytest.mark.parametrize("reply", ["no", "não", "deixa", "never mind", "keep it"])
+@pytest.mark.parametrize("word", ["undo", "Undo that", "desfaz", "deshacer"])
+async def test_undo_said_in_words_takes_back_the_last_change(talk: Talk, word: str) -> None:
+    [item] = await talk.keep("my wifi password is tulip")
+    script(talk, **obeys(item.id))
+    await talk.say("delete my wifi password")
+    await talk.say("yes")
+    assert (await talk.say(word)).startswith("Undone")
+    assert await talk.contents() == ["my wifi password is tulip"]
+
+
+async def test_undo_is_a_word_like_any_other_where_nothing_can_be_taken_back(talk: Talk) -> None:
+    script(talk, decide=["Finish"], finish=["Undo what?"])
+    assert await talk.say("undo") == "Undo what?"
+
+
+@pytest.mark.parametrize(
+    "reply", ["no", "não", "deixa", "never mind", "keep it", "forget it", "do not", "deixa quieto"]
+)
 async def test_a_no_keeps_everything_and_the_question_is_closed(talk: Talk, reply: str) -> None:
     [item] = await talk.keep("my wifi password is tulip")
     script(talk, **obeys(item.id))
