@@ -169,6 +169,9 @@ class ModelSettings(BaseSettings):
     def context_tokens_of(self, mode: Mode) -> int | None:
         """Return what the mode's model takes in all, where it is not MAX_CONTEXT_TOKENS."""
         tokens: int | None = getattr(self, f"model_{mode}_context_tokens")
+        if tokens is None and "max_context_tokens" not in self.model_fields_set:
+            first = PROVIDERS.get(self.chain(mode)[0].provider)
+            return first.window_tokens if first else None
         return tokens
 
     def address(self, provider: str) -> str:

@@ -39,6 +39,7 @@ class Preset:
     """One provider. `key_setting` is "" where the server asks for none; `key_page` is where a key is made.
 
     `efforts` are sent where the owner sets none; an own address (`url_setting`) may be any server, and gets none.
+    `window_tokens` is what it takes in all as it comes, where it cuts a longer prompt instead of refusing it.
     """
 
     wire: Wire
@@ -48,6 +49,7 @@ class Preset:
     key_page: str = ""
     efforts: Mapping[Mode, str] = field(default_factory=dict)
     timeout_s: float = 30.0
+    window_tokens: int | None = None
 
 
 _LOCAL_TIMEOUT_S = 120.0  # a model on this machine is loaded by its first question
@@ -84,7 +86,13 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "OPENROUTER_API_KEY",
             "https://openrouter.ai/settings/keys",
         ),
-        "ollama": Preset(Wire.OPENAI, "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL", timeout_s=_LOCAL_TIMEOUT_S),
+        "ollama": Preset(
+            Wire.OPENAI,
+            "http://127.0.0.1:11434/v1",
+            "OLLAMA_BASE_URL",
+            timeout_s=_LOCAL_TIMEOUT_S,
+            window_tokens=4_096,
+        ),
         "llamacpp": Preset(Wire.OPENAI, "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", timeout_s=_LOCAL_TIMEOUT_S),
     }
 )

@@ -13,6 +13,8 @@ from core.errors import ContextTooLong
 from core.history.tokens import ByCharacters, Calibration
 from core.ports import ChatModel
 
+_LEAST_WINDOW_TOKENS = 2_000  # what MAX_CONTEXT_TOKENS is at least: a smaller guess would leave no room to talk
+
 
 class ReportingModel(ChatModel):
     """A model as it is, overheard: its window, and, if it `learns_ratio`, how many tokens it counts for ours."""
@@ -29,14 +31,18 @@ class ReportingModel(ChatModel):
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        """Ask, and learn from the Finish, or from a refusal that names the model's window."""
+        """Ask, and learn from the Finish, or from a refusal for length: the window that it names, or one below ours."""
         try:
             async with self._model.stream(prompt) as events:
                 yield self._overheard(prompt, events)
         except ContextTooLong as error:
-            if error.window_tokens:
-                self._calibration.observe_window(self._model.name, error.window_tokens)
+            self._calibration.observe_window(self._model.name, error.window_tokens or self._at_most(prompt))
             raise
+
+    def _at_most(self, prompt: Prompt) -> int:
+        """Return what the window holds at most if it did not hold this prompt: so contexts shrink until they fit."""
+        tokens = int(max(counted(prompt), _LEAST_WINDOW_TOKENS) * self._calibration.ratio(self.name))
+        return min(tokens, self._calibration.window(self.name) or tokens)
 
     async def _overheard(self, prompt: Prompt, events: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
         async for event in events:

@@ -22,11 +22,14 @@ from core.errors import (
 )
 
 _TOO_LONG = re.compile(
-    r"context.?(length|window|size|limit)|maximum context|prompt is too long|input token count|exceed_context",
+    r"context.?(length|window|size|limit)|maximum (context|model length)|prompt is too long|input token count"
+    r"|exceed_context|max_new_tokens.{0,4} must be <=",
     re.IGNORECASE,
 )
 _WINDOW = re.compile(
-    r"(?:context.{0,12}?(?:length|window|size|limit)[^\d]{0,24}|n_ctx\W{1,4}|> )(\d{3,9})", re.IGNORECASE
+    r"(?:context.{0,12}?(?:length|window|size|limit)[^\d]{0,24}|maximum model length\D{1,4}|configured limit\D{1,4}"
+    r"|tokens allowed\D{1,4}|must be <= |n_ctx\W{1,4}|> )(\d{3,9})|(\d{3,9}) maximum context",
+    re.IGNORECASE,
 )
 _BAD_KEY = re.compile(r"api.?key", re.IGNORECASE)  # Gemini's compatible endpoint says so with a 400
 _DECLINED = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
@@ -70,9 +73,9 @@ def window_tokens(complaint: str) -> int:
     """Return the context window that a refusal names, in tokens; 0 if it names none.
 
     Source: OpenAI and vLLM write "maximum context length is 8192 tokens", llama.cpp `"n_ctx": 4096`, Anthropic
-    "199000 + 4096 > 200000".
+    "199000 + 4096 > 200000", Gemini "maximum number of tokens allowed (32768)", Mistral "32768 maximum context length".
     """
-    sizes = [int(size) for size in _WINDOW.findall(complaint)]
+    sizes = [int(size) for found in _WINDOW.findall(complaint) for size in found if size]
     return sizes[-1] if sizes else 0
 
 

@@ -62,6 +62,12 @@ async def test_a_long_talk_goes_on_in_a_small_window(tmp_path: Path, told: dict[
     assert len(server.asked) < 2 * calls  # what is refused for its length is asked once more, and shorter
 
 
+async def test_a_long_talk_goes_on_where_the_server_never_says_how_small_its_window_is(tmp_path: Path) -> None:
+    server = LoopbackServer([served(2_400, SILENT, said="Claro. " + "Lisboa fica linda no verão. " * 8)])
+    out = await talk(tmp_path, server, *["conta mais sobre a viagem para Portugal " * 10] * 20)
+    assert out.count("Claro.") == 20
+
+
 async def test_a_message_that_is_too_long_is_told_how_long_it_may_be(tmp_path: Path) -> None:
     server = LoopbackServer([served(4_096)])
     out = await talk(tmp_path, server, "palavra " * 3_000, "oi", MAX_CONTEXT_TOKENS="4096")

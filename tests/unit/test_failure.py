@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import ProviderDown
+from core.errors import ContextTooLong, ProviderDown
 from core.providers.failure import by_status, forbid_long_waits, retry_after_s
 
 DATE = "Sat, 14 Mar 2026 15:00:00 GMT"
@@ -45,3 +45,22 @@ def test_a_kind_that_is_no_word_of_the_protocol_is_not_repeated(kind: str | None
     error = by_status("a:1", 500, kind, "what the person said", {})
     assert isinstance(error, ProviderDown)
     assert str(error) == "a:1 answered HTTP 500"
+
+
+@pytest.mark.parametrize(
+    ("complaint", "window"),
+    [
+        ("The decoder prompt (length 5000) is longer than the maximum model length of 4096. Make sure that", 4_096),
+        ("The input token count (40000) exceeds the maximum number of tokens allowed (32768).", 32_768),
+        ("The input token count (40000) exceeds the maximum number of tokens allowed 32768.", 32_768),
+        ("context_length_exceeded: Input tokens exceed the configured limit of 272000 tokens. Your", 272_000),
+        ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32_768),
+        ("`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 3000 `inputs` tokens", 4_096),
+        ("request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it", 4_096),
+        ("input length and `max_tokens` exceed context limit: 199000 + 4096 > 200000, decrease", 200_000),
+    ],
+)
+def test_every_server_s_words_for_too_long_name_the_window(complaint: str, window: int) -> None:
+    error = by_status("a:1", 400, None, complaint, {})
+    assert isinstance(error, ContextTooLong)
+    assert error.window_tokens == window

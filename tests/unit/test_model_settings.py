@@ -6,6 +6,7 @@ import pytest
 
 from bot.model_settings import ModelName, ModelSettings
 from bot.presets import PROVIDERS, Mode
+from bot.settings import load
 from core.errors import ConfigError
 
 KEYS = {preset.key_setting: "sk-1" for preset in PROVIDERS.values() if preset.key_setting}
@@ -136,3 +137,13 @@ def test_every_setting_of_a_preset_exists() -> None:
 
 def test_every_setting_is_described() -> None:
     assert all(field.description for field in ModelSettings.model_fields.values())
+
+
+def test_ollama_which_cuts_without_a_word_is_taken_to_hold_what_it_holds_as_it_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert read(monkeypatch, MODEL="ollama:qwen3:8b").context_tokens_of(Mode.HEAVY) == 4_096
+    monkeypatch.setenv("MAX_CONTEXT_TOKENS", "16384")
+    assert load(None).context_tokens_of(Mode.HEAVY) is None
+    monkeypatch.setenv("MODEL_REASONING_HEAVY_CONTEXT_TOKENS", "8192")
+    assert load(None).context_tokens_of(Mode.HEAVY) == 8_192
