@@ -176,3 +176,8 @@ class Reply:
     text: str
     stop: Stop
     usage: Usage
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a typed answer lacks its end: it hit its limit, and not in the blanks behind its last bracket."""
+        return self.stop is Stop.LENGTH and not self.text.rstrip().endswith(("}", "]", "```"))

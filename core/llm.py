@@ -121,7 +121,7 @@ async def choose(model: ChatModel, prompt: Prompt, names: Sequence[str]) -> str:
     for attempt in (1, 2):
         reply = await complete(model, prompt)
         said = {known[word.casefold()] for word in _NAME.findall(reply.text) if word.casefold() in known}
-        if len(said) == 1:
+        if len(said) == 1 and not reply.is_cut:
             return said.pop()
         if attempt == 1:
             prompt = _again(prompt, reply.text, f"Answer with exactly one of these names: {', '.join(names)}.")

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 
-from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent
+from core.dialogue import Delta, Finish, Prompt, Reply, Stop, StreamEvent
 from core.errors import BadReply, EmptyReply, KeyRejected, ProviderBusy, ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
@@ -87,7 +87,8 @@ class FallbackModel(ChatModel):
 
     Asked is the next when one is busy, down, out of order or not allowed. Not when it refuses, or when the prompt is
     too long: those are about the question, and whoever asked it can do something about it. One that says nothing, or
-    breaks off an answer of which nobody has seen a part, is asked a second time before the next is.
+    breaks off an answer of which nobody has seen a part, is asked a second time before the next is. So is one whose
+    typed answer was cut off by its limit; from the last one of the chain such an answer is taken as it is.
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
@@ -112,6 +113,7 @@ class FallbackModel(ChatModel):
 
     async def _begin(self, prompt: Prompt, stack: AsyncExitStack) -> AsyncGenerator[StreamEvent, None]:
         failure: ProviderError | None = None
+        last = self._links[-1]
         for link in self._links:
             if failure is not None:
                 _log.warning("%s; asking %s", failure, link.model.name)
@@ -123,6 +125,9 @@ class FallbackModel(ChatModel):
                     async with AsyncExitStack() as attempt:
                         events = await attempt.enter_async_context(link.model.stream(prompt))
                         opening = await _opening(events, link.model.name, whole=prompt.whole)
+                        if prompt.schema is not None and link is not last and _is_cut(opening):
+                            failure = BadReply(f"{link.model.name} was cut off by its limit")
+                            continue
                         stack.push_async_exit(attempt.pop_all())
                         return _rest(opening, events, link.circuit)
                 except (ProviderBusy, ProviderDown, KeyRejected, BadReply, StreamCut) as error:
@@ -154,6 +159,12 @@ async def _opening(events: AsyncIterator[StreamEvent], name: str, *, whole: bool
         if said and not whole:
             return read
     raise ProviderDown(f"{name} ended its answer without a stop reason")
+
+
+def _is_cut(opening: Sequence[StreamEvent]) -> bool:
+    """Tell whether a typed answer that was read whole lacks its end."""
+    text = "".join(event.text for event in opening if isinstance(event, Delta))
+    return any(Reply(text, event.stop, event.usage).is_cut for event in opening if isinstance(event, Finish))
 
 
 async def _rest(

@@ -20,7 +20,7 @@ from core.errors import (
     ProviderRefused,
     StreamCut,
 )
-from core.llm import complete
+from core.llm import choose, complete
 from core.ports import ChatModel
 from core.providers.failure import Rejected
 from core.providers.fallback import FIRST_REST_S, LONGEST_REST_S, Circuit, FallbackModel, Link
@@ -230,3 +230,27 @@ async def test_a_cut_answer_counts_as_a_failure(clock: FakeClock) -> None:
             await read(model)
     assert await read(model) == "oi"
     assert broken.asked == 3
+
+
+def deciding(name: str, *answers: Answer) -> ScriptedModel:
+    return ScriptedModel({Task.DECIDE: answers}, name)
+
+
+async def test_a_decision_cut_off_by_the_limit_is_asked_again_and_then_of_the_next(clock: FakeClock) -> None:
+    first = deciding("a:1", ("Finish is one way, but", Finish(Stop.LENGTH)))
+    second = deciding("b:2", '{"action": "Question"}')
+    names = ["Finish", "Question"]
+    assert await choose(chain(clock, first, second), prompt(task=Task.DECIDE), names) == "Question"
+    assert [len(first.prompts), len(second.prompts)] == [2, 1]
+
+
+async def test_the_last_of_a_chain_is_told_what_was_wrong_with_its_cut_decision(clock: FakeClock) -> None:
+    only = deciding("a:1", ("Finish is one way, but", Finish(Stop.LENGTH)), '{"action": "Question"}')
+    assert await choose(chain(clock, only), prompt(task=Task.DECIDE), ["Finish", "Question"]) == "Question"
+    assert "exactly one" in only.prompts[-1].turns[-1].text
+
+
+async def test_a_decision_that_is_whole_before_the_limit_counts(clock: FakeClock) -> None:
+    first = deciding("a:1", ('{"action": "Finish"}\n\n\n', Finish(Stop.LENGTH)))
+    second = deciding("b:2", '{"action": "Question"}')
+    assert await choose(chain(clock, first, second), prompt(task=Task.DECIDE), ["Finish", "Question"]) == "Finish"
