@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -54,8 +54,9 @@ def _locked(settings: Settings, command: str, platform: str) -> Iterator[None]:
                 f"({settings.data_dir}). Stop it first, or use another DATA_DIR."
             ) from None
         since = SystemClock().now().astimezone(settings.zone()).strftime("%d %b %H:%M")
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps({"command": command, "pid": os.getpid(), "since": since}).encode(), 0)
+        with suppress(OSError):  # the lock holds on a full disk, too; a second process just cannot name the first
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps({"command": command, "pid": os.getpid(), "since": since}).encode(), 0)
         yield
     finally:
         os.close(descriptor)

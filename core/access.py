@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, StrEnum, auto
 
+from core.errors import StorageError
 from core.language import detect
 from core.people import ALLOWED, DENIED_FOR, Decisions, Matter, People, Person, Standing, Stranger
 from core.ports import Clock
@@ -76,6 +77,7 @@ class Access:
         self._grants = dict(grants or {})
         self._mode = mode
         self._codes: dict[str, str] = {}
+        self._owners: set[UserKey] = set()
 
     async def claim_code(self, platform: str) -> str | None:
         """Return the code that makes its sender the owner, or None if the platform has an owner."""
@@ -88,6 +90,7 @@ class Access:
     async def own(self, user: UserKey, name: str) -> None:
         """Make somebody an owner because their platform says so, whatever they were before."""
         await self._people.put(Person(user, Standing.OWNER, one_line(name, _MAX_NAME_CHARS), self._clock.now()))
+        self._owners.add(user)
 
     async def mode(self) -> Mode:
         """Return to whom the bot is open now."""
@@ -147,6 +150,19 @@ class Access:
         """Return everybody who has a standing, the oldest first."""
         return await self._people.all()
 
+    async def owners(self) -> Collection[UserKey]:
+        """Return the owners; where they cannot be read any more, those who were it when they last could.
+
+        Raises:
+            StorageError: they cannot be read, and never were.
+        """
+        try:
+            self._owners = {person.user for person in await self._people.all() if person.standing is Standing.OWNER}
+        except StorageError:
+            if not self._owners:
+                raise
+        return tuple(self._owners)
+
     async def person(self, user: UserKey) -> Person | None:
         """Return somebody who was given a standing, or None."""
         return await self._people.find(user)
@@ -204,6 +220,8 @@ class Access:
             return False
         claimed = await self._people.claim(Person(incoming.user, Standing.OWNER, _name(incoming), self._clock.now()))
         self._codes.pop(platform, None)
+        if claimed:
+            self._owners.add(incoming.user)
         return claimed
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from core.access import Access
+from core.errors import StorageError
 from core.locales import Locales
 from core.notices import Notices
-from core.people import Standing
 from core.screen import Shown
 from core.types import Localized, UserKey
 
@@ -31,7 +32,7 @@ class OwnerAlerts:
         self._locales = locales
         self._open: dict[str, _Alert] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        notices.on_connect(self._tell_again)
+        notices.on_connect(self._connected)
 
     def is_open(self, key: str) -> bool:
         """Return whether that trouble was raised and is not over."""
@@ -43,12 +44,11 @@ class OwnerAlerts:
         The text says what happened and what to do, and holds no secret and nobody's words.
 
         Raises:
-            StorageError: the list of owners, or their languages, cannot be read.
+            StorageError: the list of owners cannot be read, and never was.
         """
         alert = self._open.setdefault(key, _Alert(text))
-        for person in await self._access.people():
-            user = person.user
-            if person.standing is not Standing.OWNER or user in alert.told:
+        for user in await self._access.owners():
+            if user in alert.told:
                 continue
             alert.told.add(user)  # before the wait: two tasks tell nobody twice
             if not await self._notices.tell(user, Shown(text[await self._locales.known(user)])):
@@ -62,8 +62,13 @@ class OwnerAlerts:
         for user in alert.told:
             await self._notices.tell(user, Shown(text[await self._locales.known(user)]))
 
-    def _tell_again(self) -> None:
-        for key, alert in self._open.items():
-            task = asyncio.get_running_loop().create_task(self.tell(key, alert.text))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def _connected(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._tell_again())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _tell_again(self) -> None:
+        with suppress(StorageError):  # who owns the bot is to be known should the list be damaged later
+            await self._access.owners()
+            for key, alert in tuple(self._open.items()):
+                await self.tell(key, alert.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
@@ -10,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.serving import serving
 from bot.settings import Settings
 from bot.upkeep import upkeep
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.disk_trouble import HAS_ROOM, IS_DAMAGED, IS_FULL
-from core.errors import Damaged, DiskFull, StorageError
+from core.errors import BotError, Damaged, DiskFull, StorageError
 from core.storage.sqlite import open_database
 from core.texts import FAILURES
 from core.types import ChatKey, Incoming, Locale, UserKey
@@ -95,6 +97,35 @@ async def test_a_file_that_is_damaged_already_is_found_by_the_start_and_daily(tm
             await clock.advance(86_400)
             await until(lambda: bool(owner.texts))
         assert owner.texts == [IS_DAMAGED[EN]]
+
+
+async def test_owners_are_told_even_if_the_list_of_them_and_what_they_wrote_are_damaged(
+    house: House, tmp_path: Path
+) -> None:
+    assert await house.say("/memories")
+    for table in ("preferences", "people", "threads"):
+        damage(tmp_path / "elefante.db", table)
+    async with house.app.database.transaction() as transaction:  # everybody reads the file anew
+        await transaction.run("INSERT INTO spaces (name) VALUES ('x')")
+    for _ in range(2):
+        assert await house.say("hello") == FAILURES[Damaged][EN]
+    assert house.owner.texts == [IS_DAMAGED[EN]]
+
+
+def test_a_disk_that_is_full_at_the_start_keeps_nobody_from_holding_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.pwrite", full)
+    settings = Settings(data_dir=tmp_path)
+    with (
+        serving(settings, "elefante run", ["telegram"]),
+        pytest.raises(BotError, match="Another process already answers Telegram"),
+        serving(settings, "elefante run", ["telegram"]),
+    ):
+        pass
 
 
 async def test_a_full_disk_is_told_and_told_to_be_over(house: House) -> None:
