@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 from core.errors import StorageError
@@ -34,19 +33,11 @@ class Locales:
         told = None if incoming.text.startswith("/") else spoken(incoming.text)
         if told is not None:
             return told
-        try:
-            return choose("", incoming.language, await self._said(incoming.user, incoming.conversation))
-        except StorageError:  # what is to be told may be just that
-            return choose("", incoming.language)
+        return choose("", incoming.language, await self._said(incoming.user, incoming.conversation))
 
     async def known(self, user: UserKey, tag: str = "") -> Locale:
         """Return the language of somebody who has not just written; `tag` is what else is known of it."""
-        if chosen := await self._chosen(user):
-            return chosen
-        earlier: Sequence[str] = ()
-        with suppress(StorageError):  # what is to be told may be just that
-            earlier = await self._said(user)
-        return choose("", tag, earlier)
+        return await self._chosen(user) or choose("", tag, await self._said(user))
 
     async def _chosen(self, user: UserKey) -> Locale | None:
         try:
@@ -56,9 +47,10 @@ class Locales:
 
     async def _said(self, user: UserKey, here: ConversationKey | None = None) -> list[str]:
         """Return what the person said lately, the newest first: in that conversation, then in the one used last."""
-        threads = sorted(await self._history.threads(user), key=lambda thread: thread.conversation != here)
         said: list[str] = []
-        for thread in threads[:_THREADS_LOOKED_AT]:
-            messages = await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)
-            said += [message.text for message in reversed(messages) if message.role is Role.USER]
+        with suppress(StorageError):  # what is to be told may be just that
+            threads = sorted(await self._history.threads(user), key=lambda thread: thread.conversation != here)
+            for thread in threads[:_THREADS_LOOKED_AT]:
+                messages = await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)
+                said += [message.text for message in reversed(messages) if message.role is Role.USER]
         return said
