@@ -128,7 +128,7 @@ _NOT = re.compile(
     r"\b(?:not|never|nothing|n[aã]o|nunca|no|nada|unable|cannot|nicht|nichts|pas|rien|non|niente)\b|n't\b"
 )
 _NOTHING = re.compile(r"\b(?:nothing|nada|none|nichts|rien|niente)\b")
-_CLAUSES = re.compile(r"[.!?;:,\n—–]+|\s+(?=(?:and|e|y) (?:i|i've|i'll|eu|j[aá]|lo|la|he)\b)")
+_CLAUSES = re.compile(r"[.!?;:,\n—–]+|\s(?=(?:and|e|y) (?:i|i've|i'll|eu|j[aá]|lo|la|he)\b)")
 _SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»|`[^`]*`')
 _LEAD = re.compile(

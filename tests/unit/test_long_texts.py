@@ -24,11 +24,12 @@ from core.delivery.split import split
 from core.errors import ProviderDown
 from core.history.tokens import ByCharacters, ByWords
 from core.markdown import verbatim
-from core.mind import answer, change, extract, scene, wording
+from core.mind import answer, change, days, extract, scene, wording
 from core.mind import words as mind_words
 from core.mind.cues import Cues
 from core.mind.limited import LimitedMind
 from core.types import Locale, Vectors
+from tests.fakes.clock import START
 from tests.fakes.hostile import hostile
 from tests.fakes.house import House
 from tests.fakes.model import HashEmbedder
@@ -78,7 +79,12 @@ READERS: dict[str, Callable[[str], Any]] = {
     "a choice": partial(answer.picked, options=("a", "b"), by_words=True),
     "a value": answer.is_value,
     "what is asked for": claims.asked,
-    "what is claimed": partial(claims.claimed, asked_for=True),
+    "what is claimed": claims.claimed,
+    "what is volunteered": lambda text: claims.volunteered(text, text),
+    "what is left without claims": claims.without,
+    "a word of undoing": replies.means_undo,
+    "a word of deleting": replies.means_deletion,
+    "days that are named": lambda text: days.dated(text, START),
     "what is denied": claims.denied,
     "what is settled": claims.settled,
     "what is quoted": scene.quotes,
