@@ -64,9 +64,9 @@ class Refusals:
             _log.warning("owners not told", extra={"error": type(failure).__name__})
 
     async def settle(self, incoming: Incoming, view: View) -> None:
-        """Tell the owners how the chat took an answer that was given: once unclearly, or again as it should."""
-        if view.doubt is not None:
-            await self.report(incoming, view.doubt)
+        """Tell the owners how the chat took an answer: unclearly, not at all (it went to private), or as it should."""
+        if trouble := view.doubt or view.refusal:
+            await self.report(incoming, trouble)
         elif not view.said_aside:
             for kind in _WHY:
                 await self._alerts.over(_key(incoming, kind))

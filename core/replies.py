@@ -30,18 +30,14 @@ _DELETE = re.compile(
     r"(?:[\s,]+(?:it|them|that|all|isso|el[ae]s?|eso|sim|yes|si|por favor|please|now|agora|ahora))*[\s.!]*"
 )
 _UNDO = re.compile(
-    r"(?:please |por favor |pode )?(?:undo|desfaz(?:er)?|desfaca|deshacer|deshaz(?:lo)?)"
-    r"(?: (?:it|that|this|isso|isto|eso|esto|a ultima|la ultima|por favor|please))*[\s.!]*"
+    r"(?:please |por favor,? |pode )?(?:undo|take (?:that|it) back|desfaz(?:er)?|desfaca|deshacer|deshaz(?:lo)?)"
+    r"(?:,? (?:it|that|this|isso|isto|eso|esto|a ultima|la ultima|por favor|please))*[\s.!?]*"
 )
 _ALL = re.compile(
     r"(?:(?:apag\w+|delet\w+|borr\w+|sim|yes|si|as|os|los|las|the)[\s,]+)*"
     r"(?:tod[oa]s(?: (?:elas|eles|ellas|ellos))?|tudo|"
     r"all(?: of (?:them|it))?|everything|both|amb[oa]s|"
     r"(?:as|os|los|las) (?:duas|dois|dos)|todo)[\s.!]*"
-)
-_UNDO = re.compile(
-    r"(?:(?:pode |please |por favor,? )?(?:undo|take (?:that|it) back|desfaz(?:er)?|desfaca|deshaz(?:lo)?|deshacer)"
-    r"(?: that| it| isso| isto| eso| esto)?(?:,? (?:please|por favor))?)[\s.!?]*"
 )
 _ORDINALS = (
     "1 um uma primeir[oa] one first primer[oa]? un una",
@@ -74,11 +70,6 @@ def means_undo(message: str) -> bool:
 def means_no(message: str) -> bool:
     """Return whether the reply declines."""
     return len(message) <= _MAX_CHARS and _NO.fullmatch(flat(message).strip()) is not None
-
-
-def means_undo(message: str) -> bool:
-    """Return whether the message asks, and asks nothing else, to take back what was done last."""
-    return len(message) <= _MAX_CHARS and _UNDO.fullmatch(flat(message).strip()) is not None
 
 
 def numbered(message: str, count: int) -> tuple[int, ...] | None:

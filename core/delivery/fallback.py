@@ -91,6 +91,11 @@ class FallbackSurface(Surface):
         return self._introduced
 
     @property
+    def refusal(self) -> SurfaceError | None:
+        """Why the chat took a whole text in no form, if it did."""
+        return self._refusal
+
+    @property
     def limits(self) -> SurfaceLimits:
         """What one message holds there, and how often it may be edited."""
         return self._chat.limits

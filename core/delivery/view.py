@@ -91,6 +91,11 @@ class View:
         """Whether the surface refused a text, which was said elsewhere."""
         return self._surface.said_aside
 
+    @property
+    def refusal(self) -> SurfaceError | None:
+        """Why the surface took a whole text in no form, if it did."""
+        return self._surface.refusal
+
     @asynccontextmanager
     async def awaited(self) -> AsyncIterator[None]:
         """Show that the message was seen, if within a moment nothing is written; leaving ends that."""

@@ -199,7 +199,8 @@ class Summarizer:
         for _ in range(1, _MAX_ATTEMPTS):
             if await count(self._tokenizer, text) <= self._max_tokens:
                 break
-            text = min(text, (await self._ask(text, ())).text.strip(), key=len)
+            readable, _ = await shortened(self._tokenizer, text, self._batch_tokens)  # a server may ignore every cap
+            text = min(readable, (await self._ask(readable, ())).text.strip(), key=len)
         return text
 
     async def _ask(self, old: str, said: tuple[Message, ...]) -> Reply:
