@@ -73,7 +73,11 @@ class HistoryStore(Threads, ToldMemories, Protocol):
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Remove every thread and message of that person's."""
+        """Remove every thread and message of that person's. None is found from the first moment on."""
+        ...
+
+    async def purge(self) -> None:
+        """Remove what a `forget` that was cut short has left, down to the last byte."""
         ...
 
 
@@ -95,7 +99,8 @@ NO_MARK = Mark()
 class MemoryStore(Protocol):
     """The truth about memories. The owner is the first argument of every verb, so that no query can forget it.
 
-    A memory, its phrases, their vectors, its full-text row and its sources change in one transaction or not at all.
+    A memory, its phrases, their vectors, its terms and its sources change in one transaction or not at all; so does an
+    act of a few memories. One of thousands is written some at a time, so that nobody waits for it.
     A *phrase* is a text that a memory is found by: each binding, and the content itself. Each has an integer id of its
     own that is never reused. Vectors are stored per phrase with the `space` they belong to; a phrase may lack one (the
     embedder was down), and then appears in `unembedded`.
@@ -188,7 +193,8 @@ class MemoryStore(Protocol):
     async def purge(self, before: datetime) -> int:
         """Forget all changes of memories that were deleted before then, every word of theirs; return how many.
 
-        No byte of such a memory is left on the disk when this returns.
+        No byte of such a memory is left on the disk when this returns. What a `forget`, `link` or `unlink` that was cut
+        short has left to do is done, too.
         """
         ...
 

@@ -120,7 +120,8 @@ class Redaction:
         self._memories = memories
 
     async def run(self, before: datetime) -> None:
-        """Redact, for everybody, what no longer holds and was not changed since `before`."""
+        """Redact, for everybody, what no longer holds and was not changed since `before`; remove who was forgotten."""
+        await self._history.purge()
         for user in await self._history.tellers():
             if gone := await self.past(user, before):
                 await self._history.redact(user, gone)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from core.storage import history_rows as rows_of
+from core.storage.batches import in_batches, statement
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD
 from core.storage.record import microseconds, random_id, to_json
 from core.storage.sqlite import Transaction
@@ -18,6 +19,8 @@ from core.types import ChatKey, ConversationKey, JSONValue, Message, Thread, Thr
 _ACTIVE = f"""
     SELECT {THREAD} FROM threads WHERE platform = ? AND user = ? AND chat = ? AND topic = ? AND status = 'active'
 """
+
+_FORGOTTEN = "platform = ''"
 
 
 class SqliteHistory(SqliteToldMemories, HistoryStore):
@@ -53,7 +56,7 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
 
     async def thread(self, thread_id: str) -> Thread | None:
         """Return the thread, whatever its status, or None."""
-        rows = await self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ?", (thread_id,))
+        rows = await self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ? AND NOT {_FORGOTTEN}", (thread_id,))
         return rows_of.thread(rows[0]) if rows else None
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
@@ -74,7 +77,7 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
 
     async def switch(self, thread_id: str, at: datetime) -> Thread | None:
         """Make a thread the active one of its conversation and archive the one that was; None for an unknown one."""
-        chosen = f"SELECT {THREAD} FROM threads WHERE id = ?"
+        chosen = f"SELECT {THREAD} FROM threads WHERE id = ? AND NOT {_FORGOTTEN}"
         async with self._database.transaction() as transaction:
             rows = await transaction.run(chosen, (thread_id,))
             if not rows:
@@ -242,10 +245,28 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
         return thread
 
     async def forget(self, user: UserKey) -> None:
-        """Remove every thread and message of that person's."""
+        """Remove every thread and message of that person's: first nobody finds them any more, then they go."""
         async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM threads WHERE platform = ? AND user = ?", (user.platform, user.user))
+            await transaction.run(
+                f"UPDATE threads SET platform = '', user = id, chat = '', topic = '', title = '', metadata = '{{}}', "
+                "status = 'reset' WHERE platform = ? AND user = ?",
+                (user.platform, user.user),
+            )
+        await self._remove_forgotten()
         await self._database.scrub()
+
+    async def purge(self) -> None:
+        """Remove what a `forget` that was cut short has left, down to the last byte."""
+        if await self._database.rows(f"SELECT 1 FROM threads WHERE {_FORGOTTEN} LIMIT 1"):
+            await self._remove_forgotten()
+            await self._database.scrub()
+
+    async def _remove_forgotten(self) -> None:
+        for table in ("messages", "transitions"):
+            rows = f"SELECT id FROM {table} WHERE thread IN (SELECT id FROM threads WHERE {_FORGOTTEN}) LIMIT ?"
+            await in_batches(self._database, statement(f"DELETE FROM {table} WHERE id IN ({rows})"))
+        threads = f"SELECT id FROM threads WHERE {_FORGOTTEN} LIMIT ?"
+        await in_batches(self._database, statement(f"DELETE FROM threads WHERE id IN ({threads})"))
 
 
 async def _mark(transaction: Transaction, thread_id: str, status: ThreadStatus, at: datetime) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
+from core.storage.batches import in_batches, statement
 from core.storage.record import to_json
 from core.storage.sqlite import Database, Row
 from core.stores import Inbox
@@ -64,8 +65,9 @@ class SqliteInbox(Inbox):
 
     async def forget(self, user: UserKey) -> None:
         """Remove every row of that person's."""
-        async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM inbox WHERE platform = ? AND user = ?", (user.platform, user.user))
+        rows = "SELECT id FROM inbox WHERE platform = ? AND user = ? LIMIT ?"
+        forget = statement(f"DELETE FROM inbox WHERE id IN ({rows})", user.platform, user.user)  # noqa: S608 - a constant
+        await in_batches(self._database, forget)
         await self._database.scrub()
 
 

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from core.dialogue import Usage
 from core.money import BOT, Asker, Call, Ledger, Scope, Spend, Sum, day_of
+from core.storage.batches import in_batches, statement
 from core.storage.record import microseconds, moment, to_json
 from core.storage.rollup import ROLLUPS, UNNAME, narrowed, summed
 from core.storage.sqlite import Database, Row
@@ -119,11 +120,11 @@ class SqliteLedger(Ledger):
 
     async def forget(self, user: UserKey) -> None:
         """Take that person's name off their calls and messages, and what they were told."""
+        for table in ("calls", "asked"):
+            rows = f"SELECT id FROM {table} WHERE platform = ? AND user = ? LIMIT ?"
+            unname = f"UPDATE {table} SET platform = '', user = '' WHERE id IN ({rows})"
+            await in_batches(self._database, statement(unname, *_key(user)))
         async with self._database.transaction() as transaction:
-            for table in ("calls", "asked"):
-                await transaction.run(
-                    f"UPDATE {table} SET platform = '', user = '' WHERE platform = ? AND user = ?", _key(user)
-                )
             for sql in UNNAME:
                 await transaction.run(sql, _key(user))
             await transaction.run("DELETE FROM told WHERE scope = ?", (str(user),))

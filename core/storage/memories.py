@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
-from core.storage import memory_changes, memory_links, memory_rows
+from core.storage import memory_changes, memory_links, memory_removal, memory_rows
+from core.storage.batches import each_batch
 from core.storage.memory_changes import Step
 from core.storage.memory_items import ALL, EVERYWHERE, ITEMS, OWNER, THOSE, in_order, items, stored
 from core.storage.memory_phrases import SqlitePhrases, narrowed
 from core.storage.memory_rows import Named
 from core.storage.record import checked, digest, microseconds, random_id, storable, to_json
+from core.storage.sqlite import Row, Transaction
 from core.stores import NO_MARK, Mark, MemoryStore
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 
@@ -34,7 +37,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         space: str = "",
         mark: Mark = NO_MARK,
     ) -> Sequence[MemoryItem]:
-        """Store all drafts, in order, in one transaction.
+        """Store all drafts, in order; a few in one transaction, thousands in several.
 
         Raises:
             ValueError: a draft without a binding, or with an empty one; nothing is stored.
@@ -42,17 +45,21 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         memories = [Named(random_id(), checked(draft)) for draft in drafts]
         if not memories:
             return []
-        keys = [memory.key for memory in memories]
-        async with self._database.transaction() as transaction:
-            await memory_rows.insert(transaction, owner, memories, at, mark)
-            await memory_rows.insert_terms(transaction, self._lexicon, memories)
-            await memory_rows.insert_sources(transaction, memories, source_ids)
-            await memory_rows.put_phrase_vectors(transaction, memories, vectors or {}, space)
-            rows = await transaction.run(THOSE, (owner.platform, owner.user, to_json(list(keys))))
+        added: list[Row] = []
+
+        async def write(transaction: Transaction, batch: Sequence[Named]) -> None:
+            await memory_rows.insert(transaction, owner, batch, at, mark)
+            await memory_rows.insert_terms(transaction, self._lexicon, batch)
+            await memory_rows.insert_sources(transaction, batch, source_ids)
+            await memory_rows.put_phrase_vectors(transaction, batch, vectors or {}, space)
+            rows = await transaction.run(THOSE, (owner.platform, owner.user, to_json([each.key for each in batch])))
             if mark.act:
                 steps = [Step(None, stored(row)) for row in sorted(rows)]
                 await memory_changes.record(transaction, owner, storable(mark.act), at, steps)
-        return in_order(rows, keys)
+            added.extend(rows)
+
+        await each_batch(self._database, memories, write)
+        return in_order(added, [memory.key for memory in memories])
 
     async def update(
         self,
@@ -95,8 +102,10 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
 
         With a `mark.act`, and `at`, what was deleted is kept as a change until `purge`; without, nothing is.
         """
-        keys = to_json(list(memory_ids))
-        async with self._database.transaction() as transaction:
+        deleted: list[Row] = []
+
+        async def write(transaction: Transaction, batch: Sequence[str]) -> None:
+            keys = to_json(list(batch))
             rows = await transaction.run(THOSE, (owner.platform, owner.user, keys))
             if rows:
                 await memory_rows.remove(transaction, owner, keys)
@@ -105,9 +114,12 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
                 await memory_changes.record(transaction, owner, storable(mark.act), at, steps)
             else:
                 await memory_changes.drop(transaction, [item.id for item in items(rows)])
-        if rows:  # what can come back is kept; the rest is gone to the byte
+            deleted.extend(rows)
+
+        await each_batch(self._database, list(dict.fromkeys(memory_ids)), write)
+        if deleted:  # what can come back is kept; the rest is gone to the byte
             await (self._database.truncate_log() if mark.act else self._database.scrub())
-        return in_order(rows, memory_ids)
+        return in_order(deleted, memory_ids)
 
     async def put_flags(self, owner: UserKey, memory_id: str, *, pinned: bool, shared: bool) -> MemoryItem | None:
         """Say whether it stands first in lists, and is known in every room; None if the owner has no such memory."""
@@ -167,27 +179,34 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         return changes or None
 
     async def purge(self, before: datetime) -> int:
-        """Forget all changes of memories that were deleted before then, every word of theirs; return how many."""
-        if not await self._database.rows(memory_changes.GONE, (microseconds(before),)):
-            return 0  # as nearly always: no writer's turn is asked for
-        async with self._database.transaction() as transaction:
-            count = await memory_changes.purge(transaction, before)
-        await self._database.scrub()
-        return count
+        """Forget all changes of memories that were deleted before then, every word of theirs; return how many.
+
+        What a `forget`, `link` or `unlink` that was cut short has left is done, too.
+        """
+        removed = await memory_removal.remove_forgotten(self._database)
+        await memory_links.settle(self._database)
+        gone = [key for (key,) in await self._database.rows(memory_changes.GONE, (microseconds(before),))]
+        await each_batch(self._database, gone, partial(memory_changes.purge, before=before))
+        if removed or gone:
+            await self._database.scrub()
+        return len(gone)
 
     async def link(self, owner: UserKey, other: UserKey) -> None:
-        """Put all that the other account has under the owner, in one transaction.
+        """Put all that the other account has under the owner; they are linked first, and what that moves follows.
 
         Raises:
             ValueError: one of them is linked already, or both are the same.
         """
+        await memory_links.settle(self._database)
         async with self._database.transaction() as transaction:
             await memory_links.link(transaction, owner, other)
+        await memory_links.settle(self._database)
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
         """Give the other account back what came from it; accounts that are not linked are fine."""
         async with self._database.transaction() as transaction:
             await memory_links.unlink(transaction, owner, other)
+        await memory_links.settle(self._database)
 
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
         """Return every account of that person's, the owner first."""
@@ -258,16 +277,15 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""
         rows = await self._database.rows(
-            "SELECT platform, user FROM owners WHERE id IN (SELECT owner FROM memories) ORDER BY id"
+            "SELECT platform, user FROM owners WHERE platform != '' AND id IN (SELECT owner FROM memories) ORDER BY id"
         )
         return [UserKey(platform, user) for platform, user in rows]
 
     async def forget(self, owner: UserKey) -> int:
         """Delete everything of all of the owner's accounts, down to the last byte; return how many memories."""
-        person = (owner.platform, owner.user)
         async with self._database.transaction() as transaction:
-            [(count,)] = await transaction.run(_COUNT, person)
-            await memory_rows.remove(transaction, owner)
-            await transaction.run(f"DELETE FROM owners WHERE id = {OWNER} OR linked = {OWNER}", person * 2)
+            [(count,)] = await transaction.run(_COUNT, (owner.platform, owner.user))
+            await memory_removal.mark_forgotten(transaction, owner)
+        await memory_removal.remove_forgotten(self._database)
         await self._database.scrub()
         return int(count)

@@ -20,6 +20,10 @@ from core.types import Change, ChangeKind, UserKey
 
 CHANGE = "id, account, act, kind, at, key, before, after, undone"
 GONE = "SELECT key FROM changes WHERE kind = 'deleted' AND NOT undone GROUP BY key HAVING max(at) < ?"
+_GONE_OF_THOSE = """
+    SELECT key FROM changes WHERE key IN (SELECT value FROM json_each(?)) AND kind = 'deleted' AND NOT undone
+    GROUP BY key HAVING max(at) < ?
+"""
 # The act's changes of a memory must be the last ones that stand.
 _OVERTAKEN = """
     SELECT 1 FROM changes AS mine JOIN changes AS later ON later.key = mine.key AND later.id > mine.id
@@ -77,11 +81,11 @@ async def drop(transaction: Transaction, keys: Sequence[str]) -> None:
     await transaction.run("DELETE FROM changes WHERE key IN (SELECT value FROM json_each(?))", (to_json(list(keys)),))
 
 
-async def purge(transaction: Transaction, before: datetime) -> int:
-    """Forget every change of what was deleted before then; return how many memories those are."""
-    keys = [key for (key,) in await transaction.run(GONE, (microseconds(before),))]
-    await drop(transaction, keys)
-    return len(keys)
+async def purge(transaction: Transaction, keys: Sequence[str], *, before: datetime) -> None:
+    """Forget every change of those of the memories that were deleted before then, and not again since."""
+    await transaction.run(
+        f"DELETE FROM changes WHERE key IN ({_GONE_OF_THOSE})", (to_json(list(keys)), microseconds(before))
+    )
 
 
 async def undo(transaction: Transaction, lexicon: Lexicon, owner: UserKey, act: str) -> list[Change]:

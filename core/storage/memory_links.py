@@ -3,13 +3,25 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
+from functools import partial
+
+from core.storage.batches import in_batches
 from core.storage.memory_items import OWNER
-from core.storage.sqlite import Transaction
+from core.storage.sqlite import Database, Transaction
 from core.types import UserKey
 
 # The terms stay as they are: they name the account, and an owner's search asks for all of theirs.
 _MOVED_WITH_THEIR_MEMORY = ("phrases", "rooms")
 _BELONGING_TO_AN_ACCOUNT = ("memories", "changes")
+# What is not yet where its account belongs: of those just linked, and of those just parted.
+_JOINING = """
+    SELECT {table}.id, owners.linked, owners.id FROM owners JOIN {table} ON {table}.owner = owners.id
+    WHERE owners.linked IS NOT NULL LIMIT ?
+"""
+_PARTING = """
+    SELECT {table}.id, owners.id, NULL FROM owners JOIN {table} ON {table}.account = owners.id
+    WHERE owners.linked IS NULL LIMIT ?
+"""
 _ID = "SELECT id FROM owners WHERE platform = ? AND user = ?"
 
 ACCOUNTS = f"""
@@ -20,7 +32,7 @@ COUNTS = f"SELECT coalesce(account, owner), count(*) FROM memories WHERE owner =
 
 
 async def link(transaction: Transaction, owner: UserKey, other: UserKey) -> None:
-    """Put all that the other account has under the owner.
+    """Link the other account to the owner; `settle` puts what it has under the owner.
 
     Raises:
         ValueError: one of them is linked already, or both are the same.
@@ -33,23 +45,31 @@ async def link(transaction: Transaction, owner: UserKey, other: UserKey) -> None
     )
     if linked or mine == theirs:
         raise ValueError("an account is linked to one other")
-    for table in _BELONGING_TO_AN_ACCOUNT:
-        await transaction.run(f"UPDATE {table} SET owner = ?1, account = ?2 WHERE owner = ?2", (mine, theirs))
-    for table in _MOVED_WITH_THEIR_MEMORY:
-        await transaction.run(f"UPDATE {table} SET owner = ? WHERE owner = ?", (mine, theirs))
     await transaction.run("UPDATE owners SET linked = ? WHERE id = ?", (mine, theirs))
 
 
 async def unlink(transaction: Transaction, owner: UserKey, other: UserKey) -> None:
-    """Give the other account back what came from it, if they are linked."""
-    found = await transaction.run(
-        f"{_ID} AND linked = ({_ID})", (other.platform, other.user, owner.platform, owner.user)
+    """Part two accounts, if they are linked; `settle` gives the other one back what came from it."""
+    await transaction.run(
+        f"UPDATE owners SET linked = NULL WHERE id = ({_ID}) AND linked = ({_ID})",
+        (other.platform, other.user, owner.platform, owner.user),
     )
-    for (theirs,) in found:
-        for table in _MOVED_WITH_THEIR_MEMORY:
-            await transaction.run(
-                f"UPDATE {table} SET owner = ?1 WHERE memory IN (SELECT id FROM memories WHERE account = ?1)", (theirs,)
-            )
-        for table in _BELONGING_TO_AN_ACCOUNT:
-            await transaction.run(f"UPDATE {table} SET owner = ?1, account = NULL WHERE account = ?1", (theirs,))
-        await transaction.run("UPDATE owners SET linked = NULL WHERE id = ?", (theirs,))
+
+
+async def settle(database: Database) -> None:
+    """Put what came from accounts that were linked or parted where it belongs, some rows at a time."""
+    for table in _BELONGING_TO_AN_ACCOUNT:
+        for found in (_JOINING, _PARTING):
+            await in_batches(database, partial(_move, table, found.format(table=table)))
+
+
+async def _move(table: str, found: str, transaction: Transaction, size: int) -> int:
+    rows = await transaction.run(found, (size,))
+    await transaction.run_many(
+        f"UPDATE {table} SET owner = ?, account = ? WHERE id = ?", [(owner, account, i) for i, owner, account in rows]
+    )
+    for each in _MOVED_WITH_THEIR_MEMORY if table == "memories" else ():
+        await transaction.run_many(
+            f"UPDATE {each} SET owner = ? WHERE memory = ?", [(owner, i) for i, owner, _ in rows]
+        )
+    return len(rows)

@@ -75,7 +75,8 @@ class SqliteToldMemories(ToldMemories):
         rows = await self._database.rows(
             """
             SELECT DISTINCT platform, user FROM threads
-            WHERE EXISTS (SELECT 1 FROM told_memories WHERE thread = threads.id AND gone = 0) ORDER BY platform, user
+            WHERE platform != '' AND EXISTS (SELECT 1 FROM told_memories WHERE thread = threads.id AND gone = 0)
+            ORDER BY platform, user
             """
         )
         return [UserKey(platform, user) for platform, user in rows]

@@ -1,0 +1,71 @@
+"""Long work on a database in transactions so short that no other writer waits long for its turn."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+from core.storage.sqlite import Database, Transaction
+
+FIRST_ROWS: Final = 32
+"""What has no more rows than these is written in one transaction: all of it, or nothing."""
+
+_TURN_S: Final = 0.02
+_MAX_ROWS: Final = 2000
+
+T = TypeVar("T")
+Step: TypeAlias = Callable[[Transaction, int], Awaitable[int]]
+"""Changes at most so many rows, and returns how many it did."""
+
+
+def fitted(rows: int, spent_s: float) -> int:
+    """Return how many rows the next transaction takes, after one of so many took that long."""
+    return max(1, min(int(rows * _TURN_S / max(spent_s, 1e-6)), 2 * rows, _MAX_ROWS))
+
+
+async def in_batches(database: Database, step: Step) -> int:
+    """Take a step in a transaction of its own, again and again until it finds no more rows; return how many in all.
+
+    What a crash, or an exception, leaves undone is done by the same call later.
+    """
+    total, size = 0, FIRST_ROWS
+    while True:
+        async with database.transaction() as transaction:
+            began_s = time.perf_counter()
+            done = await step(transaction, size)
+        spent_s = time.perf_counter() - began_s
+        total += done
+        if done < size:
+            return total
+        size = fitted(size, spent_s)
+        await asyncio.sleep(spent_s)  # for other processes: they poll
+
+
+async def each_batch(
+    database: Database, rows: Sequence[T], write: Callable[[Transaction, Sequence[T]], Awaitable[None]]
+) -> None:
+    """Write rows some at a time, each batch in a transaction of its own."""
+    at = 0
+
+    async def step(transaction: Transaction, size: int) -> int:
+        nonlocal at
+        batch = rows[at : at + size]
+        if batch:
+            await write(transaction, batch)
+        at += len(batch)
+        return len(batch)
+
+    await in_batches(database, step)
+
+
+def statement(sql: str, *parameters: object) -> Step:
+    """Return the step that runs a statement whose last parameter is how many rows it may change."""
+
+    async def step(transaction: Transaction, size: int) -> int:
+        await transaction.run(sql, (*parameters, size))
+        [(changed,)] = await transaction.run("SELECT changes()")
+        return int(changed)
+
+    return step
