@@ -181,13 +181,16 @@ _TERMS: Migration = (
         PRIMARY KEY (account, term, memory)
     ) WITHOUT ROWID
     """,
+    # Owner by owner, into both trees at once: what is written to fits the cache, and nothing is sorted in RAM.
+    "CREATE INDEX terms_memory ON terms (memory)",
+    "PRAGMA cache_size = -65536",
     """
     INSERT OR IGNORE INTO terms
     SELECT coalesce(m.account, m.owner), word.value, m.id
-    FROM memory_text AS t JOIN memories AS m ON m.id = t.rowid
-    JOIN json_each('["' || replace(t.words || ' ' || t.stems, ' ', '","') || '"]') AS word WHERE word.value != ''
+    FROM owners CROSS JOIN memories AS m ON m.owner = owners.id CROSS JOIN memory_text AS t ON t.rowid = m.id
+    CROSS JOIN json_each('["' || replace(t.words || ' ' || t.stems, ' ', '","') || '"]') AS word WHERE word.value != ''
     """,
-    "CREATE INDEX terms_memory ON terms (memory)",
+    "PRAGMA cache_size = -2000",  # SQLite's own
     "DROP TABLE memory_text",
 )
 

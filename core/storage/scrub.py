@@ -23,7 +23,8 @@ from core.errors import StorageError
 
 _PASSES = 2  # a page that SQLite renumbers during a pass can slip behind it; the second pass meets it
 _CHUNK_BYTES = 1 << 20
-_BATCH_PAGES = 128  # zeroed under one lock: some milliseconds
+_FIRST_PAGES, _MAX_PAGES = 16, 256  # zeroed under one lock
+_HOLD_S = 0.01  # a writer that finds the lock taken looks again after 1, 2, 5, 10, ... up to 100 ms
 _MAX_REST_S = 0.2
 _PATIENCE_S = 60.0
 _WAIT_S = 0.05  # for a lock; a checkpoint that waits for readers holds up writers meanwhile
@@ -115,6 +116,7 @@ class _Scrubber:
         self._writer = writer
         self._copier = copier
         self._stop = stop
+        self._pages = _FIRST_PAGES
         header = os.pread(self._file, 100, 0)
         [size] = struct.unpack_from(">H", header, 16)
         self._page_bytes = 65536 if size == 1 else size
@@ -125,7 +127,7 @@ class _Scrubber:
         for _ in range(_PASSES):
             self._until_done(self._empty_log)
             suspects = self._suspects()
-            while batch := list(islice(suspects, _BATCH_PAGES)):
+            while batch := list(islice(suspects, self._pages)):
                 self._until_done(partial(self._zero, batch))
         self._until_done(self._empty_log)
         os.fsync(self._file)
@@ -175,6 +177,7 @@ class _Scrubber:
         """
         self._checkpoint("PASSIVE")
         self._writer.execute("BEGIN IMMEDIATE")
+        began_s = time.monotonic()
         try:
             if not self._checkpoint("PASSIVE"):
                 return False
@@ -188,6 +191,8 @@ class _Scrubber:
         finally:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
+        fitting = int(len(pages) * _HOLD_S / max(time.monotonic() - began_s, 1e-6))
+        self._pages = max(1, min(fitting, 2 * self._pages, _MAX_PAGES))
         return True
 
     def _checkpoint(self, mode: str) -> bool:

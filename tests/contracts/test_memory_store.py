@@ -281,7 +281,7 @@ async def test_words_that_only_hold_a_sentence_together_do_not_match(store: Memo
     assert len(await store.lexical(ANA, "do", 9)) == 1
 
 
-async def test_full_text_matches_come_best_first_and_no_more_than_asked(store: MemoryStore) -> None:
+async def test_matches_by_words_come_best_first_and_no_more_than_asked(store: MemoryStore) -> None:
     drafts = [
         MemoryDraft(MemoryKind.TEXT, "Bia gosta de chá", ("chá da Bia",)),
         MemoryDraft(MemoryKind.TEXT, "Bia gosta de café preto sem açúcar", ("café da Bia",)),
@@ -323,7 +323,7 @@ async def test_nobody_reads_changes_counts_or_deletes_anothers_memories(store: M
 
 
 @pytest.mark.spec("T15")
-async def test_a_full_text_match_of_one_among_many_is_never_crowded_out(store: MemoryStore) -> None:
+async def test_a_match_by_words_of_one_among_many_is_never_crowded_out(store: MemoryStore) -> None:
     people = [UserKey("telegram", str(n)) for n in range(40)]
     for person in people:
         await store.add(person, [PASSWORD], at=START)
@@ -467,7 +467,7 @@ async def test_the_same_content_to_the_letter_comes_first_and_in_a_room_nothing_
     assert await store.find(BIA, spoken.kind, spoken.content, room=KITCHEN) is None
 
 
-async def test_full_text_in_a_room_is_not_crowded_out_by_what_is_private(store: MemoryStore) -> None:
+async def test_words_in_a_room_is_not_crowded_out_by_what_is_private(store: MemoryStore) -> None:
     said = MemoryDraft(MemoryKind.TEXT, "O café da cozinha é forte", ("café da cozinha",))
     [item] = await store.add(ANA, [said], at=START, mark=Mark(room=KITCHEN))
     private = [MemoryDraft(MemoryKind.TEXT, f"café da cozinha {n}", (f"café {n}",)) for n in range(200)]
@@ -741,6 +741,60 @@ async def test_forgetting_one_of_linked_accounts_forgets_them_all(store: MemoryS
 
 
 # --- at large --------------------------------------------------------------------------------------------------------
+
+
+async def test_what_this_store_writes_itself_is_no_change_of_somebody_elses(store: MemoryStore) -> None:
+    before = await store.foreign_version()
+    await store.add(ANA, [PASSWORD], at=START)
+    assert await store.foreign_version() == before
+
+
+async def test_the_embedded_phrases_of_a_space_are_named_and_their_vectors_given_to_their_owner_alone(
+    store: MemoryStore,
+) -> None:
+    [item] = await store.add(ANA, [PASSWORD], at=START, vectors={"aliexpress": vector(1)}, space=SPACE)
+    phrases = await store.memory_phrases(ANA, [item.id])
+    [embedded] = [i for i, text in phrases.items() if text == "aliexpress"]
+    assert await store.embedded(ANA, SPACE) == {embedded}
+    assert await store.embedded(ANA, "other@4") == await store.embedded(CAIO, SPACE) == frozenset()
+    found = await store.vectors(ANA, SPACE, [*phrases, 99_999])
+    assert list(found) == [embedded]
+    assert np.allclose(found[embedded], vector(1))
+    assert await store.vectors(CAIO, SPACE, [embedded]) == {}
+    assert await store.vectors(ANA, "other@4", [embedded]) == {}
+    await store.delete(ANA, [item.id])
+    assert await store.embedded(ANA, SPACE) == frozenset()
+    assert await store.vectors(ANA, SPACE, [embedded]) == {}
+
+
+async def test_an_act_of_hundreds_comes_back_in_order_and_is_undone_as_one(store: MemoryStore) -> None:
+    drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(300)]
+    items = await store.add(ANA, drafts, at=START, mark=Mark("import"))
+    assert [item.content for item in items] == [draft.content for draft in drafts]
+    assert len(await store.changes(ANA, act="import")) == 300
+    assert len(await store.undo(ANA, "import") or ()) == 300
+    assert await store.count(ANA) == 0
+    items = await store.add(ANA, drafts, at=START)
+    ids = [item.id for item in items]
+    assert list(await store.delete(ANA, ids, at=START, mark=Mark("all"))) == list(items)
+    assert len(await store.undo(ANA, "all") or ()) == 300
+    assert await store.count(ANA) == 300
+    await store.delete(ANA, ids, at=START, mark=Mark("all again"))
+    assert await store.purge(LATER) == 300
+    assert list(await store.changes(ANA)) == []
+
+
+async def test_hundreds_of_memories_move_when_accounts_are_linked_and_parted(store: MemoryStore) -> None:
+    for owner in (ANA, BIA):
+        drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(200)]
+        await store.add(owner, drafts, at=START, mark=Mark("act", KITCHEN))
+    await store.link(ANA, BIA)
+    assert await store.counts(ANA) == {ANA: 200, BIA: 200}
+    assert len(await store.audible_phrases(ANA, KITCHEN)) == 800
+    await store.unlink(ANA, BIA)
+    assert (await store.count(ANA), await store.count(BIA)) == (200, 200)
+    assert len(await store.audible_phrases(BIA, KITCHEN)) == 400
+    assert len(await store.changes(BIA)) == 200
 
 
 async def test_thousands_of_vectors_come_back_in_one_piece(store: MemoryStore) -> None:

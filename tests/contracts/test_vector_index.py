@@ -41,6 +41,17 @@ def test_an_empty_index_finds_nothing(new_index: Callable[[int], VectorIndex]) -
     assert index.search(_rows(2), 5) == [[], []]
 
 
+def test_an_index_names_what_it_holds(new_index: Callable[[int], VectorIndex]) -> None:
+    index = new_index(DIMS)
+    assert index.ids() == frozenset()
+    index.add(range(10), _rows(10))
+    index.remove([3, 7, 99])
+    index.add([20], _rows(1))
+    assert index.ids() == {0, 1, 2, 4, 5, 6, 8, 9, 20}
+    index.remove(list(index.ids()))
+    assert index.ids() == frozenset()
+
+
 def test_a_vector_finds_itself_first(new_index: Callable[[int], VectorIndex]) -> None:
     index = new_index(DIMS)
     rows = _rows(20)

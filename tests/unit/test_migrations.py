@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.storage.history import SqliteHistory
+from core.storage.memories import SqliteMemories
 from core.storage.migrations import MIGRATIONS
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
@@ -83,3 +84,50 @@ async def test_what_was_changed_before_is_heard_where_its_last_change_was_said_a
         *(("undone", room) for room in everywhere),
         *(("untouched", room) for room in everywhere),
     ]
+
+
+async def test_what_full_text_found_is_found_by_words_after_it(tmp_path: Path) -> None:
+    before = next(i for i, each in enumerate(MIGRATIONS) if "CREATE TABLE terms" in each[0])
+    old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
+    rows = [
+        ("wifi", 1, None, "senha do wifi a senha e abc123", "senh do wif a senh e abc123"),
+        ("cat", 1, 2, "my cats are called tom and jerry", "my cat are call tom and jerri"),
+        ("hers", 3, None, "senha do cofre", "senh do cofr"),
+        ("bare", 3, None, "", ""),
+    ]
+    async with old.transaction() as transaction:
+        await transaction.run_many(
+            "INSERT INTO owners (id, platform, user, linked) VALUES (?, ?, ?, ?)",
+            [(1, "telegram", "ana", None), (2, "discord", "ana", 1), (3, "telegram", "bia", None)],
+        )
+        for number, (key, owner, account, words, stems) in enumerate(rows, 1):
+            await transaction.run(
+                "INSERT INTO memories (id, key, owner, account, kind, content, digest, created_at, updated_at)"
+                " VALUES (?, ?, ?, ?, 'text', ?, x'00', 1, 2)",
+                (number, key, owner, account, words),
+            )
+            await transaction.run(
+                "INSERT INTO memory_text (rowid, owner, words, stems) VALUES (?, ?, ?, ?)",
+                (number, f"o{account or owner}", words, stems),
+            )
+    await old.close()
+    database = await open_database(tmp_path / "elefante.db")
+    store, ana, bia = SqliteMemories(database), UserKey("telegram", "ana"), UserKey("telegram", "bia")
+    for query, owner, found in (
+        ("senhas", ana, ["wifi"]),
+        ("ABC123", ana, ["wifi"]),
+        ("cat", ana, ["cat"]),
+        ("the cat", UserKey("discord", "ana"), ["cat"]),
+        ("cofre", ana, []),
+        ("senha", bia, ["hers"]),
+        ("gato", bia, []),
+    ):
+        assert [key for key, _ in await store.lexical(owner, query, 9)] == found, query
+    await store.unlink(ana, UserKey("discord", "ana"))
+    assert [key for key, _ in await store.lexical(UserKey("discord", "ana"), "cats", 9)] == ["cat"]
+    assert await store.lexical(ana, "cats", 9) == []
+    assert await database.rows("PRAGMA foreign_key_check") == []
+    assert await database.rows("SELECT 1 FROM sqlite_schema WHERE name LIKE 'memory_text%'") == []
+    await store.forget(bia)
+    await database.close()
+    assert b"cofr" not in (tmp_path / "elefante.db").read_bytes()
