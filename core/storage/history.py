@@ -56,7 +56,9 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
 
     async def thread(self, thread_id: str) -> Thread | None:
         """Return the thread, whatever its status, or None."""
-        rows = await self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ? AND NOT {_FORGOTTEN}", (thread_id,))
+        rows = await self._database.rows(
+            f"SELECT {THREAD} FROM threads WHERE id = ? AND NOT {_FORGOTTEN}", (thread_id,)
+        )
         return rows_of.thread(rows[0]) if rows else None
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
@@ -248,7 +250,7 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
         """Remove every thread and message of that person's: first nobody finds them any more, then they go."""
         async with self._database.transaction() as transaction:
             await transaction.run(
-                f"UPDATE threads SET platform = '', user = id, chat = '', topic = '', title = '', metadata = '{{}}', "
+                "UPDATE threads SET platform = '', user = id, chat = '', topic = '', title = '', metadata = '{}', "
                 "status = 'reset' WHERE platform = ? AND user = ?",
                 (user.platform, user.user),
             )

@@ -20,7 +20,7 @@ _PR_CAPBSET_DROP = 24
 
 def call(folder: Path, *arguments: str, said: str = "", before: Callable[[], None] | None = None) -> tuple[int, str]:
     """Run a verb and return its exit code and all that it printed."""
-    done = subprocess.run(  # noqa: PLW1509 - nothing else runs in this process
+    done = subprocess.run(
         [sys.executable, "-m", "bot", *arguments],
         input=said,
         stdout=subprocess.PIPE,
