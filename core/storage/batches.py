@@ -40,6 +40,7 @@ async def in_batches(database: Database, step: Step) -> int:
         if done < size:
             return total
         size = fitted(size, spent_s)
+        await database.checkpoint()
         await asyncio.sleep(spent_s)  # for other processes: they poll
 
 

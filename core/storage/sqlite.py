@@ -158,6 +158,11 @@ class Database:
             connection.set_progress_handler(self._stop.is_set, _STEPS_BETWEEN_LOOKS)
             return _faults(connection.execute(_CHECK).fetchall(), connection.execute(_FOREIGN_CHECK).fetchall())
 
+    async def checkpoint(self) -> None:
+        """Copy the log into the file as far as readers let it, while others write: their commits need not, then."""
+        if self._file is not None:
+            await asyncio.to_thread(_checkpoint, self._file.path)
+
     async def truncate_log(self) -> None:
         """Empty the write-ahead log into the file, if no reader is in the way: what was deleted is gone from the log.
 
@@ -293,6 +298,11 @@ async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATI
 def _faults(check: Iterable[Row], foreign: Iterable[Row]) -> list[str]:
     found = [str(row[0]) for row in check] + [f"a row of {row[0]} points nowhere" for row in foreign]
     return [line for line in found if line != "ok"]
+
+
+def _checkpoint(path: Path) -> None:
+    with translated(), closing(sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def _make_private(path: Path) -> None:

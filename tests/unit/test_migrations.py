@@ -100,15 +100,15 @@ async def test_what_full_text_found_is_found_by_words_after_it(tmp_path: Path) -
             "INSERT INTO owners (id, platform, user, linked) VALUES (?, ?, ?, ?)",
             [(1, "telegram", "ana", None), (2, "discord", "ana", 1), (3, "telegram", "bia", None)],
         )
-        for number, (key, owner, account, words, stems) in enumerate(rows, 1):
+        for number, (key, whose, account, words, stems) in enumerate(rows, 1):
             await transaction.run(
                 "INSERT INTO memories (id, key, owner, account, kind, content, digest, created_at, updated_at)"
                 " VALUES (?, ?, ?, ?, 'text', ?, x'00', 1, 2)",
-                (number, key, owner, account, words),
+                (number, key, whose, account, words),
             )
             await transaction.run(
                 "INSERT INTO memory_text (rowid, owner, words, stems) VALUES (?, ?, ?, ?)",
-                (number, f"o{account or owner}", words, stems),
+                (number, f"o{account or whose}", words, stems),
             )
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
