@@ -8,7 +8,7 @@ import pytest
 
 from tests.crash.kills import killed, scene_of
 
-KILLS = 8
+KILLS = 5
 
 
 @pytest.mark.parametrize("platform", ["telegram", "discord"])

@@ -126,7 +126,7 @@ def test_cutting_for_telegram_takes_time_in_step_with_the_length(made_of: str) -
         split(text, telegram.ROOM, lambda part: telegram.render(part, STYLE).size)
 
     short, long = (hostile(length)[made_of] for length in (16_000, 64_000))  # both of several messages
-    assert cost_s(parts, long, 1) < FACTOR * max(cost_s(parts, short, 2), 0.02)
+    assert cost_s(parts, long, 3) < FACTOR * max(cost_s(parts, short, 3), 0.02)
 
 
 class NoEmbedder(HashEmbedder):
