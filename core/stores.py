@@ -302,7 +302,7 @@ class MemoryStore(Protocol):
         ...
 
     async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best full-text matches, best first.
+        """Return (memory id, score > 0, higher is better) of the best matches by words, best first.
 
         `query` is free text: no operator in it has a meaning, and text without a word finds nothing. With a `room`,
         only what is audible there is looked at: what is not neither is found nor takes another's place.

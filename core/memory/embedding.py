@@ -44,7 +44,7 @@ class Embedding:
         try:
             return dict(zip(distinct, await self._embed(distinct), strict=True))
         except ProviderError as error:
-            _log.warning("embedder failed, full text answers alone", extra={"error": str(error)})
+            _log.warning("embedder failed, words answer alone", extra={"error": str(error)})
             return {}
 
     async def lens(self) -> Lens | None:
@@ -53,7 +53,7 @@ class Embedding:
             try:
                 await self._embed([])
             except ProviderError as error:
-                _log.warning("embedder failed, full text answers alone", extra={"error": str(error)})
+                _log.warning("embedder failed, words answer alone", extra={"error": str(error)})
                 return None
         return self._lens
 

@@ -23,7 +23,7 @@ class Evidence:
     """What speaks for memories on behalf of one query.
 
     `near` maps memory ids to their nearest phrases; None where the query has no vector. `worded` are the memories that
-    full text found.
+    words found.
     """
 
     asked: Asked
@@ -31,7 +31,7 @@ class Evidence:
     worded: frozenset[str]
 
     def candidates(self) -> Sequence[str]:
-        """Return the memories that may be worth reading: full text found them, or the vectors alone suffice."""
+        """Return the memories that may be worth reading: words found them, or the vectors alone suffice."""
         near = self.near or {}
         alone = [key for key, match in near.items() if fuse(dense_score(match.cosine), 0.0) >= FLOOR]
         return [*alone, *sorted(self.worded.difference(alone))]

@@ -22,7 +22,7 @@ from core.stores import Mark, MemoryStore
 from core.types import Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey, Vector
 
 _WORDED_A_HIT: Final = 2
-"""How many memories full text may name for each one asked for: their words are few, and common ones name many."""
+"""How many memories the words may name for each one asked for: their words are few, and common ones name many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class MemoryReading:
     async def _gather(
         self, queries: Sequence[str], vectors: Mapping[str, Vector], reach: Reach
     ) -> tuple[Sequence[Evidence], bool]:
-        """Ask vectors and full text about each query; tell whether some memories have no vectors yet."""
+        """Ask vectors and words about each query; tell whether some memories have no vectors yet."""
         near: Mapping[str, Mapping[str, Match]] = {}
         partial = False
         lens = await self.embedding.lens() if any(query in vectors for query in queries) else None

@@ -22,7 +22,7 @@ MAX_BINDING_CHARS = 80
 _MAX_DRAFTS = 20
 _MAX_QUERIES = 3
 _MAX_TOLD_CHARS = 600
-"""What a fact or a question is about stands there; the embedding and the full text read all of it."""
+"""What a fact or a question is about stands there; the embedding and the search by words read all of it."""
 
 _ABBREVIATION = re.compile(
     r"(?:^|\s)(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|\d+)\.$"

@@ -23,7 +23,7 @@ VERSION = "0.3.0"
 DIMS = 384
 MAX_TOKENS = 256
 """Half of the model's window: about 900 characters, half a second of CPU. What stands further back in a longer text
-is found by its bindings and by full text; a second of everybody's time would buy little."""
+is found by its bindings and by words; a second of everybody's time would buy little."""
 
 REQUEST = struct.Struct("=QI")
 REPLY = struct.Struct(f"=Q{DIMS * 4}s")

@@ -77,7 +77,7 @@ class InMemoryPhrases:
         return sorted(await self.memory_phrases(owner, list(await self.audible(owner, room))))
 
     async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best full-text matches, best first."""
+        """Return (memory id, score > 0, higher is better) of the best matches by words, best first."""
         held = self._of(owner)
         heard = await self.audible(owner, room) if room else held.keys()
         texts = {key: entry.phrases for key, entry in held.items() if key in heard}
