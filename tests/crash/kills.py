@@ -278,5 +278,5 @@ async def killed(scene: Scene, folder: Path, *, kills: int, seed: int = 1) -> Ta
         async with process(scene, model, folder) as child:
             await _until_answered(folder, asked, 120.0 + 2 * asked)
             child.terminate()
-            assert await asyncio.wait_for(child.wait(), 60) == 0
+            assert await asyncio.wait_for(child.wait(), 120) == 0
     return tally(scene.bubbles(), asked)

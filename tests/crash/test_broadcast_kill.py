@@ -92,7 +92,7 @@ async def test_a_kill_in_the_middle_tells_nobody_twice_without_a_mark_and_leaves
         async with bot(server, tmp_path) as last:
             await server.until(lambda: said(server, "terminou: 13 pessoas"))
             last.terminate()
-            assert await asyncio.wait_for(last.wait(), 30) == 0
+            assert await asyncio.wait_for(last.wait(), 120) == 0
         everybody = told(server)
     assert sorted(everybody) == list(MEMBERS)
     assert all(texts[0].endswith(TEXT) for texts in everybody.values())

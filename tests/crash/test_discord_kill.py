@@ -71,5 +71,5 @@ async def test_a_crash_among_many_answers_loses_no_message_and_repeats_none(kill
         async with bot(server, tmp_path) as second:
             await server.until(lambda: len(answers(server)) == MESSAGES + 20)
             second.terminate()
-            assert await asyncio.wait_for(second.wait(), 30) == 0
+            assert await asyncio.wait_for(second.wait(), 120) == 0
     assert set(answers(server).values()) == {1}

@@ -68,7 +68,7 @@ async def test_a_crash_with_a_batch_of_a_hundred_in_hand_loses_no_message(kill_a
         async with bot(server, tmp_path) as second:
             await server.until(lambda: len(answers(server)) == MESSAGES)
             second.terminate()
-            assert await asyncio.wait_for(second.wait(), 30) == 0
+            assert await asyncio.wait_for(second.wait(), 120) == 0
         assert not server.updates
     doubled = {name for name, count in answers(server).items() if count > 1}
     assert len(doubled) <= len(GROUPS)  # at most what stood on the screen and not yet on the disk: one a lane

@@ -97,7 +97,7 @@ async def flow(
     clock: FakeClock,
     condition: Callable[[], object],
     limit_s: float = 7200,
-    patience_s: float = 30,
+    patience_s: float = 120,
 ) -> None:
     """Let everything run and time go by, from one sleeper to the next, until the condition holds."""
     until_s = clock.monotonic() + limit_s

@@ -11,7 +11,7 @@ from typing import Any
 import pexpect
 import pyte
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 120.0
 ENTER, CTRL_C, CTRL_D, UP, ALT_ENTER = "\r", "\x03", "\x04", "\x1b[A", "\x1b\r"
 PASTE = "\x1b[200~{}\x1b[201~"
 

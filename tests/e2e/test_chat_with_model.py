@@ -32,7 +32,7 @@ async def elefante(folder: Path, *arguments: str, said: str = "", **settings: st
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    out, err = await asyncio.wait_for(process.communicate(said.encode()), 60)
+    out, err = await asyncio.wait_for(process.communicate(said.encode()), 180)
     return process.returncode or 0, out.decode(), err.decode()
 
 

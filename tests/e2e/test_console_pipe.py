@@ -13,7 +13,7 @@ from core.commands.memories import NO_MEMORIES
 from tests.e2e.terminal import environment
 
 CHAT = [sys.executable, "-m", "bot", "chat"]
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 
 
 def chat(text: str | bytes, data: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:

@@ -44,7 +44,7 @@ async def test_a_stop_while_discord_cannot_be_reached_ends_the_run() -> None:
     task = asyncio.create_task(run(config, ScriptedDoor(clock), clock, stop))
     await clock.advance(10.0)
     stop.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await task
 
 

@@ -32,7 +32,7 @@ def call(folder: Path, *arguments: str, said: str = "", before: Callable[[], Non
             "PYTHONPATH": str(ROOT), "LANG": "en_US.UTF-8",
         },
         preexec_fn=before,
-        timeout=60,
+        timeout=180,
         check=False,
     )  # fmt: skip
     return done.returncode, done.stdout

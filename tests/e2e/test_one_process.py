@@ -42,7 +42,7 @@ class Shell:
 
     def call(self, *arguments: str, said: str = "", **settings: str) -> tuple[int, str, str]:
         process = self.start(*arguments, **settings)
-        out, err = process.communicate(said, timeout=60)
+        out, err = process.communicate(said, timeout=180)
         return process.returncode, out, err
 
 

@@ -58,7 +58,7 @@ def on_disk(folder: Path) -> bytes:
 
 async def until(server: TelegramServer, clock: FakeClock, condition: Callable[[], object]) -> None:
     """Return when it holds. The disk works in a thread of its own, so that rest does not mean that nothing follows."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not condition():
             await idle(server)
             if not condition():

@@ -291,4 +291,4 @@ async def test_a_stop_while_nobody_answers_ends_at_once() -> None:
         async with running(server, clock) as bot:
             await idle(server)
             bot.stop.set()
-            await asyncio.wait_for(bot.task, 5)
+            await asyncio.wait_for(bot.task, 60)

@@ -36,7 +36,7 @@ async def test_two_who_decide_at_once_on_two_platforms_make_one_decision_and_bot
             direct = discord.direct(DONA)
 
             async def until(*met: object) -> None:
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(120):
                     while not all(condition() for condition in met):  # type: ignore[operator]
                         await telegram_kit.idle(telegram)
                         await discord_kit.idle(discord)

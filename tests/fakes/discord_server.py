@@ -59,7 +59,7 @@ class Write:
 class DiscordServer(World):
     """An async context; `api_url` is what DISCORD_API_BASE_URL would be."""
 
-    def __init__(self, clock: Clock, limits: Limits | None = None, *, patience_s: float = 10.0) -> None:
+    def __init__(self, clock: Clock, limits: Limits | None = None, *, patience_s: float = 60.0) -> None:
         """`patience_s` is how long, in real seconds, `until` waits for what should happen at once."""
         super().__init__(clock)
         self._patience_s = patience_s

@@ -38,7 +38,7 @@ _JSON = {
 class TelegramServer(Writing):
     """An async context; `url` is what TELEGRAM_API_BASE_URL would be."""
 
-    def __init__(self, clock: Clock, limits: Limits | None = None, *, patience_s: float = 10.0) -> None:
+    def __init__(self, clock: Clock, limits: Limits | None = None, *, patience_s: float = 60.0) -> None:
         super().__init__(clock, limits)
         self.patience_s = patience_s  # real seconds: how long a test waits for what should happen at once
         self.calls: list[Call] = []

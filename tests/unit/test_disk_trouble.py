@@ -155,6 +155,6 @@ async def test_a_locked_file_is_a_sentence_that_says_what_to_do(
 
 async def until(true: Callable[[], bool]) -> None:
     """Let the other tasks and threads go on until it is so."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not true():  # noqa: ASYNC110 - threads set no event
             await asyncio.sleep(0.01)

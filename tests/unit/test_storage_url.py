@@ -40,7 +40,7 @@ def elefante(tmp_path: Path) -> Elefante:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
 
