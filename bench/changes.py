@@ -13,7 +13,7 @@ from statistics import median
 from bench.memory import OWNER, Bench, phrases
 from bench.table import show
 from core.memory.user_memory import UserMemory
-from core.stores import Mark
+from core.stores import ChangeContext
 from core.types import UserKey
 
 SIZE = 10_000
@@ -60,8 +60,8 @@ async def measure(folder: Path) -> None:
     bench = Bench(folder)
     await bench.open()
     private = bench.memories.of(OWNER)
-    audible = bench.memories.of(OWNER, Mark(room=ROOM))
-    crowded = bench.memories.of(OWNER, Mark(room=CROWDED))
+    audible = bench.memories.of(OWNER, ChangeContext(room=ROOM))
+    crowded = bench.memories.of(OWNER, ChangeContext(room=CROWDED))
     await fill(bench, private, range(SIZE - AUDIBLE))
     heard = range(SIZE - AUDIBLE, SIZE)
     await fill(bench, audible, heard)
@@ -74,7 +74,7 @@ async def measure(folder: Path) -> None:
     rows.append(["in a room where all of them are", *await searched(bench, crowded, range(SIZE))])
     show("Search of one person's memories", ["where", "CPU ms", "wall ms"], rows)
 
-    acting = bench.memories.of(OWNER, Mark("act"))
+    acting = bench.memories.of(OWNER, ChangeContext("act"))
     one, ten = [ids[0]], ids[1:11]
     figures = []
     for count, keys in ((1, one), (10, ten)):

@@ -18,18 +18,18 @@ from typing import Any
 
 from bench.memory import OWNER, FakeEmbedder, phrases
 from bench.table import show
-from bench.turn import NoSurface
+from bench.turn import NoChannel
 from core.chatbot import ChatBot
 from core.clock import SystemClock
+from core.features.pending_input.storage import SqlitePendingInputs
+from core.features.preferences.storage import SqlitePreferences
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.storage.awaited import SqliteAwaited
 from core.storage.faiss_index import FaissIndex
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.lexicon import Lexicon
 from core.storage.memories import SqliteMemories
-from core.storage.preferences import SqlitePreferences
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind
 from tests.fakes.house import House
@@ -67,7 +67,7 @@ class Bench:
             history=SqliteHistory(self.database),
             inbox=SqliteInbox(self.database),
             preferences=SqlitePreferences(self.database),
-            awaited=SqliteAwaited(self.database),
+            pending_inputs=SqlitePendingInputs(self.database),
             clock=SystemClock(),
             trusted=(OWNER.platform, "test"),
         )
@@ -92,7 +92,7 @@ class Bench:
         self.number += 1
         incoming = self.house.incoming(text, user=OWNER, message_id=str(self.number))
         start = time.perf_counter()
-        await (await bot.receive(incoming, NoSurface()))
+        await (await bot.receive(incoming, NoChannel()))
         return (time.perf_counter() - start) * 1000
 
     def fetch_ms(self, fetch: Fetch) -> float:

@@ -27,24 +27,24 @@ from adapters.discord.bookmark import Bookmarks
 from adapters.discord.client import GatewayClient
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
-from adapters.discord.intake import Intake
+from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
 from bench.process import children, rss_mib
 from bench.table import show
-from bench.turn import NoSurface, incoming
-from bot.settings import load
+from bench.turn import NoChannel, incoming
+from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
 from core.clock import SystemClock
 from core.delivery.view import View
-from core.ports import Clock, Door, Surface, Surfaces
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
+from core.ports import Channel, Channels, Clock, MessageHandler
 from core.types import ChatKey, Incoming, UserKey
 from tests.e2e.discord_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT, BOT_ID, OWNER_ID, Json, Note, Person, World
-from tests.fakes.door import slowly
+from tests.fakes.handler import slowly
 
 ROUNDS = 3
 EVENTS = 2000
@@ -52,24 +52,24 @@ CHATS = 200
 FIRST_ID = 10**17 + 5000
 
 
-class Echo(Door):
+class Echo(MessageHandler):
     """Answers with one message, or (silent) not at all; keeps nothing."""
 
     def __init__(self, clock: Clock, *, silent: bool) -> None:
         self._clock = clock
         self._silent = silent
 
-    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
         """Answer in a task of its own, as the core does."""
-        return asyncio.ensure_future(self._answer(incoming, surface))
+        return asyncio.ensure_future(self._answer(incoming, channel))
 
-    async def resume(self, platform: str, surfaces: Surfaces) -> None:
+    async def resume(self, platform: str, channels: Channels) -> None:
         """Nothing is owed."""
 
-    async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+    async def _answer(self, incoming: Incoming, channel: Channel) -> None:
         if not self._silent:
-            view = View(surface, self._clock)
-            await view.show(Shown(incoming.text))
+            view = View(channel, self._clock)
+            await view.show(OutgoingMessage(incoming.text))
             await view.close()
 
 
@@ -136,8 +136,8 @@ async def ours(told: list[Json], *, silent: bool, rounds: int = 1) -> float:
     config = DiscordConfig(TOKEN, max_age_s=1e9)
     pacer = Pacer(clock)
     api = DiscordApi(pacer, clock)
-    door, bookmarks = Echo(clock, silent=silent), Bookmarks(None, clock)
-    intake = Intake(door, api, bookmarks, config, clock, forms=Forms(clock), me=BOT_ID)
+    handler, bookmarks = Echo(clock, silent=silent), Bookmarks(None, clock)
+    intake = UpdateHandler(handler, api, bookmarks, config, clock, forms=Forms(clock), me=BOT_ID)
     async with GatewayClient(intake, no_press, pacer.trace(), clock, reads_all=True) as client:
         api.use(client)
         began = time.process_time()
@@ -198,7 +198,7 @@ async def _hundred() -> tuple[int, int, int, float]:
         async with running(server, clock, slowly(clock, text, 0.1)) as bot:
             for person in people:
                 await server.says(person, "oi")
-            await flow(server, clock, lambda: bot.door.answered == 100, patience_s=600)
+            await flow(server, clock, lambda: bot.handler.answered == 100, patience_s=600)
         whole = sum(server.direct(person).screen() == [text] for person in people)
         edits = sum(write.verb == "edit" for write in server.writes)
         return whole, edits, len(server.invalid), max(write.at_s for write in server.writes)
@@ -234,12 +234,12 @@ def memory() -> None:
 async def _whole(folder: Path, marks: tuple[int, ...]) -> list[tuple[float, float]]:
     """Resident memory of a whole bot, and of its embedder's process, after so many turns of 200 people."""
     found = []
-    async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as door:
+    async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as handler:
         for number in range(1, marks[-1] + 1):
             who = f"{number % CHATS}"
             said = "obrigado!" if number % 50 else f"Lembre que a senha do serviço {number} é k{number * 7919}"
             one = replace(incoming(said, number), user=UserKey("console", who), chat=ChatKey("console", who))
-            await (await door.receive(one, NoSurface()))
+            await (await handler.receive(one, NoChannel()))
             if number in marks:
                 gc.collect()
                 found.append((rss_mib(os.getpid()), sum(map(rss_mib, children(os.getpid())))))

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from bench.process import run
 from bench.table import show
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import build
 from core.clock import SystemClock
-from core.commands import takeout
+from core.features.transfer import takeout
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
-from core.stores import Mark
-from core.thread import ThreadRecord
-from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, Role, Thread, UserKey
+from core.stores import ChangeContext
+from core.threads import ThreadRecord
+from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, Thread, UserKey
 
 SIZES = ((100, 1_000), (1_000, 10_000), (10_000, 100_000))
 """Memories and messages."""
@@ -59,11 +59,17 @@ async def _fill(folder: Path, memories: int, messages: int) -> None:
             MemoryDraft(MemoryKind.TEXT, f"{WORDS} {number}", (f"viagem {number}", f"hotel {number}"))
             for number in range(start, min(start + 500, memories))
         ]
-        await store.add(ANA, drafts, at=now, mark=Mark(f"act-{start}"))
+        await store.add(ANA, drafts, at=now, mark=ChangeContext(f"act-{start}"))
     for number in range(THREADS):
         key = ConversationKey(ChatKey("bench", f"c{number}"), ANA)
         said = tuple(
-            Message(Role.ASSISTANT if at % 2 else Role.USER, f"{WORDS} {at}", at=now, turn=f"t{at // 2}", tokens=20)
+            Message(
+                MessageRole.ASSISTANT if at % 2 else MessageRole.USER,
+                f"{WORDS} {at}",
+                at=now,
+                turn=f"t{at // 2}",
+                tokens=20,
+            )
             for at in range(messages // THREADS)
         )
         await history.restore(ThreadRecord(Thread(f"bench-{number}", key, now, now), said))
@@ -75,7 +81,7 @@ async def _measure(what: str, folder: Path) -> None:
     async with build(Settings(data_dir=folder)) as app:
         started = time.perf_counter()
         if what == "write":
-            await takeout.write(app.parts.desk, ANA, folder / "out.json")
+            await takeout.write(app.parts.context, ANA, folder / "out.json")
         took_s = time.perf_counter() - started
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     (folder / "figures").write_text(f"{took_s:.2f} {peak_mib:.0f}", "utf-8")

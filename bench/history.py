@@ -23,8 +23,8 @@ from core.history.tokens import ByCharacters, ByWords, Calibration, O200k
 from core.prompts import SYSTEM
 from core.storage.history import SqliteHistory
 from core.storage.sqlite import Database, open_database
-from core.thread import ThreadRecord
-from core.types import ChatKey, ConversationKey, Message, Role, Thread, UserKey
+from core.threads import ThreadRecord
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Thread, UserKey
 from tests.fakes.model import ScriptedModel
 
 SIZES = (100, 10_000, 100_000)
@@ -72,7 +72,13 @@ async def _filled(database: Database, size: int, name: str) -> Conversation:
     key = ConversationKey(ChatKey("bench", name), UserKey("bench", "ana"))
     now, dice = clock.now(), random.Random(1)
     talk = tuple(
-        Message(Role.ASSISTANT if at % 2 else Role.USER, _sentence(dice), at=now, turn=f"t{at // 2}", tokens=20)
+        Message(
+            MessageRole.ASSISTANT if at % 2 else MessageRole.USER,
+            _sentence(dice),
+            at=now,
+            turn=f"t{at // 2}",
+            tokens=20,
+        )
         for at in range(size)
     )
     thread = await store.restore(ThreadRecord(Thread(f"bench-{name}", key, now, now), talk))
@@ -108,11 +114,11 @@ async def _talk(limits: HistoryLimits) -> Sequence[int]:
         conversation = await conversations.open(ConversationKey(ChatKey("bench", "c"), UserKey("bench", "ana")))
         dice, sent = random.Random(2), []
         for turn in range(TURNS):
-            await conversation.add(Message(Role.USER, _sentence(dice), turn=f"t{turn}"))
+            await conversation.add(Message(MessageRole.USER, _sentence(dice), turn=f"t{turn}"))
             budget = (await conversation.context(f"t{turn}")).budget
             sent.append(budget.summary + budget.window + budget.memories)
             answer = " ".join(_sentence(dice) for _ in range(2))
-            await conversation.add(Message(Role.ASSISTANT, answer, turn=f"t{turn}", in_history=False))
+            await conversation.add(Message(MessageRole.ASSISTANT, answer, turn=f"t{turn}", in_history=False))
             if limits.policy == SUMMARY:
                 await summarizer.fold(conversation.thread.id)
         await database.close()
@@ -137,7 +143,7 @@ def _errors() -> None:
 def _samples() -> dict[str, list[str]]:
     """Return pieces of everyday size: messages to the bot, this project's own pages and code, and a heap of emoji."""
     texts = {
-        "Portuguese": "".join(path.read_text("utf-8") for path in (ROOT / "core/mind/examples").glob("*pt*")),
+        "Portuguese": "".join(path.read_text("utf-8") for path in (ROOT / "core/limited/examples").glob("*pt*")),
         "English": "".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))),
         "code": "".join(path.read_text("utf-8") for path in sorted((ROOT / "core/history").glob("*.py"))),
         "emoji": EMOJI * 40,

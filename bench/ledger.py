@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bench.table import show
 from core.clock import SystemClock
-from core.money import BOT, Call, Scope
-from core.storage.ledger import SqliteLedger
+from core.features.ledger.calls import BOT, Call, Scope
+from core.features.ledger.storage import SqliteLedger
 from core.storage.migrations import MIGRATIONS
 from core.storage.record import microseconds
 from core.storage.sqlite import Database, open_database

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.table import show
-from bench.turn import NoSurface, incoming
-from bot.settings import load
+from bench.turn import NoChannel, incoming
+from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
 from tests.fakes.hostile import hostile
 
@@ -59,18 +59,18 @@ async def measure(folder: Path, lengths: tuple[int, ...]) -> dict[str, list[tupl
     """Return, by what the message is made of, for each length: CPU in all, the loop's, and its longest step; in ms."""
     rows: dict[str, list[tuple[float, float, float]]] = {}
     number = 0
-    async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as door:
+    async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as handler:
         for at, text in enumerate(("Lembre que o gato se chama Bola", "como se chama o gato?")):  # starts all there is
-            await (await door.receive(incoming(text, -1 - at), NoSurface()))
+            await (await handler.receive(incoming(text, -1 - at), NoChannel()))
         for length in lengths:
             for name, text in hostile(length).items():
                 number += 1
                 began_s = time.process_time()
                 async with watched() as loop:
-                    await (await door.receive(incoming(f"{text[:-10]} {number}", number), NoSurface()))
+                    await (await handler.receive(incoming(f"{text[:-10]} {number}", number), NoChannel()))
                 all_s = time.process_time() - began_s
                 rows.setdefault(name, []).append((1000 * all_s, 1000 * loop.all_s, 1000 * loop.longest_s))
-                await (await door.receive(incoming("/reset", 10**6 + number), NoSurface()))
+                await (await handler.receive(incoming("/reset", 10**6 + number), NoChannel()))
     return rows
 
 

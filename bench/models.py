@@ -18,12 +18,12 @@ from typing import Any
 
 from bench.process import run
 from bench.table import show
-from core.dialogue import Brief, Delta, Prompt, PromptTurn, Task
+from core.dialogue import Delta, Prompt, PromptContext, PromptTurn, Task
 from core.ports import ChatModel
 from core.providers.anthropic import AnthropicEndpoint
 from core.providers.openai import OpenAIEndpoint
 from core.providers.options import ModelOptions
-from core.types import Locale, Role
+from core.types import Locale, MessageRole
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
 
@@ -35,8 +35,8 @@ STARTS = 5
 TEXT = "Say it."
 PROMPT = Prompt(
     "You are Elefante.",
-    (PromptTurn(Role.USER, TEXT),),
-    Brief(Task.FINISH, Locale.EN, TEXT, datetime(2026, 1, 1, tzinfo=UTC)),
+    (PromptTurn(MessageRole.USER, TEXT),),
+    PromptContext(Task.FINISH, Locale.EN, TEXT, datetime(2026, 1, 1, tzinfo=UTC)),
 )
 Stream = Callable[[], Awaitable[tuple[float, int]]]
 """Asks once: seconds to the first token, and how many came."""
@@ -169,8 +169,8 @@ async def measure(url: str) -> None:
 _START = """
 import asyncio
 from contextlib import AsyncExitStack
-from bot.model_settings import ModelSettings
-from bot.models import build_chains
+from bot.settings.models import ModelSettings
+from bot.models.chains import build_chains
 from core.clock import SystemClock
 async def main():
     settings = ModelSettings(model={model!r}, anthropic_api_key="k", openai_api_key="k")

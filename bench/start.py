@@ -85,7 +85,7 @@ def main() -> None:
         variables = environment(data_dir)
         rows = [
             row("python, nothing else", typical(["-c", ""], variables), ""),
-            row("import bot.cli", typical(["-c", "import bot.cli"], variables), ""),
+            row("import bot.cli.main", typical(["-c", "import bot.cli.main"], variables), ""),
             row(
                 "import bot.wiring, what chat needs",
                 typical(["-c", "import bot.wiring"], variables),

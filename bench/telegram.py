@@ -19,30 +19,31 @@ from statistics import median, quantiles
 from typing import Any
 
 from telegram import Bot, Update
-from telegram.ext import Application, ApplicationBuilder, ContextTypes, MessageHandler, filters
+from telegram.ext import Application, ApplicationBuilder, ContextTypes, filters
+from telegram.ext import MessageHandler as LibraryHandler
 from telegram.request import BaseRequest, RequestData
 
 from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import Pace, TelegramConfig
-from adapters.telegram.intake import Intake
 from adapters.telegram.pacer import Pacer
+from adapters.telegram.update_handler import UpdateHandler
 from adapters.telegram.updates import take_one
 from bench.process import rss_mib
 from bench.table import show
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.dialogue import Task
-from core.ports import Clock, Door, Surface, Surfaces
-from core.screen import Shown
+from core.features.ledger.storage import SqliteLedger
+from core.outgoing import OutgoingMessage
+from core.ports import Channel, Channels, Clock, MessageHandler
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
-from core.storage.ledger import SqliteLedger
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
 from core.types import Incoming
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import slowly
+from tests.fakes.handler import slowly
 from tests.fakes.house import House, Script
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import BOT, People, Person
@@ -87,24 +88,24 @@ class Memory(BaseRequest):
         return 200, json.dumps({"ok": True, "result": sent | {"text": asked.get("text", "")}}).encode()
 
 
-class Echo(Door):
+class Echo(MessageHandler):
     """Answers with one message, or (silent) not at all; keeps nothing."""
 
     def __init__(self, clock: Clock, *, silent: bool) -> None:
         self._clock = clock
         self._silent = silent
 
-    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
         """Answer in a task of its own, as the core does."""
-        return asyncio.ensure_future(self._answer(incoming, surface))
+        return asyncio.ensure_future(self._answer(incoming, channel))
 
-    async def resume(self, platform: str, surfaces: Surfaces) -> None:
+    async def resume(self, platform: str, channels: Channels) -> None:
         """Nothing is owed."""
 
-    async def _answer(self, incoming: Incoming, surface: Surface) -> None:
+    async def _answer(self, incoming: Incoming, channel: Channel) -> None:
         if not self._silent:
-            view = View(surface, self._clock)
-            await view.show(Shown(incoming.text))
+            view = View(channel, self._clock)
+            await view.show(OutgoingMessage(incoming.text))
             await view.close()
 
 
@@ -126,7 +127,7 @@ async def bare(raw: list[dict[str, Any]], *, silent: bool) -> float:
     app: Application[Any, Any, Any, Any, Any, Any] = (
         ApplicationBuilder().token(TOKEN).request(Memory()).get_updates_request(Memory()).updater(None).build()
     )
-    app.add_handler(MessageHandler(filters.TEXT, handle))
+    app.add_handler(LibraryHandler(filters.TEXT, handle))
     async with app:
         began = time.process_time()
         for one in raw:
@@ -149,11 +150,11 @@ async def ours(raw: list[dict[str, Any]], *, silent: bool) -> float:
         return took_s / len(raw) * 1e6
 
 
-def _intake(bot: Bot, clock: Clock, door: Door) -> Intake:
+def _intake(bot: Bot, clock: Clock, handler: MessageHandler) -> UpdateHandler:
     boundless = Pace(writes=10**9, period_s=1.0, burst=10**8)  # what is measured is work, not waiting
     config = TelegramConfig(TOKEN, private=boundless, overall=boundless, max_age_s=1e9)
     api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock))
-    return Intake(door, api, bot.bot, clock, config)
+    return UpdateHandler(handler, api, bot.bot, clock, config)
 
 
 def cpu() -> None:
@@ -213,7 +214,7 @@ async def _hundred() -> tuple[int, int, int, float]:
                 server.says(Person(100 + number), "oi")
             else:
                 server.says(Person(100 + number), "oi @elefante_bot", chat_id=-2000 - number)
-        await flow(server, clock, lambda: bot.door.answered == 100)
+        await flow(server, clock, lambda: bot.handler.answered == 100)
         whole = sum(chat.screen()[-1].endswith("fim") for chat in server.chats.values())
         edits = len(server.done("editmessagetext"))
         return whole, edits, sum(call.code == 429 for call in server.calls), clock.monotonic()
@@ -255,8 +256,8 @@ async def _turns(folder: str, marks: Sequence[int]) -> list[tuple[float, float]]
     database = await open_database(path)
     house, people, done = _house(database, clock), People(clock), 0
     transport = Memory()
-    async with Bot(TOKEN, request=transport, get_updates_request=Memory()) as bot, house.chatbot() as door:
-        intake = _intake(bot, clock, door)
+    async with Bot(TOKEN, request=transport, get_updates_request=Memory()) as bot, house.chatbot() as handler:
+        intake = _intake(bot, clock, handler)
         for number in range(CHATS):
             people.says(Person(1000 + number), f"/remember a senha do cofre {number} é {number * 7}")
         for mark in (0, *marks):

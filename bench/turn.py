@@ -13,30 +13,30 @@ from statistics import median
 
 from bench.process import children, cpu_s
 from bench.table import show
-from bot.settings import load
+from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
-from core.ports import Surface
-from core.screen import Shown, SurfaceLimits
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel
 from core.types import ChatKey, Incoming, UserKey
 
 TURNS = 40
 
 
 @dataclass(slots=True)
-class NoSurface(Surface):
+class NoChannel(Channel):
     """A chat that costs nothing to write into."""
 
-    limits: SurfaceLimits = field(default_factory=lambda: SurfaceLimits(max_chars=4096, edit_interval_s=0.0))
+    limits: ChannelLimits = field(default_factory=lambda: ChannelLimits(max_chars=4096, edit_interval_s=0.0))
 
     def measure(self, text: str) -> int:
         """Return the number of code points."""
         return len(text)
 
-    async def post(self, _: Shown) -> str:
+    async def post(self, _: OutgoingMessage) -> str:
         """Write nowhere."""
         return "m"
 
-    async def edit(self, _: str, __: Shown) -> None:
+    async def edit(self, _: str, __: OutgoingMessage) -> None:
         """Write nowhere."""
 
 
@@ -55,8 +55,10 @@ async def measure(folder: Path) -> list[tuple[str, str, str, str]]:
         "thanks": ["obrigado!"] * TURNS,
     }
     rows = []
-    async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as door:
-        await (await door.receive(incoming("Lembre que o gato se chama Bola", -1), NoSurface()))  # starts the process
+    async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as handler:
+        await (
+            await handler.receive(incoming("Lembre que o gato se chama Bola", -1), NoChannel())
+        )  # starts the process
         number = 0
         for kind, texts in kinds.items():
             costs = []
@@ -64,7 +66,7 @@ async def measure(folder: Path) -> list[tuple[str, str, str, str]]:
                 number += 1
                 worker = children(os.getpid())
                 before = time.process_time(), sum(map(cpu_s, worker)), time.perf_counter()
-                await (await door.receive(incoming(text, number), NoSurface()))
+                await (await handler.receive(incoming(text, number), NoChannel()))
                 after = time.process_time(), sum(map(cpu_s, worker)), time.perf_counter()
                 costs.append([1000 * (b - a) for a, b in zip(before, after, strict=True)])
             bot, wall = (median(cost[i] for cost in costs) for i in (0, 2))

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from bot.data_folder import DataFolder
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import prepare_folder
 from core.clock import SystemClock
-from core.commands.files import Backup
 from core.errors import StorageError
+from core.features.transfer.files import Backup
 from core.storage.backup import copy_database, restore_database, verify
 
 Document: TypeAlias = dict[str, Any]

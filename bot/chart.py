@@ -11,8 +11,8 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from core.commands.chart import Chart, Panel
-from core.quota.wording import money, number
+from core.features.ledger.chart import Chart, Panel
+from core.features.quotas.wording import money, number
 from core.types import Locale
 
 if TYPE_CHECKING:

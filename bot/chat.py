@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from adapters import console
-from bot.metering import AttributedDoor
+from bot.models.metering import AttributedHandler
 from bot.serving import serving
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import App, build, embedder_trouble, open_chatbot, say
 from core.errors import ConfigError, InputError
 
@@ -28,7 +28,7 @@ async def _talk(settings: Settings, thread_id: str) -> None:
             if (trouble := await embedder_trouble(app)) is not None:
                 say(trouble)
             await console.run(
-                AttributedDoor(chatbot),
+                AttributedHandler(chatbot),
                 app.clock,
                 user=settings.console_owner,
                 data_dir=settings.data_dir,

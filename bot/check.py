@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import App, build, new_index
 from core.errors import BotError
 from core.types import JSONValue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from core.errors import StorageError
 from core.types import UserKey
 

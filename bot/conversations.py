@@ -6,14 +6,14 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from importlib import metadata
 
-from bot.hot_models import MODE_OF
-from bot.model_settings import LIMITED
-from bot.settings import Settings
-from core.history.conversation import Conversations, WaysOf
+from bot.models.hot import MODE_OF
+from bot.settings.models import LIMITED
+from bot.settings.settings import Settings
+from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.forgetting import MemoriesOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, tokenizer_of
-from core.llm import Models
+from core.models import Models
 from core.ports import Clock
 from core.prompts import SYSTEM
 from core.stores import HistoryStore
@@ -31,7 +31,7 @@ class Heard:
 
     models: Models
     calibration: Calibration
-    ways: WaysOf
+    place_settings: PlaceSettingsOf
     known: MemoriesOf
 
 
@@ -76,7 +76,7 @@ async def build_conversations(
         system=SYSTEM,
         ratio=lambda: calibration.ratio(models.chat.name),
         window=lambda mode: calibration.window(getattr(models, mode).name),
-        ways=heard.ways,
+        place_settings=heard.place_settings,
         version=metadata.version("elefante"),
         zone=settings.zone(),
     )

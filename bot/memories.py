@@ -9,13 +9,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import build
-from core.actions.drafts import to_bindings, to_kind
+from core.actions.memory_drafts import to_bindings, to_kind
 from core.errors import ConfigError
 from core.memory.user_memory import UserMemory
+from core.text.unicode import clean
 from core.types import JSONValue, MemoryDraft, MemoryItem, UserKey
-from core.unicode import clean
 
 PAGE = 500
 Document = dict[str, JSONValue]

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import App, build
-from core.access import STRANGERS_KEPT
 from core.errors import BotError, ConfigError
-from core.people import ALLOWED, OFF, ON, Applied, Decision, Matter, Standing
+from core.features.access.people import ALLOWED, OFF, ON, Applied, Decision, DecisionKind, Role
+from core.features.access.rules import STRANGERS_KEPT
 from core.types import UserKey
 
 Document: TypeAlias = dict[str, Any]
 
-ROLES: Final = tuple(standing.value for standing in Standing if standing is not Standing.BLOCKED)
+ROLES: Final = tuple(role.value for role in Role if role is not Role.BLOCKED)
 _MAX_STRANGERS: Final = 100
 _REFUSED: Final = {
     Applied.STALE: "that changed meanwhile; see how it stands and try again",
@@ -28,12 +28,12 @@ async def users(settings: Settings) -> Document:
     """Return who has which role, which rooms are let in, and who wrote without being known."""
     async with build(settings) as app:
         access = app.access
-        rooms = await app.parts.desk.kept.decisions.values(Matter.ROOM)
+        rooms = await app.parts.context.stores.decisions.values(DecisionKind.ROOM)
         return {
             "users": [
                 {
                     "user": str(each.user),
-                    "role": each.standing.value,
+                    "role": each.role.value,
                     "name": each.name,
                     "since": each.since.isoformat(timespec="seconds"),
                 }
@@ -54,16 +54,16 @@ async def give(settings: Settings, user: UserKey, role: str) -> Document:
         BotError: it was not given: their platform would be left without an owner.
     """
     async with build(settings) as app:
-        return await _decide(app, Matter.STANDING, str(user), role)
+        return await _decide(app, DecisionKind.ROLE, str(user), role)
 
 
 async def allow(settings: Settings, user: UserKey) -> Document:
     """Let a person in as a member; whoever is more than that stays it."""
     async with build(settings) as app:
         person = await app.access.person(user)
-        is_in = person is not None and person.standing in {Standing.OWNER, Standing.ADMIN}
-        role = person.standing.value if person is not None and is_in else Standing.MEMBER.value
-        return await _decide(app, Matter.STANDING, str(user), role)
+        is_in = person is not None and person.role in {Role.OWNER, Role.ADMIN}
+        role = person.role.value if person is not None and is_in else Role.MEMBER.value
+        return await _decide(app, DecisionKind.ROLE, str(user), role)
 
 
 async def actions(settings: Settings) -> Document:
@@ -86,8 +86,8 @@ async def switch(settings: Settings, name: str, value: str) -> Document:
             raise ConfigError("actions", f"there is no action {name!r}; there are {', '.join(known.values())}")
         if found == registry.fallback.name:
             raise ConfigError("actions", f"{found} ends every answer and cannot be turned off")
-        decided = await _decide(app, Matter.ACTION, found, value)
-        app.parts.desk.take_effect(Matter.ACTION, found, value)
+        decided = await _decide(app, DecisionKind.ACTION, found, value)
+        app.parts.context.take_effect(DecisionKind.ACTION, found, value)
         return decided | _actions(app)
 
 
@@ -117,9 +117,9 @@ def _actions(app: App) -> Document:
     return {"actions": [{"name": name, "on": on} for name, on in states]}
 
 
-async def _decide(app: App, matter: Matter, name: str, after: str) -> Document:
+async def _decide(app: App, matter: DecisionKind, name: str, after: str) -> Document:
     """Decide it as the console; what is so already is decided no second time."""
-    decisions = app.parts.desk.kept.decisions
+    decisions = app.parts.context.stores.decisions
     before = await decisions.value(matter, name)
     if before != after:
         by = app.settings.console_owner

@@ -8,12 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import build
-from core.commands import takeout
-from core.commands.admin_data import note
 from core.errors import StorageError
-from core.people import Matter
+from core.features.access.people import DecisionKind
+from core.features.transfer import takeout
+from core.features.transfer.admin_data import note
 from core.types import UserKey
 
 Document: TypeAlias = dict[str, Any]
@@ -26,14 +26,14 @@ async def export(settings: Settings, user: UserKey, file: Path | None) -> Docume
         StorageError: there is a file of that name, or it cannot be written.
     """
     async with build(settings) as app:
-        desk = app.parts.desk
+        context = app.parts.context
         path = file or Path(takeout.file_name(user, app.clock.now()))
         try:
-            tally = await takeout.write(desk, user, path)
+            tally = await takeout.write(context, user, path)
         except FileExistsError as error:
             raise StorageError(f"{path} is there already; name another file") from error
         if user != settings.console_owner:
-            await note(desk, settings.console_owner, Matter.EXPORT, str(user))
+            await note(context, settings.console_owner, DecisionKind.EXPORT, str(user))
         counts = {"memories": tally.memories, "threads": tally.threads, "messages": tally.messages}
         return {"user": str(user), "file": str(path), **counts}
 
@@ -54,10 +54,10 @@ async def forget(settings: Settings, user: UserKey) -> Document:
         StorageError: it could not be deleted whole.
     """
     async with build(settings) as app:
-        desk = app.parts.desk
-        await desk.forget(user)
-        await note(desk, settings.console_owner, Matter.FORGET)
-        return {"forgotten": True, "copies": [str(path) for path in await desk.kept.copies.paths()]}
+        context = app.parts.context
+        await context.forget(user)
+        await note(context, settings.console_owner, DecisionKind.FORGET)
+        return {"forgotten": True, "copies": [str(path) for path in await context.stores.copies.paths()]}
 
 
 def render(document: Document) -> str:

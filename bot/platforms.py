@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import App
 from core.clock import SystemClock
 from core.commands.command import STAFF
-from core.commands.decided import streams_drafts
 from core.errors import ConfigError
-from core.people import Matter
-from core.ports import Door
+from core.features.access.people import DecisionKind
+from core.features.admin.decided import streams_drafts
+from core.ports import MessageHandler
 
 PATIENCE_S = 15.0
 
@@ -28,7 +28,7 @@ class Start:
     """What a platform is started with: the bot, its door, when to stop, and how to tell the owner something."""
 
     app: App
-    door: Door
+    handler: MessageHandler
     stop: asyncio.Event
     say: Callable[[str], None]
 
@@ -54,17 +54,17 @@ async def _telegram(start: Start) -> None:
     app, changed = start.app, asyncio.Event()
     if (config := app.settings.telegram(app.settings.state_dir)) is None:
         return
-    kept = app.parts.desk.kept
+    kept = app.parts.context.stores
 
     async def staff() -> list[int]:
-        people = [person.user for person in await app.access.people() if person.standing in STAFF]
+        people = [person.user for person in await app.access.people() if person.role in STAFF]
         return [int(user.user) for user in people if user.platform == "telegram" and user.user.isdecimal()]
 
-    app.parts.desk.drafts_on.add("telegram")
-    app.parts.desk.on(Matter.STANDING, lambda _name, _value: changed.set())
+    app.parts.context.drafts_on.add("telegram")
+    app.parts.context.on(DecisionKind.ROLE, lambda _name, _value: changed.set())
     await telegram.run(
         config,
-        start.door,
+        start.handler,
         app.clock,
         start.stop,
         say=start.say,
@@ -79,13 +79,13 @@ async def _discord(start: Start) -> None:
 
     if (config := start.app.settings.discord(start.app.settings.state_dir)) is not None:
         own = start.app.access.own
-        await discord.run(config, start.door, start.app.clock, start.stop, say=start.say, own=own)
+        await discord.run(config, start.handler, start.app.clock, start.stop, say=start.say, own=own)
 
 
 async def _http(start: Start) -> None:
     from adapters import http
 
-    await http.run(start.app.settings.http_port, start.door, start.app.clock, start.stop, say=start.say)
+    await http.run(start.app.settings.http_port, start.handler, start.app.clock, start.stop, say=start.say)
 
 
 async def _about_http(settings: Settings) -> list[str]:

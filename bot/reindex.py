@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import build
 from core.types import UserKey
 

@@ -10,10 +10,10 @@ import logging
 import signal
 from collections.abc import Mapping
 
-from bot.metering import AttributedDoor
+from bot.models.metering import AttributedHandler
 from bot.platforms import PLATFORMS, Platform, Start
 from bot.serving import serving
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import build, embedder_trouble, open_chatbot, say
 from core.errors import ConfigError, StorageError
 from core.types import Locale, Localized
@@ -41,10 +41,10 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with build(settings) as app, open_chatbot(app) as chatbot, app.parts.desk.broadcaster.until(stop):
+    async with build(settings) as app, open_chatbot(app) as chatbot, app.parts.context.broadcaster.until(stop):
         if (trouble := await embedder_trouble(app)) is not None:
             say(trouble)
-        start = Start(app, AttributedDoor(chatbot), stop, say)
+        start = Start(app, AttributedHandler(chatbot), stop, say)
         running = [_watched(start, name, platform) for name, platform in chosen.items()]
         ended = await asyncio.gather(*running, return_exceptions=True)
         chatbot.abandon()
@@ -55,20 +55,20 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
 
 async def _watched(start: Start, name: str, platform: Platform) -> None:
     """Run a platform; once it has ended nothing is written there, and owners elsewhere are told that it failed."""
-    desk = start.app.parts.desk
+    context = start.app.parts.context
     try:
         await platform.run(start)
     except Exception as failure:
         _log.exception("platform ended")
         say(f"A platform ended: {failure}")
-        desk.notices.disconnect(name)
+        context.notifier.disconnect(name)
         try:
-            await desk.alerts.tell(f"platform:{name}", _ended(name, platform))
+            await context.alerts.tell(f"platform:{name}", _ended(name, platform))
         except StorageError as error:
             _log.warning("owners not told", extra={"error": type(error).__name__})
         raise
     finally:
-        desk.notices.disconnect(name)
+        context.notifier.disconnect(name)
 
 
 def _ended(name: str, platform: Platform) -> Localized:

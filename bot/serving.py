@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import BotError, StorageError

@@ -12,7 +12,7 @@ from pathlib import Path
 import dotenv
 
 from bot.platforms import PLATFORMS, Platform, about
-from bot.settings import load
+from bot.settings.settings import load
 from core.errors import ConfigError
 
 Ask = Callable[[str], str]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from bot import logs
-from bot.settings import Settings, load
+from bot.settings.settings import Settings, load
 from core.errors import ConfigError
 from core.types import UserKey
 

@@ -9,41 +9,41 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import build
 from core.cycle import think as run_cycle
 from core.deadline import Deadline
 from core.delivery.view import View
 from core.dialogue import Step
-from core.language import choose
-from core.ports import Surface
-from core.screen import Shown, SurfaceLimits
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel
+from core.text.language import choose
+from core.text.unicode import clean
 from core.turn import Turn
-from core.types import ChatKey, ConversationKey, JSONValue, MemoryHit, Message, Modal, Role, UserKey
-from core.unicode import clean
+from core.types import ChatKey, ConversationKey, JSONValue, MemoryHit, Message, MessageRole, Modal, UserKey
 
 
 @dataclass(slots=True)
-class LoggedSurface(Surface):
-    """A surface without a screen: it keeps the statuses, and edits cost nothing."""
+class LoggedChannel(Channel):
+    """A channel without a screen: it keeps the statuses, and edits cost nothing."""
 
-    limits: SurfaceLimits = field(default_factory=lambda: SurfaceLimits(max_chars=1_000_000, edit_interval_s=3600.0))
+    limits: ChannelLimits = field(default_factory=lambda: ChannelLimits(max_chars=1_000_000, edit_interval_s=3600.0))
     statuses: list[str] = field(default_factory=list)
 
     def measure(self, text: str) -> int:
         """Return the number of code points."""
         return len(text)
 
-    async def post(self, shown: Shown) -> str:
+    async def post(self, shown: OutgoingMessage) -> str:
         """Keep a status."""
         self._keep(shown)
         return "screen"
 
-    async def edit(self, handle: str, shown: Shown) -> None:  # noqa: ARG002  (there is one screen)
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:  # noqa: ARG002  (there is one screen)
         """Keep a status that took another's place."""
         self._keep(shown)
 
-    def _keep(self, shown: Shown) -> None:
+    def _keep(self, shown: OutgoingMessage) -> None:
         if shown.modal is Modal.TEXT_FOR_REPLACE and shown.text not in self.statuses[-1:]:
             self.statuses.append(shown.text)
 
@@ -51,10 +51,10 @@ class LoggedSurface(Surface):
 async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONValue]:
     """Answer one message on a copy of the data, in a conversation of its own, and return everything about it."""
     async with build(settings, dry=True) as app:
-        surface = LoggedSurface()
+        channel = LoggedChannel()
         conversation = await app.conversations.open(ConversationKey(ChatKey(user.platform, "think"), user))
         started_s = app.clock.monotonic()
-        asked = Message(Role.USER, clean(text, settings.max_message_chars), turn=uuid.uuid4().hex)
+        asked = Message(MessageRole.USER, clean(text, settings.max_message_chars), turn=uuid.uuid4().hex)
         turn = Turn(
             asked=await conversation.add(asked),
             locale=settings.locale or choose(asked.text, ""),
@@ -62,9 +62,9 @@ async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONV
             conversation=conversation,
             memory=app.memories.of(user),
             models=app.models,
-            view=View(surface, app.clock),
+            view=View(channel, app.clock),
             clock=app.clock,
-            confirmations=app.parts.desk.confirmations,
+            confirmations=app.parts.context.confirmations,
         )
         async with Deadline(app.clock, settings.turn_timeout_s):
             await run_cycle(turn, app.registry, max_steps=settings.max_steps)
@@ -79,7 +79,7 @@ async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONV
                 "embedding": app.models.embedder.space,
             },
             "steps": [_step(step) for step in turn.steps],
-            "statuses": list(surface.statuses),
+            "statuses": list(channel.statuses),
             "messages": [message.to_wire() for message in messages],
             "total_ms": _ms(app.clock.monotonic() - started_s),
         }

@@ -10,11 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.errors import ConfigError, InputError
+from core.features.transfer.threads import from_lines, record_of, to_lines
 from core.history.conversation import Conversation, Conversations
-from core.history.export import from_lines, record_of, to_lines
 from core.types import Thread, UserKey
 
 Document: TypeAlias = dict[str, Any]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from bot.logs import LOG_FILE, where
-from core.commands.machine import Trouble, TroubleLog
+from core.features.admin.machine import Trouble, TroubleLog
 
 _OURS: Final = frozenset({"core", "bot", "adapters"})
 _MAX_KINDS: Final = 200

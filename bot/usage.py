@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from bot.prices import load_prices
-from bot.settings import Settings
+from bot.models.prices import load_prices
+from bot.settings.settings import Settings
 from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import ConfigError
-from core.money import GROUPINGS, Sum, days_back
-from core.storage.ledger import SqliteLedger
+from core.features.ledger.calls import GROUPINGS, Sum, days_back
+from core.features.ledger.storage import SqliteLedger
 from core.storage.sqlite import open_database
 
 Document: TypeAlias = dict[str, Any]

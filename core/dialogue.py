@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from core.enclosures import Attachment, Quote
-from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, Role
+from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, MessageRole
 
 NOTHING_TO_ADD: Final = "-"
 """What a model answers that was asked to add to words of ours and has nothing to add: an empty answer is a failure."""
@@ -81,7 +81,7 @@ def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
+class PromptContext:
     """A prompt as data, for minds that do not read prose, and for traces.
 
     `message` is what the person said in this turn, `attachments` and `quotes` what came along with it; `now` is in the
@@ -106,7 +106,7 @@ class Brief:
 class PromptTurn:
     """One entry of the dialogue a language model is sent; `role` is USER or ASSISTANT."""
 
-    role: Role
+    role: MessageRole
     text: str
 
 
@@ -122,7 +122,7 @@ class Prompt:
 
     system: str
     turns: tuple[PromptTurn, ...]
-    brief: Brief
+    brief: PromptContext
     schema: Mapping[str, JSONValue] | None = None
     max_tokens: int = 1024
     whole: bool = False

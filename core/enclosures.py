@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from core.unicode import clean, one_line
+from core.text.unicode import clean, one_line
 
 MAX_QUOTE_CHARS: Final = 4_000
 """Of one quote; a whole message of Telegram has 4,096 at most, one of Discord 4,000."""

@@ -123,11 +123,11 @@ class BadReply(ProviderError):
     """The answer is not of the shape that was asked for."""
 
 
-class SurfaceError(BotError):
+class ChannelError(BotError):
     """A place to write refused."""
 
 
-class SurfaceBusy(SurfaceError):
+class ChannelBusy(ChannelError):
     """Written too often. `retry_after_s` is the wait it named."""
 
     def __init__(self, retry_after_s: float) -> None:
@@ -136,11 +136,11 @@ class SurfaceBusy(SurfaceError):
         self.retry_after_s = retry_after_s
 
 
-class SurfaceDown(SurfaceBusy):
+class ChannelDown(ChannelBusy):
     """The platform's server failed at this write. It may have been done nevertheless."""
 
 
-class SurfaceUnclear(SurfaceError):
+class ChannelUnclear(ChannelError):
     """The platform's answer was lost or cannot be understood, while others can: the write may have been done."""
 
     def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
@@ -149,28 +149,28 @@ class SurfaceUnclear(SurfaceError):
         self.retry_after_s = retry_after_s
 
 
-class SurfaceForbidden(SurfaceError):
+class ChannelForbidden(ChannelError):
     """The bot lacks a right there: to write at all, or to write it in this form."""
 
 
-class SurfaceGone(SurfaceError):
+class ChannelGone(ChannelError):
     """Blocked, kicked, deleted or closed: nobody will read it there."""
 
 
-class Undelivered(SurfaceGone):
+class Undelivered(ChannelGone):
     """A text was refused wherever it could be said. `refusal` is what the place where it was asked for answered."""
 
-    def __init__(self, refusal: SurfaceError) -> None:
+    def __init__(self, refusal: ChannelError) -> None:
         """Keep the refusal for whoever tells the owners."""
         super().__init__(str(refusal))
         self.refusal = refusal
 
 
-class MessageLost(SurfaceError):
+class MessageLost(ChannelError):
     """The message to change is not there any more."""
 
 
-class FileTooLarge(SurfaceError):
+class FileTooLarge(ChannelError):
     """A file that came with a message holds more than was asked for."""
 
 

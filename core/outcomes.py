@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from core import claims
 from core.dialogue import Step, committed
-from core.markdown import quoted
-from core.plural import Counted, counted
+from core.text import claims
+from core.text.markdown import quoted
+from core.text.plural import Counted, counted
 from core.types import ChangeKind, Locale, Localized, MemoryItem
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Protocol
 
 from core.dialogue import Prompt, StreamEvent
-from core.errors import SurfaceError
-from core.screen import Shown, SurfaceLimits
+from core.errors import ChannelError
+from core.outgoing import ChannelLimits, OutgoingMessage
 from core.types import Incoming, UserKey, Vectors
 
 
@@ -102,7 +102,7 @@ class VectorIndex(Protocol):
         ...
 
 
-class Surface(Protocol):
+class Channel(Protocol):
     """One chat to write into, of whatever platform.
 
     An edit that changes nothing is success. SurfaceBusy says how long to wait, SurfaceGone that nobody reads there any
@@ -110,19 +110,19 @@ class Surface(Protocol):
     """
 
     @property
-    def limits(self) -> SurfaceLimits:
+    def limits(self) -> ChannelLimits:
         """What one post holds, and how often it may be edited."""
         ...
 
     def measure(self, text: str) -> int:
-        """Return the length of the text in the unit of `limits.max_chars`, as this surface would show it."""
+        """Return the length of the text in the unit of `limits.max_chars`, as this channel would show it."""
         ...
 
-    async def post(self, shown: Shown) -> str:
+    async def post(self, shown: OutgoingMessage) -> str:
         """Write a new message and return a handle for `edit`, or "" for a preview that a restart loses anyway."""
         ...
 
-    async def edit(self, handle: str, shown: Shown) -> str | None:
+    async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
         """Replace a message in place, or a preview by what follows it; return its new handle if that changes.
 
         Raises:
@@ -133,7 +133,7 @@ class Surface(Protocol):
     async def remove(self, handle: str) -> None:
         """Take a message away. One that is not there any more is fine."""
         del handle
-        raise SurfaceError("messages stay here")
+        raise ChannelError("messages stay here")
 
     async def show_waiting(self) -> None:
         """Show that the message was seen although nothing is written yet: by a sign that costs no write of the chat's.
@@ -158,25 +158,25 @@ class Surface(Protocol):
             SurfaceError: it cannot be had.
         """
         del file, max_bytes
-        raise SurfaceError("no files come with messages here")
+        raise ChannelError("no files come with messages here")
 
 
-class Surfaces(Protocol):
+class Channels(Protocol):
     """How a platform is written into when nobody has just written."""
 
-    def again(self, incoming: Incoming) -> Surface:
+    def again(self, incoming: Incoming) -> Channel:
         """Return where to answer a message that was accepted earlier."""
         ...
 
-    def private(self, user: UserKey) -> Surface:
+    def private(self, user: UserKey) -> Channel:
         """Return the person's private chat. Writing raises SurfaceGone where they let nobody write to them."""
         ...
 
 
-class Door(Protocol):
+class MessageHandler(Protocol):
     """What a platform is given. Never raises, but for cancellation."""
 
-    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
         """Take one message. It is on disk when this returns; the awaitable that it returns ends when it was answered.
 
         Awaiting that is a choice: the answer goes on without. What one person says in one place is answered in order,
@@ -184,7 +184,7 @@ class Door(Protocol):
         """
         ...
 
-    async def resume(self, platform: str, surfaces: Surfaces) -> None:
+    async def resume(self, platform: str, channels: Channels) -> None:
         """Say how the platform is written into, and answer what was accepted there before a crash and never answered.
 
         Returns when that is queued.

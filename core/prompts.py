@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 
 from core.clock import zone_name
-from core.dialogue import Brief, Prompt, PromptTurn, Step, committed
+from core.dialogue import Prompt, PromptContext, PromptTurn, Step, committed
 from core.history.conversation import Context
 from core.history.rendering import is_withheld, rendered
-from core.marks import SUMMARY_MARK, WINDOW_MARK, quoted
-from core.types import Locale, Modal, Role
+from core.text.marks import SUMMARY_MARK, WINDOW_MARK, quoted
+from core.types import Locale, MessageRole, Modal
 
 SYSTEM = """\
 You are Elefante, an assistant in a chat. You never forget what the person asks you to remember: you have a long-term \
@@ -62,10 +62,10 @@ one that they ask for. Where that message tells no language, like a number or a 
 def transcript(context: Context, zone: tzinfo) -> list[PromptTurn]:
     """Return the conversation as alternating turns that start with USER (J1), times in that zone."""
     summary = f"{SUMMARY_MARK}\n{quoted(context.summary)}\n\n" if context.summary else ""
-    turns = [PromptTurn(Role.USER, f"{summary}{WINDOW_MARK}")]
+    turns = [PromptTurn(MessageRole.USER, f"{summary}{WINDOW_MARK}")]
     for message in context.messages:
-        ours = message.role is Role.ASSISTANT and message.modal is Modal.TEXT and not is_withheld(message)
-        turns.append(PromptTurn(Role.ASSISTANT if ours else Role.USER, rendered(message, zone)))
+        ours = message.role is MessageRole.ASSISTANT and message.modal is Modal.TEXT and not is_withheld(message)
+        turns.append(PromptTurn(MessageRole.ASSISTANT if ours else MessageRole.USER, rendered(message, zone)))
     return turns
 
 
@@ -103,7 +103,7 @@ def system_text(persona: str) -> str:
     return f"{SYSTEM}\n\n{PERSONA.format(persona=quoted(persona))}" if persona else SYSTEM
 
 
-def build(brief: Brief, context: Context, instruction: str, *, max_tokens: int = 1024) -> Prompt:
+def build(brief: PromptContext, context: Context, instruction: str, *, max_tokens: int = 1024) -> Prompt:
     """Return the prompt that puts `instruction` to a model after the conversation."""
     task = "\n".join(
         (
@@ -117,7 +117,7 @@ def build(brief: Brief, context: Context, instruction: str, *, max_tokens: int =
         )
     )
     zone = brief.now.tzinfo or UTC
-    turns = merged((*transcript(context, zone), PromptTurn(Role.USER, task)))
+    turns = merged((*transcript(context, zone), PromptTurn(MessageRole.USER, task)))
     return Prompt(system_text(context.persona), turns, brief, max_tokens=max_tokens)
 
 

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from core.access import room_name
-from core.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
+from core.delivery.notifier import Notifier
 from core.delivery.view import Note, View
 from core.errors import (
+    ChannelError,
+    ChannelForbidden,
+    ChannelGone,
+    ChannelUnclear,
     StorageError,
-    SurfaceError,
-    SurfaceForbidden,
-    SurfaceGone,
-    SurfaceUnclear,
     Undelivered,
 )
-from core.locales import Locales
-from core.notices import Notices
-from core.ports import Clock, Surface
+from core.features.access.rules import room_name
+from core.features.alerts import OwnerAlerts
+from core.language_choice import Locales
+from core.ports import Channel, Clock
 from core.types import Incoming, Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
@@ -31,26 +31,26 @@ _log = logging.getLogger(__name__)
 class Refusals:
     """Knows the other ways to whoever asked, and tells owners once of each chat and kind of refusal."""
 
-    def __init__(self, notices: Notices, alerts: OwnerAlerts, locales: Locales, clock: Clock) -> None:
-        self._notices = notices
+    def __init__(self, notifier: Notifier, alerts: OwnerAlerts, locales: Locales, clock: Clock) -> None:
+        self._notices = notifier
         self._alerts = alerts
         self._locales = locales
         self._clock = clock
 
     def view(
-        self, incoming: Incoming, surface: Surface, *, posted: Sequence[str] | None = None, note: Note | None = None
+        self, incoming: Incoming, channel: Channel, *, posted: Sequence[str] | None = None, note: Note | None = None
     ) -> View:
         """Return the view of an answer; what its chat refuses is said to the asker in private."""
         find_aside = None if incoming.private else partial(self._find_aside, incoming)
-        return View(surface, self._clock, find_aside=find_aside, posted=posted, note=note)
+        return View(channel, self._clock, find_aside=find_aside, posted=posted, note=note)
 
-    async def report(self, incoming: Incoming, error: SurfaceError) -> None:
+    async def report(self, incoming: Incoming, error: ChannelError) -> None:
         """Tell the owners that an answer to this message did not arrive, or may not have."""
         refusal = error.refusal if isinstance(error, Undelivered) else error
-        kind = next((kind for kind in _WHY if isinstance(refusal, kind)), SurfaceError)
+        kind = next((kind for kind in _WHY if isinstance(refusal, kind)), ChannelError)
         facts = {"platform": incoming.chat.platform, "error": kind.__name__, "private": incoming.private}
         _log.warning("an answer was not delivered", extra=facts)
-        text = _LEFT if incoming.private and kind is SurfaceGone else _WHY[kind]
+        text = _LEFT if incoming.private and kind is ChannelGone else _WHY[kind]
         places = _IN_PRIVATE if incoming.private else _IN_ROOM
         filled = {
             locale: sentence.format(
@@ -71,33 +71,33 @@ class Refusals:
             for kind in _WHY:
                 await self._alerts.over(_key(incoming, kind))
 
-    async def _find_aside(self, incoming: Incoming, refusal: SurfaceError) -> Aside | None:
-        surfaces = self._notices.platforms.get(incoming.chat.platform)
-        if surfaces is None:
+    async def _find_aside(self, incoming: Incoming, refusal: ChannelError) -> Aside | None:
+        channels = self._notices.platforms.get(incoming.chat.platform)
+        if channels is None:
             return None
-        kind = next((kind for kind in _REASONS if isinstance(refusal, kind)), SurfaceError)
+        kind = next((kind for kind in _REASONS if isinstance(refusal, kind)), ChannelError)
         reason = _REASONS[kind][await self._locales.of(incoming)]
-        return Aside(surfaces.private(incoming.user), reason)
+        return Aside(channels.private(incoming.user), reason)
 
 
-def _key(incoming: Incoming, kind: type[SurfaceError]) -> str:
+def _key(incoming: Incoming, kind: type[ChannelError]) -> str:
     # That people block a bot is no trouble of one chat each: owners hear of it once.
-    chat = "private" if incoming.private and kind is SurfaceGone else incoming.chat.chat
+    chat = "private" if incoming.private and kind is ChannelGone else incoming.chat.chat
     return f"undelivered:{incoming.chat.platform}:{chat}:{kind.__name__}"
 
 
-_REASONS: Final[dict[type[SurfaceError], Localized]] = {
-    SurfaceForbidden: {
+_REASONS: Final[dict[type[ChannelError], Localized]] = {
+    ChannelForbidden: {
         PT: "No grupo ou canal onde você perguntou, não tenho permissão para escrever. Respondo por aqui:",
         EN: "I am not allowed to write in the group or channel where you asked, so here is my answer:",
         ES: "No tengo permiso para escribir en el grupo o canal donde preguntaste, así que te respondo aquí:",
     },
-    SurfaceGone: {
+    ChannelGone: {
         PT: "Não consigo mais escrever no grupo ou canal onde você perguntou. Respondo por aqui:",
         EN: "I can no longer write in the group or channel where you asked, so here is my answer:",
         ES: "Ya no puedo escribir en el grupo o canal donde preguntaste, así que te respondo aquí:",
     },
-    SurfaceError: {
+    ChannelError: {
         PT: "Minha resposta não foi aceita no grupo ou canal onde você perguntou. Respondo por aqui:",
         EN: "My answer was not accepted in the group or channel where you asked, so here it is:",
         ES: "Mi respuesta no fue aceptada en el grupo o canal donde preguntaste, así que te respondo aquí:",
@@ -116,8 +116,8 @@ _LEFT: Localized = {
     "nada que hacer; de otros casos así no aviso.",
 }
 
-_WHY: Final[dict[type[SurfaceError], Localized]] = {
-    SurfaceForbidden: {
+_WHY: Final[dict[type[ChannelError], Localized]] = {
+    ChannelForbidden: {
         PT: "{platform}: não consegui entregar uma resposta {place}: lá não tenho permissão para escrever. Dê-me essa "
         "permissão, ou tire-me de lá.",
         EN: "{platform}: I could not deliver an answer {place}: I am not allowed to write there. Give me the "
@@ -125,7 +125,7 @@ _WHY: Final[dict[type[SurfaceError], Localized]] = {
         ES: "{platform}: no pude entregar una respuesta {place}: no tengo permiso para escribir allí. Dame el permiso "
         "de enviar mensajes, o sácame de allí.",
     },
-    SurfaceGone: {
+    ChannelGone: {
         PT: "{platform}: não consegui entregar uma resposta {place}: fui removido, ou o lugar não existe mais. Se eu "
         "devo responder lá, adicione-me de novo.",
         EN: "{platform}: I could not deliver an answer {place}: I was removed, or it does not exist any more. If I am "
@@ -133,7 +133,7 @@ _WHY: Final[dict[type[SurfaceError], Localized]] = {
         ES: "{platform}: no pude entregar una respuesta {place}: me sacaron, o el lugar ya no existe. Si debo "
         "responder allí, agrégame de nuevo.",
     },
-    SurfaceUnclear: {
+    ChannelUnclear: {
         PT: "{platform}: uma resposta {place} não foi confirmada: pode faltar ou estar lá duas vezes. Se isso se "
         "repetir, veja /admin logs.",
         EN: "{platform}: an answer {place} was not confirmed: it may be missing, or be there twice. If that happens "
@@ -141,7 +141,7 @@ _WHY: Final[dict[type[SurfaceError], Localized]] = {
         ES: "{platform}: una respuesta {place} no fue confirmada: puede faltar o estar allí dos veces. Si se repite, "
         "mira /admin logs.",
     },
-    SurfaceError: {
+    ChannelError: {
         PT: "{platform}: não consegui entregar uma resposta {place}: a plataforma a recusou em todas as formas, ou "
         "falhou por muito tempo. Veja /admin logs.",
         EN: "{platform}: I could not deliver an answer {place}: the platform refused it in every form, or failed for a "

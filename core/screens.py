@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from core.delivery.view import View
-from core.errors import StorageError, SurfaceError
-from core.ports import Surface
+from core.errors import ChannelError, StorageError
+from core.ports import Channel
 from core.refusals import Refusals
 from core.stores import Inbox
 from core.types import Incoming
@@ -23,15 +23,15 @@ class Screens:
         self._inbox = inbox
         self._refusals = refusals
 
-    def open(self, incoming: Incoming, surface: Surface, posted: Sequence[str] | None = None) -> View:
+    def open(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> View:
         """Return the view of one turn; `posted` is what an earlier process that began it left on the screen."""
-        return self._refusals.view(incoming, surface, posted=posted, note=partial(self._note, incoming))
+        return self._refusals.view(incoming, channel, posted=posted, note=partial(self._note, incoming))
 
-    async def clear(self, incoming: Incoming, surface: Surface, posted: Sequence[str]) -> None:
+    async def clear(self, incoming: Incoming, channel: Channel, posted: Sequence[str]) -> None:
         """Take what an earlier process left on the screen away."""
         try:
-            await self.open(incoming, surface, posted).close()
-        except SurfaceError as error:
+            await self.open(incoming, channel, posted).close()
+        except ChannelError as error:
             _log.info("not cleared", extra={"error": type(error).__name__})
 
     async def _note(self, incoming: Incoming, handles: Sequence[str]) -> None:

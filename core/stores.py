@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from core.thread import Threads, ToldMemories
+from core.threads import Threads, ToldMemories
 from core.types import Change, ChatKey, Incoming, MemoryDraft, MemoryItem, MemoryKind, Message, UserKey, Vector, Vectors
 
 
@@ -94,7 +94,7 @@ class HistoryStore(Threads, ToldMemories, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChangeContext:
     """How a change of memory came to be: the act that it is part of ("": it cannot be undone), the room it was said in.
 
     `account` is who said it, where several accounts are one owner.
@@ -105,7 +105,7 @@ class Mark:
     account: UserKey | None = None
 
 
-NO_MARK = Mark()
+NO_CHANGE_CONTEXT = ChangeContext()
 
 
 class MemoryStore(Protocol):
@@ -127,7 +127,7 @@ class MemoryStore(Protocol):
         source_ids: Sequence[int] = (),
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: Mark = NO_MARK,
+        mark: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Store all drafts, in order. `vectors` maps phrase texts to vectors of `space`; others stay unembedded.
 
@@ -147,7 +147,7 @@ class MemoryStore(Protocol):
         at: datetime,
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: Mark = NO_MARK,
+        mark: ChangeContext = NO_CHANGE_CONTEXT,
         rooms: Sequence[str] = (),
         shared: bool = False,
     ) -> MemoryItem | None:
@@ -159,7 +159,12 @@ class MemoryStore(Protocol):
         ...
 
     async def delete(
-        self, owner: UserKey, memory_ids: Sequence[str], *, at: datetime | None = None, mark: Mark = NO_MARK
+        self,
+        owner: UserKey,
+        memory_ids: Sequence[str],
+        *,
+        at: datetime | None = None,
+        mark: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Delete those of the ids that the owner has, with all their rows; return what was deleted.
 
@@ -183,12 +188,12 @@ class MemoryStore(Protocol):
         act: str = "",
         memory_id: str = "",
         since: datetime | None = None,
-        standing: bool = False,
+        not_undone: bool = False,
         limit: int | None = None,
     ) -> Sequence[Change]:
         """Return what was changed, the newest first: all of it, that of one act, or that of one memory.
 
-        With `since`, nothing older; with `standing`, only what was not taken back.
+        With `since`, nothing older; with `not_undone`, only what was not taken back.
         """
         ...
 
@@ -239,7 +244,7 @@ class MemoryStore(Protocol):
         ...
 
     async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
-        """Return the owner's memory of that kind and content (compared by `core.unicode.fold`), or None.
+        """Return the owner's memory of that kind and content (compared by `core.text.unicode.fold`), or None.
 
         One that has the content to the letter comes first. With a `room`, others count only if they were said there.
         """

@@ -14,23 +14,24 @@ from datetime import tzinfo
 from itertools import groupby
 from typing import Final
 
-from core import claims, outcomes
+from core import outcomes
 from core.confirmations import Confirmations
 from core.delivery.view import View
-from core.dialogue import NOTHING_TO_ADD, Brief, Delta, Finish, Outcome, Prompt, Step, Stop, Task, committed
+from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Outcome, Prompt, PromptContext, Step, Stop, Task, committed
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Conversation
 from core.history.forgetting import tells_of, told_of
-from core.llm import Models, mode_of
-from core.markdown import quoted, verbatim
 from core.memory.user_memory import UserMemory
+from core.models import Models, mode_of
+from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock
 from core.prompts import build
-from core.screen import Choice, File, Shown
+from core.text import claims
+from core.text.markdown import quoted, verbatim
+from core.text.unicode import one_line
 from core.texts import AGAIN, LENGTH_STOP
-from core.thread import TurnState
-from core.types import ChangeKind, Locale, MemoryItem, Message, Modal, Role
-from core.unicode import one_line
+from core.threads import TurnState
+from core.types import ChangeKind, Locale, MemoryItem, Message, MessageRole, Modal
 
 _MEMORY_PREVIEW_CHARS = 160
 _BINDING_PREVIEW_CHARS = 60
@@ -87,13 +88,13 @@ class Turn:
         """
         context = await self.conversation.context("")
         mine = [m for m in context.messages if m.turn == self.asked.turn and not m.error]  # an apology is no answer
-        said = [m for m in mine if m.role is Role.ASSISTANT]
+        said = [m for m in mine if m.role is MessageRole.ASSISTANT]
         answered = bool(said) and not said[-1].in_history  # only a final answer is kept from its own turn's calls
         if self.view.goes_on:
             await self._show_again(mine)
         elif said:
             mark = AGAIN[self.locale]
-            await self.view.show(Shown(f"{mark}\n{said[-1].text}" if answered else mark))
+            await self.view.show(OutgoingMessage(f"{mark}\n{said[-1].text}" if answered else mark))
         return answered
 
     async def _show_again(self, messages: Sequence[Message]) -> None:
@@ -101,23 +102,25 @@ class Turn:
             told = list(group)
             if modal is not Modal.MEMORY:
                 for message in told:
-                    if message.role is Role.ASSISTANT:
-                        await self.view.show_again(Shown(message.text))
+                    if message.role is MessageRole.ASSISTANT:
+                        await self.view.show_again(OutgoingMessage(message.text))
             elif items := await self.memory.get([message.memory_id for message in told]):
                 await self.view.show_again(self._memories(items))
 
     async def end(self, error: str, last_words: str) -> None:
         """Store that the turn is over: well, or by an error, whose name and last words are kept with it."""
         if last_words:
-            await self._store(Message(Role.ASSISTANT, last_words, in_history=False, error=error))
+            await self._store(Message(MessageRole.ASSISTANT, last_words, in_history=False, error=error))
         await self.enter(TurnState.ERROR if error else TurnState.COMPLETED, error)
 
-    async def take_up(self, choices: Sequence[Choice] = ()) -> None:
+    async def take_up(self, choices: Sequence[Button] = ()) -> None:
         """Count what this turn had written before it was broken off among its steps; tell what was not told of it."""
         memory = self.memory
         context = await self.conversation.context("")
-        said = "\n".join(m.text for m in context.messages if m.turn == self.asked.turn and m.role is Role.ASSISTANT)
-        changes = await memory.store.changes(memory.owner, act=self.asked.turn, standing=True)
+        said = "\n".join(
+            m.text for m in context.messages if m.turn == self.asked.turn and m.role is MessageRole.ASSISTANT
+        )
+        changes = await memory.store.changes(memory.owner, act=self.asked.turn, not_undone=True)
         for kind in ChangeKind:
             items = tuple(item for each in changes if each.kind is kind and (item := each.after or each.before))
             if items:
@@ -135,26 +138,26 @@ class Turn:
         """Add one `memory` message for each item to the conversation, and show them all in one compact message."""
         for item in items:
             # Only its id: whoever reads the conversation later is shown the memory as it is then, or not at all.
-            tokens = await self.conversation.conversations.count(Message(Role.SYSTEM, item.to_json()).text)
+            tokens = await self.conversation.conversations.count(Message(MessageRole.SYSTEM, item.to_json()).text)
             await self._store(
-                Message(Role.SYSTEM, {"id": item.id}, Modal.MEMORY, memory_id=item.id, tokens=max(tokens, 1))
+                Message(MessageRole.SYSTEM, {"id": item.id}, Modal.MEMORY, memory_id=item.id, tokens=max(tokens, 1))
             )
         if items:
             await self.view.show(self._memories(items))
 
-    async def tell(self, text: str, *, choices: Sequence[Choice] = (), menu: Sequence[Choice] = ()) -> None:
+    async def tell(self, text: str, *, choices: Sequence[Button] = (), menu: Sequence[Button] = ()) -> None:
         """Show a message that is no part of the conversation: what a command answers."""
-        await self.view.show(Shown(text, choices=tuple(choices), menu=tuple(menu)))
+        await self.view.show(OutgoingMessage(text, choices=tuple(choices), menu=tuple(menu)))
 
     async def hand_over(self, file: File, text: str) -> None:
         """Show a file under a sentence, and return when the person has it."""
-        await self.view.show(Shown(text, file=file))
+        await self.view.show(OutgoingMessage(text, file=file))
         await self.view.flush()
 
-    async def say(self, text: str, *, in_history: bool, choices: Sequence[Choice] = ()) -> None:
+    async def say(self, text: str, *, in_history: bool, choices: Sequence[Button] = ()) -> None:
         """Show a whole message of the bot's own words."""
-        await self.view.show(Shown(text, choices=tuple(choices)))
-        await self._store(Message(Role.ASSISTANT, text, in_history=in_history))
+        await self.view.show(OutgoingMessage(text, choices=tuple(choices)))
+        await self._store(Message(MessageRole.ASSISTANT, text, in_history=in_history))
 
     async def speak(self, task: Task, instruction: str, *, in_history: bool) -> None:
         """Stream what the chat model answers into the screen, and keep it.
@@ -180,7 +183,7 @@ class Turn:
             lines = [memory_line(item, self.zone) for item in step.items]
             await self.say("\n".join([plainly, *lines]), in_history=True)
 
-    async def confirm(self, step: Step, told: str, instruction: str = "", choices: Sequence[Choice] = ()) -> None:
+    async def confirm(self, step: Step, told: str, instruction: str = "", choices: Sequence[Button] = ()) -> None:
         """Record a step that wrote, and tell it in our own words, made of the committed rows.
 
         With an `instruction`, a short text of the chat model is streamed below them, in the same message. No model can
@@ -204,7 +207,7 @@ class Turn:
         )
         self._in_view = context.memories
         self._sent_tokens = context.budget.window + context.budget.memories
-        brief = Brief(
+        brief = PromptContext(
             task=task,
             locale=self.locale,
             message=self.asked.text,
@@ -248,7 +251,7 @@ class Turn:
         """The kinds of change that this turn has committed."""
         return frozenset(committed(self.steps))
 
-    async def _stream(self, pieces: AsyncGenerator[str], *, in_history: bool, choices: Sequence[Choice] = ()) -> None:
+    async def _stream(self, pieces: AsyncGenerator[str], *, in_history: bool, choices: Sequence[Button] = ()) -> None:
         """Stream a text into the screen, and keep what was shown of it."""
         said: list[str] = []
         started_s = self.clock.monotonic()
@@ -258,7 +261,7 @@ class Turn:
             text = "".join(said).replace(f"\n\n{LENGTH_STOP[self.locale]}", "").strip()
             if text:
                 duration_s = self.clock.monotonic() - started_s
-                await self._store(Message(Role.ASSISTANT, text, in_history=in_history, duration_s=duration_s))
+                await self._store(Message(MessageRole.ASSISTANT, text, in_history=in_history, duration_s=duration_s))
 
     async def _checked(self, prompt: Prompt, wanted: frozenset[ChangeKind]) -> AsyncGenerator[str]:
         """Yield a text whole, below our words on what was not done; only these where it claims that it was."""
@@ -324,14 +327,14 @@ class Turn:
                     case Finish(Stop.LENGTH):
                         yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
 
-    def _memories(self, items: Sequence[MemoryItem]) -> Shown:
+    def _memories(self, items: Sequence[MemoryItem]) -> OutgoingMessage:
         """Return the one compact message that shows recalled memories."""
         lines = "\n".join(memory_line(item, self.zone) for item in items)
-        return Shown(lines, Modal.MEMORY, tuple(item.in_zone(self.zone) for item in items))
+        return OutgoingMessage(lines, Modal.MEMORY, tuple(item.in_zone(self.zone) for item in items))
 
     async def _store(self, message: Message) -> None:
         stored = await self.conversation.add(replace(message, turn=self.asked.turn))
-        if stored.role is Role.ASSISTANT:
+        if stored.role is MessageRole.ASSISTANT:
             await self._tell(stored)
 
     async def _tell(self, answer: Message) -> None:

@@ -1,4 +1,4 @@
-"""Every noun of the house but those of asking a model (`core/dialogue.py`) and of what is shown (`core/screen.py`).
+"""Every noun of the house but those of asking a model (`core/dialogue.py`) and of what is shown (`core/outgoing.py`).
 
 Knows what things are. Does not know how any of them is stored, sent, shown or thought up: there is no I/O here and no
 import of ours. Identity given by storage (`id`) is a plain field that is empty until something was stored.
@@ -85,7 +85,7 @@ class Incoming:
     `message_id` is unique within the chat; `at` is aware UTC; `addressed` says whether the bot was meant (always, in a
     private chat); `private` whether nobody else reads along; `language` is the platform's tag for the person ("pt-br").
     `pressed` says that a button was pressed, whose command the text is: it does not wait for the answers before it.
-    `file` is the platform's handle of a file that came with it, for `Surface.fetch` ("" for none); `attachments` are
+    `file` is the platform's handle of a file that came with it, for `Channel.fetch` ("" for none); `attachments` are
     what came along besides text, `quotes` the words that it refers to; `stale` says that it is older than the owner
     wants answered. `thread_id` names the thread that it belongs to ("": the one that is active there). `reply_token`
     is what the platform needs to answer it in place, also after a restart ("" for nothing).
@@ -117,7 +117,7 @@ class Incoming:
 # --- what is said ----------------------------------------------------------------------------------------------------
 
 
-class Role(StrEnum):
+class MessageRole(StrEnum):
     """Who says a message, as a language model is told."""
 
     USER = "user"
@@ -149,7 +149,7 @@ class Message:
     `attachments` and `quotes` are what came along with the person's message (`Incoming`).
     """
 
-    role: Role
+    role: MessageRole
     content: JSONValue
     modal: Modal = Modal.TEXT
     in_history: bool = True
@@ -193,7 +193,7 @@ class ThreadStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation from its first message to its reset. `id` is what `core.thread.is_thread_id` accepts.
+    """One conversation from its first message to its reset. `id` is what `core.threads.is_thread_id` accepts.
 
     `title` is what the person calls it, `policy` the name of what chooses its context ("": as set for all). `metadata`
     tells which platform it was begun on (`origin`) and which version of the program began it (`version`).

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.access import Mode
-from core.people import ALLOWED, Decision, Matter, Person, Standing
+from core.features.access.people import ALLOWED, Decision, DecisionKind, Person, Role
+from core.features.access.rules import Mode
 from core.types import UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import House
@@ -154,11 +154,11 @@ def expected(role: str, text: str, place: str, mode: Mode) -> str:
 async def settle(house: House, role: str, place: str, names: Names) -> None:
     """Make the one who speaks what that role says, and let their room in if the place says so."""
     user, first = UserKey(names.platform, names.me), UserKey(names.platform, "1")
-    await house.people.put(Person(first, Standing.OWNER, "First", START))
+    await house.people.put(Person(first, Role.OWNER, "First", START))
     if role == DENIED:
         await house.people.deny(user, START)
     elif role != STRANGER:
-        await house.people.put(Person(user, Standing(role), "ana", START))
+        await house.people.put(Person(user, Role(role), "ana", START))
     if place in LET_IN:
         room = f"{names.platform}:{names.here}"
-        await house.decisions.apply(Decision(START, first, Matter.ROOM, room, "", ALLOWED))
+        await house.decisions.apply(Decision(START, first, DecisionKind.ROOM, room, "", ALLOWED))

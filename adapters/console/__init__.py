@@ -1,6 +1,6 @@
 """The terminal as a platform, and the example to copy for the next one.
 
-A platform is two things: a `Surface` to write into (`surface.py`, `pipe.py`) and a `run` that turns what people write
+A platform is two things: a `Channel` to write into (`channel.py`, `pipe.py`) and a `run` that turns what people write
 into `Incoming` and hands it to the `Door` (`listener.py`, `person.py`). The rest here is how a terminal is drawn.
 """
 

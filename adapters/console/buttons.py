@@ -10,8 +10,8 @@ from itertools import cycle
 from string import ascii_lowercase
 
 from adapters.console.text import printable
-from core.screen import Choice, Shown
-from core.unicode import one_line
+from core.outgoing import Button, OutgoingMessage
+from core.text.unicode import one_line
 
 _MAX_LABEL_CHARS = 40
 
@@ -20,11 +20,11 @@ class Buttons:
     """The buttons that are on the screen."""
 
     def __init__(self) -> None:
-        self._letters: dict[str, Choice] = {}
-        self._numbers: dict[str, Choice] = {}
+        self._letters: dict[str, Button] = {}
+        self._numbers: dict[str, Button] = {}
         self._next = cycle(ascii_lowercase)
 
-    def line(self, shown: Shown) -> str:
+    def line(self, shown: OutgoingMessage) -> str:
         """Return the line below a message that says what may be typed there; "" where there is no button."""
         parts = [f"/{self._letter(choice)} {_label(choice)}{' …' if choice.asks else ''}" for choice in shown.choices]
         if shown.menu:
@@ -44,7 +44,7 @@ class Buttons:
             return text
         return f"{choice.command} {words}".rstrip() if choice.asks else choice.command
 
-    def _letter(self, choice: Choice) -> str:
+    def _letter(self, choice: Button) -> str:
         """Return the letter of a button: its own, while it is drawn again, or the next."""
         for letter, known in self._letters.items():
             if known == choice:
@@ -54,10 +54,10 @@ class Buttons:
         return letter
 
 
-def _number(choice: Choice) -> str:
+def _number(choice: Button) -> str:
     """Return the number that the button has in its list."""
     return choice.label.partition(".")[0].strip()
 
 
-def _label(choice: Choice) -> str:
+def _label(choice: Button) -> str:
     return one_line(printable(choice.label), _MAX_LABEL_CHARS)

@@ -11,8 +11,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from core.errors import FileTooLarge, SurfaceError
-from core.screen import File, Shown
+from core.errors import ChannelError, FileTooLarge
+from core.outgoing import File, OutgoingMessage
 
 EXPORTS: Final = "exports"
 """The folder, within that of the data, of what was handed over."""
@@ -41,7 +41,7 @@ def read(name: str, max_bytes: int) -> bytes:
         with Path(name).open("rb") as file:
             raw = file.read(max_bytes + 1)
     except OSError as error:
-        raise SurfaceError(f"the file cannot be read: {error.strerror}") from error
+        raise ChannelError(f"the file cannot be read: {error.strerror}") from error
     if len(raw) > max_bytes:
         raise FileTooLarge(f"more than {max_bytes} bytes")
     return raw
@@ -59,7 +59,7 @@ def lay_down(file: File, folder: Path) -> Path:
         with os.fdopen(descriptor, "wb") as copy, file.path.open("rb") as original:
             shutil.copyfileobj(original, copy)
     except OSError as error:
-        raise SurfaceError(f"the file cannot be written into {folder}: {error.strerror}") from error
+        raise ChannelError(f"the file cannot be written into {folder}: {error.strerror}") from error
     return path.absolute()
 
 
@@ -74,7 +74,7 @@ def _new_file(folder: Path, name: Path) -> tuple[Path, int]:
             path = folder / f"{name.stem}-{number}{name.suffix}"
 
 
-async def handed_over(shown: Shown, folder: Path) -> str:
+async def handed_over(shown: OutgoingMessage, folder: Path) -> str:
     """Lay down the file of a message, and return the message's text with where it lies."""
     if shown.file is None:
         return shown.text

@@ -10,15 +10,15 @@ from pathlib import Path
 from adapters.console.files import EXPORTS
 from adapters.console.output import Output
 from adapters.console.person import PLATFORM, QUIT, Person
-from adapters.console.pipe import PipeSurface, read_line
+from adapters.console.pipe import PipeChannel, read_line
 from adapters.console.screen import OneScreen
-from core.errors import SurfaceGone
-from core.ports import Clock, Door
+from core.errors import ChannelGone
+from core.ports import Clock, MessageHandler
 from core.types import Locale, UserKey
 
 
 async def run(
-    door: Door,
+    handler: MessageHandler,
     clock: Clock,
     *,
     user: UserKey,
@@ -33,25 +33,25 @@ async def run(
     the terminal speaks the system's.
     """
     person = Person(user, language.value if language else system_language(), clock)
-    with contextlib.suppress(SurfaceGone):  # nobody reads any more: what was accepted is answered at the next start
+    with contextlib.suppress(ChannelGone):  # nobody reads any more: what was accepted is answered at the next start
         if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
             from adapters.console.terminal import talk  # a pipe has no use for it, and it is half of the start
 
-            await talk(door, person, data_dir, keeps_lines=keeps_lines)
+            await talk(handler, person, data_dir, keeps_lines=keeps_lines)
         else:
-            await listen(door, person, data_dir)
+            await listen(handler, person, data_dir)
 
 
-async def listen(door: Door, person: Person, data_dir: Path) -> None:
+async def listen(handler: MessageHandler, person: Person, data_dir: Path) -> None:
     """Answer line by line, each before the next is read."""
     output = Output(sys.stdout)
-    surface = PipeSurface(output, exports=data_dir / EXPORTS)
-    await door.resume(PLATFORM, OneScreen(surface))
+    channel = PipeChannel(output, exports=data_dir / EXPORTS)
+    await handler.resume(PLATFORM, OneScreen(channel))
     while not output.gone and (line := await read_line(sys.stdin.buffer)) is not None:
         if line.strip() == QUIT:
             break
         if line.strip():
-            answered = await door.receive(person.says(surface.buttons.pressed(line)), surface)
+            answered = await handler.receive(person.says(channel.buttons.pressed(line)), channel)
             await answered
 
 

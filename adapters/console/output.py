@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TextIO
 
-from core.errors import SurfaceGone
+from core.errors import ChannelGone
 
 _DEFAULT_SIZE = os.terminal_size((80, 24))
 
@@ -30,7 +30,7 @@ class Output:
         except (OSError, ValueError) as error:  # ValueError: the stream itself was closed
             self.gone = True
             self._silence()
-            raise SurfaceGone("nobody reads the output any more") from error
+            raise ChannelGone("nobody reads the output any more") from error
 
     @property
     def size(self) -> os.terminal_size:

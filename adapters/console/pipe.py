@@ -16,16 +16,16 @@ from adapters.console import files
 from adapters.console.buttons import Buttons
 from adapters.console.output import Output
 from adapters.console.text import memory_line, printable
-from core.ports import Surface
-from core.screen import Shown, SurfaceLimits
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel
 from core.types import Modal
 
-_LIMITS = SurfaceLimits(max_chars=1_000_000_000, edit_interval_s=0.01)
+_LIMITS = ChannelLimits(max_chars=1_000_000_000, edit_interval_s=0.01)
 _MAX_LINE_BYTES = 4_000_004
 """More than the longest message that may be configured, in UTF-8; the rest of a longer line is not kept in memory."""
 
 
-class PipeSurface(Surface):
+class PipeChannel(Channel):
     """Writes each message when it is complete. What is handed over is laid into the folder `exports`."""
 
     limits = _LIMITS
@@ -41,7 +41,7 @@ class PipeSurface(Surface):
         """Return the length in code points."""
         return len(text)
 
-    async def post(self, shown: Shown) -> str:
+    async def post(self, shown: OutgoingMessage) -> str:
         """Write a message, unless it will be replaced or may still grow."""
         self._posts += 1
         if shown.file is not None:
@@ -49,7 +49,7 @@ class PipeSurface(Surface):
         await self.edit(str(self._posts), shown)
         return str(self._posts)
 
-    async def edit(self, handle: str, shown: Shown) -> None:
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
         """Write a message that is complete now; what was written already is not written again."""
         if shown.modal is Modal.TEXT_FOR_REPLACE or not shown.final:
             return

@@ -17,9 +17,9 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from adapters.console.channel import Above
 from adapters.console.output import Output
-from adapters.console.surface import Above
-from core.unicode import clean
+from core.text.unicode import clean
 
 if TYPE_CHECKING:
     from prompt_toolkit.application import Application

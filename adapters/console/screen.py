@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from core.ports import Surface, Surfaces
+from core.ports import Channel, Channels
 from core.types import Incoming, UserKey
 
 
-class OneScreen(Surfaces):
+class OneScreen(Channels):
     """Whatever is said, is said here."""
 
-    def __init__(self, surface: Surface) -> None:
-        """Write to that surface."""
-        self._surface = surface
+    def __init__(self, channel: Channel) -> None:
+        """Write to that channel."""
+        self._channel = channel
 
-    def again(self, incoming: Incoming) -> Surface:
+    def again(self, incoming: Incoming) -> Channel:
         """Return the screen."""
         del incoming
-        return self._surface
+        return self._channel
 
-    def private(self, user: UserKey) -> Surface:
+    def private(self, user: UserKey) -> Channel:
         """Return the screen."""
         del user
-        return self._surface
+        return self._channel

@@ -10,35 +10,35 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from adapters.console.channel import ConsoleChannel
 from adapters.console.files import EXPORTS
 from adapters.console.output import Output
 from adapters.console.person import PLATFORM, QUIT, STOP, Person
 from adapters.console.prompt import Prompt, quiet_keys
 from adapters.console.screen import OneScreen
-from adapters.console.surface import ConsoleSurface
 from adapters.console.texts import GREETING, HOW_TO_LEAVE
-from core.language import from_tag
-from core.ports import Door
+from core.ports import MessageHandler
+from core.text.language import from_tag
 from core.types import Locale
 
 
-async def talk(door: Door, person: Person, data_dir: Path, *, keeps_lines: bool = True) -> None:
+async def talk(handler: MessageHandler, person: Person, data_dir: Path, *, keeps_lines: bool = True) -> None:
     """Greet, then ask and answer until the person leaves."""
     colour = not os.environ.get("NO_COLOR")
     output = Output(sys.stdout)
-    surface = ConsoleSurface(output, colour=colour, exports=data_dir / EXPORTS)
+    channel = ConsoleChannel(output, colour=colour, exports=data_dir / EXPORTS)
     prompt = Prompt(data_dir / "console-history" if keeps_lines else None, output, colour=colour)
     locale = from_tag(person.language) or Locale.PT
-    surface.say(GREETING[locale])
-    surface.end()
+    channel.say(GREETING[locale])
+    channel.end()
     with _ending_in_order():
-        await door.resume(PLATFORM, OneScreen(surface))
+        await handler.resume(PLATFORM, OneScreen(channel))
         while not output.gone:
             try:
-                with surface.printing_above(prompt.above):
+                with channel.printing_above(prompt.above):
                     text = await prompt.ask()
             except KeyboardInterrupt:
-                surface.say(HOW_TO_LEAVE[locale])
+                channel.say(HOW_TO_LEAVE[locale])
                 continue
             except EOFError:
                 break
@@ -46,27 +46,29 @@ async def talk(door: Door, person: Person, data_dir: Path, *, keeps_lines: bool 
                 break
             if text.strip():
                 with quiet_keys():
-                    await _answer(door, person, surface, surface.buttons.pressed(text))
+                    await _answer(handler, person, channel, channel.buttons.pressed(text))
 
 
-async def _answer(door: Door, person: Person, surface: ConsoleSurface, text: str) -> None:
+async def _answer(handler: MessageHandler, person: Person, channel: ConsoleChannel, text: str) -> None:
     """Hand a message over and wait for its answer; Ctrl-C asks to stop it, a second Ctrl-C leaves."""
     interrupted = asyncio.Event()
-    stopping = asyncio.create_task(_stop_when(interrupted, door, person, surface))
+    stopping = asyncio.create_task(_stop_when(interrupted, handler, person, channel))
     try:
         with _on_interrupt(interrupted.set):
-            answered = await door.receive(person.says(text), surface)
+            answered = await handler.receive(person.says(text), channel)
             await answered
             if interrupted.is_set():
                 await stopping
     finally:
         stopping.cancel()
-    surface.end()
+    channel.end()
 
 
-async def _stop_when(interrupted: asyncio.Event, door: Door, person: Person, surface: ConsoleSurface) -> None:
+async def _stop_when(
+    interrupted: asyncio.Event, handler: MessageHandler, person: Person, channel: ConsoleChannel
+) -> None:
     await interrupted.wait()
-    stopped = await door.receive(person.says(STOP), surface)
+    stopped = await handler.receive(person.says(STOP), channel)
     await stopped
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from core.text.unicode import one_line
 from core.types import MemoryItem
-from core.unicode import one_line
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")

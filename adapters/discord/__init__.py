@@ -1,4 +1,4 @@
-"""Discord as a platform: messages and interactions become Incoming, a Surface writes the answers.
+"""Discord as a platform: messages and interactions become Incoming, a Channel writes the answers.
 
 Knows how a run begins and ends. Does not know what the bot says.
 """
@@ -16,11 +16,11 @@ from adapters.discord.client import point_rest_at
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.gateway import Gateway, introduce
-from adapters.discord.intake import Intake
+from adapters.discord.interaction_handler import InteractionHandler
+from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
-from adapters.discord.reception import Reception
 from adapters.discord.room import PLATFORM
-from core.ports import Clock, Door
+from core.ports import Clock, MessageHandler
 from core.types import UserKey
 
 _LOG = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ _Done = TypeVar("_Done")
 
 async def run(
     config: DiscordConfig,
-    door: Door,
+    handler: MessageHandler,
     clock: Clock,
     stop: asyncio.Event,
     *,
@@ -61,8 +61,8 @@ async def run(
     bookmarks.load()
     api = DiscordApi(pacer, clock)
     forms = Forms(clock)
-    intake = Intake(door, api, bookmarks, config, clock, forms=forms, me=who.user)
-    reception = Reception(intake, api, forms, config, clock, me=who.user)
+    intake = UpdateHandler(handler, api, bookmarks, config, clock, forms=forms, me=who.user)
+    reception = InteractionHandler(intake, api, forms, config, clock, me=who.user)
     gateway = Gateway(config, api, pacer, bookmarks, clock, listener=intake, reception=reception, identity=who)
     try:
         await intake.resume()

@@ -24,13 +24,13 @@ from adapters.discord.markup import Drawn
 from adapters.discord.pacer import Pacer
 from core.errors import (
     BotError,
+    ChannelBusy,
+    ChannelDown,
+    ChannelError,
+    ChannelForbidden,
+    ChannelGone,
+    ChannelUnclear,
     MessageLost,
-    SurfaceBusy,
-    SurfaceDown,
-    SurfaceError,
-    SurfaceForbidden,
-    SurfaceGone,
-    SurfaceUnclear,
 )
 from core.ports import Clock
 
@@ -55,7 +55,7 @@ _UNAUTHORIZED, _FORBIDDEN = 401, 403
 _OF_INTERACTIONS = tuple(f"{method} /webhooks" for method in ("POST", "PATCH", "DELETE"))
 
 
-class InteractionOver(SurfaceError):
+class InteractionOver(ChannelError):
     """The interaction takes no more answers: its time or its follow-ups are used up, or its token does not count."""
 
 
@@ -93,7 +93,7 @@ class DiscordApi:
             SurfaceBusy: none was connected yet.
         """
         if self._client is None:
-            raise SurfaceBusy(_FIRST_CLIENT_S)
+            raise ChannelBusy(_FIRST_CLIENT_S)
         return self._client
 
     def use(self, client: discord.Client) -> None:
@@ -155,9 +155,9 @@ class DiscordApi:
 
         try:
             await self.perform(f"PUT /channels/{channel_id}/messages/*/reactions/{_EYES}/@me", request)
-        except (SurfaceBusy, MessageLost):
+        except (ChannelBusy, MessageLost):
             raise
-        except SurfaceError:  # the bot lacks the right, and refusals count towards a ban
+        except ChannelError:  # the bot lacks the right, and refusals count towards a ban
             self._markless.add(channel_id)
             raise
 
@@ -188,9 +188,9 @@ class DiscordApi:
             )
         except _HasAThread:
             return
-        except SurfaceBusy:
+        except ChannelBusy:
             raise
-        except SurfaceError:
+        except ChannelError:
             self.threadless.add(channel_id)
             raise
 
@@ -253,11 +253,11 @@ class DiscordApi:
         except BotError:
             raise
         except discord.RateLimited as error:
-            raise SurfaceBusy(error.retry_after) from None
+            raise ChannelBusy(error.retry_after) from None
         except discord.HTTPException as error:
             if error.status == _UNAUTHORIZED and not name.startswith(("POST /interactions", *_OF_INTERACTIONS)):
                 await self.client.close()  # the next login tells whether the token was revoked
-                raise SurfaceBusy(_TIMEOUT_S) from None
+                raise ChannelBusy(_TIMEOUT_S) from None
             raise _ours(error) from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             _LOG.warning("discord cannot be reached", extra={"error": type(error).__name__})
@@ -266,7 +266,7 @@ class DiscordApi:
             if self.client.is_closed():  # the library's session was closed under us: another one is being opened
                 raise self._pacer.failed() from None
             _LOG.exception("discord gave no clear answer", extra={"error": type(error).__name__})
-            raise SurfaceUnclear(type(error).__name__) from None
+            raise ChannelUnclear(type(error).__name__) from None
 
     async def insist(self, name: str, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Make a request whose content does not grow stale, as often as it takes.
@@ -277,7 +277,7 @@ class DiscordApi:
         while True:
             try:
                 return await self.perform(name, request)
-            except SurfaceBusy as busy:
+            except ChannelBusy as busy:
                 await self._clock.sleep(busy.retry_after_s)
 
 
@@ -304,19 +304,19 @@ def edit_options(drawn: Drawn) -> dict[str, Any]:
     return {"content": drawn.content or None, "embeds": drawn.embeds, "view": view_of(drawn)}
 
 
-class _CannotReply(SurfaceError):
+class _CannotReply(ChannelError):
     """The bot may write but not reply there."""
 
 
-class _Acknowledged(SurfaceError):
+class _Acknowledged(ChannelError):
     """The interaction was acknowledged already."""
 
 
-class _HasAThread(SurfaceError):
+class _HasAThread(ChannelError):
     """Somebody opened the thread already."""
 
 
-def _ours(error: discord.HTTPException) -> SurfaceError:
+def _ours(error: discord.HTTPException) -> ChannelError:
     """Return what the failure means to whoever writes. The library's own message would quote what was sent."""
     special = {
         _UNKNOWN_MESSAGE: MessageLost,
@@ -330,9 +330,9 @@ def _ours(error: discord.HTTPException) -> SurfaceError:
         return special(said)
     _LOG.warning("discord refused a call", extra={"status": error.status, "code": error.code})
     if error.code == _BUSY_RESOURCE:
-        return SurfaceDown(_BUSY_RESOURCE_S)
+        return ChannelDown(_BUSY_RESOURCE_S)
     if error.status == _UNAUTHORIZED:
         return InteractionOver(said)
     if error.code in _GONE:
-        return SurfaceGone(said)
-    return (SurfaceForbidden if error.status == _FORBIDDEN else SurfaceError)(said)
+        return ChannelGone(said)
+    return (ChannelForbidden if error.status == _FORBIDDEN else ChannelError)(said)

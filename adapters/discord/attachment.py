@@ -12,8 +12,8 @@ import aiohttp
 import discord
 import yarl  # aiohttp's own
 
-from core.errors import FileTooLarge, SurfaceError
-from core.screen import File
+from core.errors import ChannelError, FileTooLarge
+from core.outgoing import File
 
 MAX_FILE_BYTES: Final = 10 * 1024 * 1024
 """Of an attachment where no server pays for more. Source: discord.com/developers/docs/reference#uploading-files."""
@@ -34,10 +34,10 @@ def attachment(file: File) -> discord.File:
     try:
         size = file.path.stat().st_size
         if size > MAX_FILE_BYTES:
-            raise SurfaceError(f"a file of {size / 2**20:.1f} MiB; Discord takes {MAX_FILE_BYTES / 2**20:.0f} MiB")
+            raise ChannelError(f"a file of {size / 2**20:.1f} MiB; Discord takes {MAX_FILE_BYTES / 2**20:.0f} MiB")
         return discord.File(file.path, filename=file.name)
     except OSError as error:
-        raise SurfaceError(f"the file to send cannot be read: {type(error).__name__}") from None
+        raise ChannelError(f"the file to send cannot be read: {type(error).__name__}") from None
 
 
 async def download(address: str, max_bytes: int, *, also_from: Collection[str] = ()) -> bytes:
@@ -50,7 +50,7 @@ async def download(address: str, max_bytes: int, *, also_from: Collection[str] =
     try:
         url = yarl.URL(address)
         if str(url.origin()) not in (*_HOSTS, *also_from):
-            raise SurfaceError("the file lies on a host that is not Discord's")
+            raise ChannelError("the file lies on a host that is not Discord's")
         timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
@@ -58,14 +58,14 @@ async def download(address: str, max_bytes: int, *, also_from: Collection[str] =
         ):
             return await _content(response, max_bytes)
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-        raise SurfaceError(f"the file cannot be fetched: {type(error).__name__}") from None
+        raise ChannelError(f"the file cannot be fetched: {type(error).__name__}") from None
 
 
 async def _content(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     if response.status in _EXPIRED:
-        raise SurfaceError("the file's address has expired, as Discord's do after a day; it has to be sent again")
+        raise ChannelError("the file's address has expired, as Discord's do after a day; it has to be sent again")
     if response.status != _OK:
-        raise SurfaceError(f"the file cannot be fetched: status {response.status}")
+        raise ChannelError(f"the file cannot be fetched: status {response.status}")
     content = bytearray()
     async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
         content += chunk

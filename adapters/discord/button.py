@@ -14,8 +14,8 @@ import discord
 
 from adapters.discord.markup import Drawn
 from adapters.discord.press import MAX_ID_CHARS, press_id
-from core.screen import Choice
-from core.unicode import one_line
+from core.outgoing import Button
+from core.text.unicode import one_line
 
 _LOG = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def _menus(drawn: Drawn) -> list[discord.ui.Item[Any]]:
     return [discord.ui.Select(custom_id=f"elefante:menu:{at}", options=part) for at, part in enumerate(parts)]
 
 
-def _identified(choices: Sequence[Choice], *, aside: bool, first: int) -> list[tuple[str, Choice]]:
+def _identified(choices: Sequence[Button], *, aside: bool, first: int) -> list[tuple[str, Button]]:
     """Return the choices, each with an id that no other of its message has."""
     found = [(press_id(choice, number, aside=aside), choice) for number, choice in enumerate(choices, first)]
     fitting = [(custom_id, choice) for custom_id, choice in found if len(custom_id) <= MAX_ID_CHARS]

@@ -11,10 +11,10 @@ import discord
 from adapters.discord.markup import Drawn
 from adapters.discord.press import FORM_FIELD, Press, press_id
 from adapters.discord.texts import BEGIN_ANEW, YOUR_TEXT
+from core.outgoing import Button
 from core.ports import Clock
-from core.screen import Choice
+from core.text.unicode import one_line
 from core.types import Locale
-from core.unicode import one_line
 
 _MAX_TITLE_CHARS, _MAX_LABEL_CHARS, _MAX_TEXT_CHARS = 45, 80, 4000
 """Source: discord.com/developers/docs/components/reference#text-input, and of a modal's title."""
@@ -28,7 +28,7 @@ class Forms:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._begun: dict[tuple[str, str], tuple[float, Choice]] = {}
+        self._begun: dict[tuple[str, str], tuple[float, Button]] = {}
 
     def __len__(self) -> int:
         """Return how many are kept."""
@@ -47,7 +47,7 @@ class Forms:
         """Return the form behind a button. `label` is what the button says: its title where nothing else is known."""
         self._let_go()
         known = self._begun.get((person, pressed.id))
-        choice = known[1] if known else Choice(label, pressed.command, asks=label)
+        choice = known[1] if known else Button(label, pressed.command, asks=label)
         modal = discord.ui.Modal(
             title=one_line(choice.asks, _MAX_TITLE_CHARS) or YOUR_TEXT[locale], custom_id=pressed.id
         )

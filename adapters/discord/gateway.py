@@ -12,10 +12,10 @@ from adapters.discord.bookmark import Bookmarks
 from adapters.discord.client import GatewayClient, Listener
 from adapters.discord.config import DiscordConfig
 from adapters.discord.identity import Identity, identity_of
+from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.pacer import Pacer
-from adapters.discord.reception import Reception
 from adapters.discord.slash import CommandTranslator, Menus
-from core.errors import ConfigError, SurfaceError
+from core.errors import ChannelError, ConfigError
 from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class Gateway:
         clock: Clock,
         *,
         listener: Listener,
-        reception: Reception,
+        reception: InteractionHandler,
         identity: Identity,
     ) -> None:
         self._config = config
@@ -129,7 +129,7 @@ class Gateway:
         known = self._bookmarks.commands
         try:
             fingerprint = await self._api.insist("PUT /applications", lambda: menus.tell_if_new(known))
-        except SurfaceError as error:
+        except ChannelError as error:
             _LOG.warning("commands not told", extra={"error": type(error).__name__})
             return
         if fingerprint != known:

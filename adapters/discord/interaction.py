@@ -18,12 +18,12 @@ import discord
 
 from adapters.discord.api import DiscordApi, InteractionOver, edit_options, sent, time_for
 from adapters.discord.attachment import attachment
+from adapters.discord.channel import DiscordChannel
 from adapters.discord.markup import MAX_CHARS, Drawn, measure
-from adapters.discord.pen import Pen
-from adapters.discord.surface import DiscordSurface
-from core.errors import MessageLost, SurfaceBusy, SurfaceError
-from core.ports import Clock, Surface
-from core.screen import Shown, SurfaceLimits
+from adapters.discord.renderer import Renderer
+from core.errors import ChannelBusy, ChannelError, MessageLost
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel, Clock
 
 _LIFE = timedelta(minutes=14, seconds=30)
 """An interaction's token is good for 15 minutes; the last half minute is left to the request itself."""
@@ -73,14 +73,14 @@ class Ticket:
         return json.dumps(asdict(self))
 
 
-class InteractionSurface(Surface):
+class InteractionChannel(Channel):
     """Writes the deferred response first, then follow-ups; what Discord takes no more goes to `later`, another place.
 
     That is after 15 minutes, after 5 follow-ups where somebody took the bot along, or where the acknowledgement came
     too late. Nothing is written before `acknowledged` says what became of that.
     """
 
-    def __init__(self, api: DiscordApi, ticket: Ticket, later: DiscordSurface, clock: Clock, *, pen: Pen) -> None:
+    def __init__(self, api: DiscordApi, ticket: Ticket, later: DiscordChannel, clock: Clock, *, pen: Renderer) -> None:
         self._api = api
         self._ticket = ticket
         self._later = later
@@ -92,9 +92,9 @@ class InteractionSurface(Surface):
         self._began = False  # the deferred response is a message of this answer
 
     @property
-    def limits(self) -> SurfaceLimits:
+    def limits(self) -> ChannelLimits:
         """What one message holds, and how often it may be edited."""
-        return SurfaceLimits(MAX_CHARS, self._later.limits.edit_interval_s)
+        return ChannelLimits(MAX_CHARS, self._later.limits.edit_interval_s)
 
     @property
     def silent(self) -> bool:
@@ -122,7 +122,7 @@ class InteractionSurface(Surface):
         self._began = bool(known)
         return known
 
-    async def post(self, shown: Shown) -> str:
+    async def post(self, shown: OutgoingMessage) -> str:
         """Write a new message: where the interaction takes it, else in the other place."""
         await self._open.wait()
         if not self._expired:
@@ -130,14 +130,14 @@ class InteractionSurface(Surface):
                 return await self._respond(shown)
             except InteractionOver:
                 self._ends_s = 0.0
-            except SurfaceBusy:
+            except ChannelBusy:
                 raise
-            except SurfaceError:
+            except ChannelError:
                 if not shown.plain:
                     raise
         return await self._later.post(shown)
 
-    async def edit(self, handle: str, shown: Shown) -> str | None:
+    async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
         """Replace a message in place, after the interaction's time as any other message of the bot's."""
         if "/" in handle:
             await self._later.edit(handle, shown)
@@ -192,7 +192,7 @@ class InteractionSurface(Surface):
     def _webhook(self) -> discord.Webhook:
         return self._api.webhook(self._ticket.application, self._ticket.token)
 
-    async def _respond(self, shown: Shown) -> str:
+    async def _respond(self, shown: OutgoingMessage) -> str:
         drawn = self._pen.draw(shown)
         fresh = self._began or (self._ticket.in_place and drawn.file is not None)  # no file takes the place of a text
         handle = await (self._follow_up(drawn) if fresh else self._edit_response(_ORIGINAL, drawn))

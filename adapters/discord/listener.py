@@ -9,8 +9,8 @@ import discord
 
 from adapters.discord.enclosed import attachments_of, quotes_of
 from adapters.discord.room import PLATFORM, Room
+from core.text.unicode import one_line
 from core.types import Incoming, UserKey
-from core.unicode import one_line
 
 _MAX_NAME_CHARS = 64
 _AROUND_MENTION = " \t\n,;:-–—"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import discord
 
-from core.screen import Choice, File, Shown
+from core.outgoing import Button, File, OutgoingMessage
+from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
-from core.unicode import one_line
 
 MAX_CHARS = 2000
 """Of one message's content. Source: discord.com/developers/docs/resources/message#create-message."""
@@ -39,8 +39,8 @@ class Drawn:
     content: str = ""
     embed: str = ""
     stop: str = ""
-    choices: tuple[Choice, ...] = ()
-    menu: tuple[Choice, ...] = ()
+    choices: tuple[Button, ...] = ()
+    menu: tuple[Button, ...] = ()
     aside: bool = False
     file: File | None = None
 
@@ -55,7 +55,7 @@ def measure(markdown: str) -> int:
     return _units(_barred(markdown))
 
 
-def draw(shown: Shown, *, stop: str = "", aside: bool = False) -> Drawn:
+def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Drawn:
     """Return how that is shown; what is still to change carries the Stop button of that id, if there is one."""
     if shown.plain or not shown.stays:
         return Drawn(content=_text(shown), stop="" if shown.plain else stop)
@@ -67,7 +67,7 @@ def draw(shown: Shown, *, stop: str = "", aside: bool = False) -> Drawn:
     return replace(below, content=content if content or shown.file else _NOTHING_VISIBLE)
 
 
-def _text(shown: Shown) -> str:
+def _text(shown: OutgoingMessage) -> str:
     """Return what is read where there are no embeds; memories stay under their spoilers if there is room for that."""
     hidden = _memories(shown.memories) if shown.memories else ""
     return hidden if 0 < _units(hidden) <= MAX_CHARS else _sendable(_barred(shown.text)) or _NOTHING_VISIBLE

@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 
 import aiohttp
 
-from core.errors import SurfaceBusy, SurfaceDown
+from core.errors import ChannelBusy, ChannelDown
 from core.ports import Clock
 
 OVERALL_PER_S = 45
@@ -101,14 +101,14 @@ class Pacer:
                 known.remaining -= 1
         await self._wait(wait_s)
 
-    def failed(self) -> SurfaceBusy:
+    def failed(self) -> ChannelBusy:
         """Return how long to leave a network or a server alone that did not answer."""
         self._outages += 1
-        return SurfaceBusy(min(2.0 ** (self._outages - 1), _LONGEST_OUTAGE_S))
+        return ChannelBusy(min(2.0 ** (self._outages - 1), _LONGEST_OUTAGE_S))
 
     async def _wait(self, wait_s: float) -> None:
         if wait_s > _PATIENCE_S:
-            raise SurfaceBusy(wait_s)
+            raise ChannelBusy(wait_s)
         if wait_s > 0:
             await self._clock.sleep(wait_s)
 
@@ -133,7 +133,7 @@ class Pacer:
         if response.status == _TOO_MANY:
             raise self._flooded(budget(params.method, params.url.path), response)
         if response.status >= 500:  # noqa: PLR2004
-            raise SurfaceDown(self.failed().retry_after_s)
+            raise ChannelDown(self.failed().retry_after_s)
         self._outages = 0
         self._learn(budget(params.method, params.url.path), response)
 
@@ -148,7 +148,7 @@ class Pacer:
             remaining, resets_s = min(remaining, known.remaining), max(resets_s, known.resets_s)
         self._keep(name, _Budget(limit, remaining, resets_s, known.yields_until_s if known else 0.0))
 
-    def _flooded(self, name: str, response: aiohttp.ClientResponse) -> SurfaceBusy:
+    def _flooded(self, name: str, response: aiohttp.ClientResponse) -> ChannelBusy:
         wait_s = _seconds(response.headers.get("Retry-After", ""), _UNNAMED_WAIT_S)
         until_s = self._clock.monotonic() + wait_s
         # Without `Via` it is not Discord's own answer, but that of the wall in front of it: everybody has to wait.
@@ -156,7 +156,7 @@ class Pacer:
             self._quiet_until_s = max(self._quiet_until_s, until_s)
         else:
             self._keep(name, _Budget(1, 0, until_s))
-        return SurfaceBusy(wait_s)
+        return ChannelBusy(wait_s)
 
     def _keep(self, name: str, known: _Budget) -> None:
         if len(self._budgets) >= _SWEEP_ABOVE and name not in self._budgets:

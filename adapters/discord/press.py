@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adapters.discord.room import PLATFORM
-from core.screen import Choice
+from core.outgoing import Button
 from core.types import ChatKey, ConversationKey, UserKey
 
 MAX_ID_CHARS = 100
@@ -40,7 +40,7 @@ class Press:
     aside: bool = False
 
 
-def press_id(choice: Choice, number: int, *, aside: bool) -> str:
+def press_id(choice: Button, number: int, *, aside: bool) -> str:
     """Return the id of that button; `number` is its place in the message."""
     flags = _IN_PLACE * choice.in_place + _ASKS * bool(choice.asks) + _ASIDE * aside
     return f"elefante:do:{flags}{number}:{choice.command}"

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from core.ask import FieldError, ask
 from core.errors import ConfigError
-from core.ports import Clock, Door
+from core.ports import Clock, MessageHandler
 
 PLATFORM: Final = "api"
 PATH: Final = "/api/chat/process"
@@ -41,7 +41,9 @@ def address(port: int) -> str:
     return f"http://{_HOST}:{port}{PATH}"
 
 
-async def run(port: int, door: Door, clock: Clock, stop: asyncio.Event, *, say: Callable[[str], None]) -> None:
+async def run(
+    port: int, handler: MessageHandler, clock: Clock, stop: asyncio.Event, *, say: Callable[[str], None]
+) -> None:
     """Answer requests until `stop` is set.
 
     Raises:
@@ -49,7 +51,7 @@ async def run(port: int, door: Door, clock: Clock, stop: asyncio.Event, *, say: 
     """
 
     async def process(request: web.Request) -> web.Response:
-        answer = await ask(door, clock, platform=PLATFORM, **await _fields(request))
+        answer = await ask(handler, clock, platform=PLATFORM, **await _fields(request))
         if not answer.response:
             return _refusal(HTTPStatus.FORBIDDEN, _NOT_ANSWERED, "userId")
         return web.json_response(answer.to_json())

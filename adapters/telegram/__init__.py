@@ -1,4 +1,4 @@
-"""Telegram as a platform: Updates become Incoming, a Surface writes the answers.
+"""Telegram as a platform: Updates become Incoming, a Channel writes the answers.
 
 Knows how a run begins and ends. Does not know what the bot says.
 """
@@ -20,12 +20,12 @@ from telegram.request import HTTPXRequest
 from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.failure import MALFORMED, rejected_token
-from adapters.telegram.intake import Intake, Streams
 from adapters.telegram.menu import Menus, Staff
 from adapters.telegram.pacer import Pacer
 from adapters.telegram.state import State
+from adapters.telegram.update_handler import Streams, UpdateHandler
 from adapters.telegram.updates import LongPoll, Take
-from core.ports import Clock, Door
+from core.ports import Clock, MessageHandler
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ _PRIVACY = (
 
 async def run(
     config: TelegramConfig,
-    door: Door,
+    handler: MessageHandler,
     clock: Clock,
     stop: asyncio.Event,
     *,
@@ -68,7 +68,7 @@ async def run(
         api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock), state)
         menus = Menus(bot, state, staff)
         claimed = staff.changed.set if staff is not None else _nothing
-        intake = Intake(door, api, bot.bot, clock, config, state=state, streams=streams, claimed=claimed)
+        intake = UpdateHandler(handler, api, bot.bot, clock, config, state=state, streams=streams, claimed=claimed)
         await intake.resume()
         await _unless(stop, menus.offer())
         following = asyncio.create_task(menus.follow())

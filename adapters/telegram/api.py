@@ -21,8 +21,8 @@ from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadabl
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
 from adapters.telegram.state import State
-from core.errors import FileTooLarge, MessageLost, SurfaceBusy, SurfaceError, SurfaceGone, SurfaceUnclear
-from core.screen import File
+from core.errors import ChannelBusy, ChannelError, ChannelGone, ChannelUnclear, FileTooLarge, MessageLost
+from core.outgoing import File
 
 _LOG = logging.getLogger(__name__)
 
@@ -197,9 +197,9 @@ class TelegramApi:
         except (TelegramError, *MALFORMED) as error:
             if "file is too big" in str(error).casefold():
                 raise FileTooLarge("more than the server hands out") from None
-            raise SurfaceError(f"the file cannot be had ({type(error).__name__})") from None
+            raise ChannelError(f"the file cannot be had ({type(error).__name__})") from None
         if content is None:
-            raise SurfaceError("the file is not there any more")
+            raise ChannelError("the file is not there any more")
         if len(content) > max_bytes:
             raise FileTooLarge(f"more than {max_bytes} bytes")
         return content
@@ -228,25 +228,25 @@ class TelegramApi:
             wait_s = seconds(error)
             self.pacer.flooded(address, wait_s)
             _LOG.warning("telegram asks to wait", extra={"chat": address, "retry_after_s": wait_s})
-            raise SurfaceBusy(wait_s) from None
+            raise ChannelBusy(wait_s) from None
         except (TelegramError, *MALFORMED) as error:
             raise self._ours(error) from None
         if priority is not Priority.TYPING:  # that goes where no message does
             self._outages = 0
         return answer
 
-    def _ours(self, error: Exception) -> SurfaceError:
+    def _ours(self, error: Exception) -> ChannelError:
         """Return what the failure means to whoever writes."""
         if isinstance(error, Forbidden):
-            return SurfaceGone(error.message)
+            return ChannelGone(error.message)
         if isinstance(error, BadRequest | Conflict):
             return refused(error.message.casefold())
         if isinstance(error, InvalidToken):
             # The token was just revoked, or this is no method of that server's: asking who we are tells which.
             self._in_doubt, self._is_known, known = not self._is_known, False, self._is_known
-            return SurfaceError("not a method of that server") if known else SurfaceBusy(self._wait_s())
+            return ChannelError("not a method of that server") if known else ChannelBusy(self._wait_s())
         ours = failed(error, self._wait_s())
-        if isinstance(ours, SurfaceUnclear):
+        if isinstance(ours, ChannelUnclear):
             _LOG.warning("telegram gave no clear answer", extra={"error": type(error).__name__})
             self._in_doubt = True
         return ours
@@ -262,7 +262,7 @@ class TelegramApi:
         except (TelegramError, *MALFORMED) as error:
             if isinstance(error, InvalidToken):
                 self.rejected.set()
-            raise SurfaceBusy(self._wait_s()) from None
+            raise ChannelBusy(self._wait_s()) from None
         self._in_doubt, self._is_known = False, True
 
     def _wait_s(self) -> float:
@@ -280,7 +280,7 @@ async def _content(file: File) -> bytes:
         size = (await asyncio.to_thread(file.path.stat)).st_size
         if size > _MAX_FILE_BYTES:
             limit = f"{_MAX_FILE_BYTES // 1_000_000} MB"
-            raise SurfaceError(f"a file of {size / 1e6:.0f} MB is more than Telegram takes from a bot ({limit})")
+            raise ChannelError(f"a file of {size / 1e6:.0f} MB is more than Telegram takes from a bot ({limit})")
         return await asyncio.to_thread(file.path.read_bytes)
     except OSError as error:
-        raise SurfaceError(f"the file to hand over cannot be read ({error.strerror})") from None
+        raise ChannelError(f"the file to hand over cannot be read ({error.strerror})") from None

@@ -13,17 +13,17 @@ from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
 
 from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.channel import TelegramChannel
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Priority
-from adapters.telegram.surface import TelegramSurface
-from core.errors import SurfaceBusy, SurfaceError
+from core.errors import ChannelBusy, ChannelError
+from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Clock
-from core.screen import Shown, SurfaceLimits
 
 _REFRESH_S = 20.0
 
 
-class DraftSurface(TelegramSurface):
+class DraftChannel(TelegramChannel):
     """Shows what may still change as a draft, where that is `wanted`: asked once, when there is something to show.
 
     One that is refused becomes a message with edits, for that message only.
@@ -51,11 +51,11 @@ class DraftSurface(TelegramSurface):
         self._shown_s = 0.0
 
     @property
-    def limits(self) -> SurfaceLimits:
+    def limits(self) -> ChannelLimits:
         """What one post holds, and how often the chat bears an edit; a draft fades by itself."""
         return replace(super().limits, previews=self._wanted or self._ask is not None)
 
-    async def post(self, shown: Shown) -> str:
+    async def post(self, shown: OutgoingMessage) -> str:
         """Show a draft, or write the message if the text is whole."""
         if not shown.stays and await self._draft(shown):
             return ""
@@ -69,7 +69,7 @@ class DraftSurface(TelegramSurface):
         elif self._clock.monotonic() - self._shown_s >= _REFRESH_S:
             await self._show(self._shown, Priority.EDIT)
 
-    async def _draft(self, shown: Shown) -> bool:
+    async def _draft(self, shown: OutgoingMessage) -> bool:
         """Show it as a draft; False if nobody wants that, or this chat or server does not take drafts."""
         if self._ask is not None:
             self._wanted, self._ask = await self._ask(), None
@@ -80,9 +80,9 @@ class DraftSurface(TelegramSurface):
             return True
         try:
             await self._show(rendered, self._rank(shown))
-        except SurfaceBusy:
+        except ChannelBusy:
             raise
-        except SurfaceError:  # if the chat itself is gone, the message will tell
+        except ChannelError:  # if the chat itself is gone, the message will tell
             return False
         return True
 

@@ -11,14 +11,14 @@ from datetime import timedelta
 from telegram.error import NetworkError, RetryAfter, TelegramError
 
 from core.errors import (
+    ChannelBusy,
+    ChannelDown,
+    ChannelError,
+    ChannelForbidden,
+    ChannelGone,
+    ChannelUnclear,
     ConfigError,
     MessageLost,
-    SurfaceBusy,
-    SurfaceDown,
-    SurfaceError,
-    SurfaceForbidden,
-    SurfaceGone,
-    SurfaceUnclear,
 )
 
 _LOG = logging.getLogger(__name__)
@@ -40,28 +40,28 @@ MALFORMED = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError
 """What the library raises over an answer that is not as documented."""
 
 
-class Unreadable(SurfaceError):
+class Unreadable(ChannelError):
     """The formatting, not the text, was refused."""
 
 
-class Unchanged(SurfaceError):
+class Unchanged(ChannelError):
     """The message says that already."""
 
 
-class NoPicture(SurfaceError):
+class NoPicture(ChannelError):
     """The file cannot be shown as a picture."""
 
 
-_KINDS: tuple[tuple[tuple[str, ...], type[SurfaceError]], ...] = (
+_KINDS: tuple[tuple[tuple[str, ...], type[ChannelError]], ...] = (
     (_LOST, MessageLost),
-    (_GONE, SurfaceGone),
-    (_FORBIDDEN, SurfaceForbidden),
+    (_GONE, ChannelGone),
+    (_FORBIDDEN, ChannelForbidden),
     (_NO_PICTURE, NoPicture),
     (_UNREADABLE, Unreadable),
 )
 
 
-def refused(said: str) -> SurfaceError:
+def refused(said: str) -> ChannelError:
     """Return what a 400 means, from its description in lower case."""
     if "message is not modified" in said:
         return Unchanged("not modified")
@@ -69,17 +69,17 @@ def refused(said: str) -> SurfaceError:
         if any(sign in said for sign in signs):
             return kind(said)
     _LOG.error("telegram refused a call", extra={"said": said})
-    return SurfaceError(said)
+    return ChannelError(said)
 
 
-def failed(error: Exception, wait_s: float) -> SurfaceError:
+def failed(error: Exception, wait_s: float) -> ChannelError:
     """Return what a failure besides a refusal means: of the network, of the server, or to understand the answer."""
     if isinstance(error, NetworkError):
         if type(error.__cause__).__name__ in _NOT_WRITTEN:
-            return SurfaceBusy(wait_s)
+            return ChannelBusy(wait_s)
         if error.__cause__ is None or isinstance(error.__cause__, TelegramError):  # the server said so, in its words
-            return SurfaceDown(wait_s)
-    return SurfaceUnclear(type(error).__name__, wait_s)
+            return ChannelDown(wait_s)
+    return ChannelUnclear(type(error).__name__, wait_s)
 
 
 def seconds(error: RetryAfter) -> float:

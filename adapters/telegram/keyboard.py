@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
-from core.screen import Choice, Shown
+from core.outgoing import Button, OutgoingMessage
 
 _IN_PLACE, _ANEW, _STOP = "!", "+", "x"
 """The first byte of a button's data; the command, or whose answer it stops, is the rest."""
@@ -29,7 +29,7 @@ class Pressed:
     stops: str = ""
 
 
-def keyboard(shown: Shown) -> InlineKeyboardMarkup | None:
+def keyboard(shown: OutgoingMessage) -> InlineKeyboardMarkup | None:
     """Return the buttons below that message: its menu as numbers, then its choices, in even rows."""
     numbers = [_button(choice, choice.label.partition(".")[0]) for choice in shown.menu]
     others = [_button(choice, choice.label) for choice in shown.choices]
@@ -55,7 +55,7 @@ def pressed(data: str) -> Pressed | None:
     return Pressed(data) if data else None
 
 
-def _button(choice: Choice, label: str) -> InlineKeyboardButton:
+def _button(choice: Button, label: str) -> InlineKeyboardButton:
     mark = _IN_PLACE if choice.in_place else _ANEW
     return InlineKeyboardButton(label, callback_data=f"{mark}{choice.command}")
 
@@ -67,7 +67,7 @@ def _grid(buttons: Sequence[InlineKeyboardButton], columns: int) -> list[list[In
     return [list(buttons[start : start + width]) for start in range(0, len(buttons), width)]
 
 
-def _columns(choices: Sequence[Choice]) -> int:
+def _columns(choices: Sequence[Button]) -> int:
     """Return how many can be read side by side: by the widest, so that a word that changes moves no button."""
     widest = max((len(choice.label) for choice in choices), default=1)
     return max(1, min(_COLUMNS, _ROW_CHARS // widest))

@@ -17,9 +17,9 @@ from telegramify_markdown.config import RenderConfig
 from telegramify_markdown.entity import MessageEntity as Span
 from telegramify_markdown.entity import utf16_len
 
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
+from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
-from core.unicode import one_line
 
 MAX_UNITS = 4096
 """UTF-16 units of one message, counted after formatting. Source: core.telegram.org/bots/api#sendmessage."""
@@ -99,7 +99,7 @@ def render(markdown: str, config: RenderConfig) -> Rendered:
     )
 
 
-def draw(shown: Shown, rendered: Rendered) -> Rendered:
+def draw(shown: OutgoingMessage, rendered: Rendered) -> Rendered:
     """Return how a message of that kind looks, given its text: never empty, and memories in a quote that opens."""
     if not rendered.text:
         return Rendered(NOTHING_VISIBLE)

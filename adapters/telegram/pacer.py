@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from adapters.telegram.config import Pace
-from core.errors import SurfaceBusy
+from core.errors import ChannelBusy
 from core.ports import Clock
 
 _SWEEP_ABOVE = 1024  # buckets; full ones say nothing and are dropped
@@ -73,7 +73,7 @@ class Pacer:
         self._overall.refill(chat.at_s)
         wait_s = max(chat.wait_s(priority), self._overall.wait_s(priority))
         if wait_s:
-            raise SurfaceBusy(wait_s)
+            raise ChannelBusy(wait_s)
         chat.tokens -= 1.0
         self._overall.tokens -= 1.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from adapters.telegram.surface import TelegramSurface
-from core.errors import SurfaceError
+from adapters.telegram.channel import TelegramChannel
+from core.errors import ChannelError
 from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -14,8 +14,8 @@ _LOG = logging.getLogger(__name__)
 _EVERY_S = 5.0  # "typing" fades after that time. Source: core.telegram.org/bots/api#sendchataction
 
 
-async def accompany(surface: TelegramSurface, answered: asyncio.Future[None], clock: Clock) -> None:
-    """Refresh the surface every few seconds until the answer is given. What the chat does not bear is left out."""
+async def accompany(channel: TelegramChannel, answered: asyncio.Future[None], clock: Clock) -> None:
+    """Refresh the channel every few seconds until the answer is given. What the chat does not bear is left out."""
     while not answered.done():
         timer = asyncio.create_task(clock.sleep(_EVERY_S))
         try:
@@ -25,6 +25,6 @@ async def accompany(surface: TelegramSurface, answered: asyncio.Future[None], cl
         if answered.done():
             return
         try:
-            await surface.refresh()
-        except SurfaceError as error:
+            await channel.refresh()
+        except ChannelError as error:
             _LOG.debug("no sign of life", extra={"error": type(error).__name__})

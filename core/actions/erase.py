@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.screen import Choice
+from core.outgoing import Button
 from core.types import Locale, Localized, MemoryItem
 
 ERASE: Localized = {
@@ -14,9 +14,9 @@ ERASE: Localized = {
 }
 
 
-def erase_button(locale: Locale, deleted: Sequence[MemoryItem]) -> tuple[Choice, ...]:
+def erase_button(locale: Locale, deleted: Sequence[MemoryItem]) -> tuple[Button, ...]:
     """Return the button for what was deleted; none where it rests on no message."""
     said = [item for item in deleted if item.source_ids]
     if not said:
         return ()
-    return (Choice(ERASE[locale], f"/forget said {said[0].id}" if len(said) == 1 else "/forget said", in_place=True),)
+    return (Button(ERASE[locale], f"/forget said {said[0].id}" if len(said) == 1 else "/forget said", in_place=True),)

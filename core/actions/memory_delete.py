@@ -8,10 +8,10 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from core.actions.action import Action
-from core.actions.drafts import as_id
+from core.actions.memory_drafts import as_id
 from core.actions.proposal import MAX_PROPOSED, propose_deletion, proposes
 from core.dialogue import Outcome, Step, Task
-from core.llm import complete_as
+from core.models import complete_as
 from core.turn import Turn
 from core.types import ChangeKind, Locale, Localized
 

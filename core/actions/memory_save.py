@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from core import outcomes
 from core.actions.action import Action
-from core.actions.drafts import MAX_DRAFTS, DraftEntry, to_draft
+from core.actions.memory_drafts import MAX_DRAFTS, DraftEntry, to_draft
 from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
-from core.llm import complete_as
+from core.models import complete_as
+from core.text.unicode import one_line
 from core.turn import Turn
 from core.types import ChangeKind, Locale, Localized, MemoryDraft, MemoryItem
-from core.unicode import one_line
 
 NAME = "MemorySave"
 WRITES = ChangeKind.SAVED
@@ -73,7 +73,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Stores:
     """What became of drafts: the memories that were saved, and those that were there before."""
 
     saved: tuple[MemoryItem, ...] = ()
@@ -88,7 +88,7 @@ async def run(turn: Turn) -> None:
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",)))
         return
     wanted = await asked_drafts(turn)
-    kept = await keep(turn, wanted.drafts) if wanted.drafts else Kept()
+    kept = await keep(turn, wanted.drafts) if wanted.drafts else Stores()
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
     outcome = Outcome.DONE if kept.saved else Outcome.NOTHING
     missing = wanted.missing or (("",) if not wanted.drafts else ())
@@ -112,7 +112,7 @@ async def asked_drafts(turn: Turn) -> Wanted:
     return Wanted(tuple(filter(None, drafts)), tuple(one_line(content, MAX_NAMED_CHARS) for content in missing))
 
 
-async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Kept:
+async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Stores:
     """Embed every phrase that the drafts will be found by, and write it all in one transaction."""
     await turn.status(EMBEDDING[turn.locale])
     memory = turn.memory
@@ -121,12 +121,12 @@ async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Kept:
     found = [await memory.store.find(memory.owner, draft.kind, draft.content) for draft in drafts]
     before = {item.id for item in found if item is not None}
     items = await memory.save(drafts, vectors, source_ids=[turn.asked.id])
-    return Kept(
+    return Stores(
         tuple(item for item in items if item.id not in before), tuple(item for item in items if item.id in before)
     )
 
 
-def told(turn: Turn, kept: Kept, missing: Sequence[str] = ()) -> str:
+def told(turn: Turn, kept: Stores, missing: Sequence[str] = ()) -> str:
     """Return in our words what was saved, what was known before, and what was not saved."""
     lines = [outcomes.written(WRITES, kept.saved, turn.locale)] if kept.saved else []
     lines += [outcomes.listed(outcomes.KNOWN[turn.locale], kept.known)] if kept.known else []

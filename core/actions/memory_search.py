@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step, Task
-from core.llm import complete_as
+from core.models import complete_as
+from core.text.unicode import clean
 from core.turn import Turn
 from core.types import Locale, Localized, MemoryHit, MemoryItem
-from core.unicode import clean
 
 NAME = "MemorySearch"
 MAX_QUERIES = 8

@@ -11,15 +11,15 @@ from pydantic import BeforeValidator
 from core import outcomes
 from core.actions.action import Action
 from core.actions.audience import narrowed_text
-from core.actions.drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answered, to_bindings, to_kind
+from core.actions.memory_drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answered, to_bindings, to_kind
 from core.actions.proposal import Rewrite, propose_rewrites, proposes
 from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
-from core.llm import complete_as
+from core.models import complete_as
+from core.text.unicode import clean
 from core.turn import Turn
 from core.types import ChangeKind, Locale, Localized, MemoryDraft, MemoryItem
-from core.unicode import clean
 
 NAME = "MemoryUpdate"
 WRITES = ChangeKind.UPDATED

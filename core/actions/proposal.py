@@ -1,7 +1,7 @@
 """What a person is asked to agree to before it is done: a deletion, or a change of more than one memory.
 
 The proposal is stored (`core/confirmations.py`), shown with the exact words and two buttons, and ends the turn. What a
-yes does stands in `core/commands/confirm.py`: no model is asked again.
+yes does stands in `core/features/memories/confirm.py`: no model is asked again.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Final, TypeAlias
 
 from core import outcomes
 from core.dialogue import Step
-from core.markdown import quoted
-from core.plural import Counted, counted
-from core.screen import Choice
+from core.outgoing import Button
+from core.text.markdown import quoted
+from core.text.plural import Counted, counted
 from core.turn import Turn
 from core.types import ChangeKind, Locale, Localized, MemoryDraft, MemoryItem
 
@@ -76,8 +76,8 @@ async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], 
     if step.missing and step.writes is not None:
         told.append(outcomes.not_done(step.writes, step.missing, turn.locale, some=True))
     choices = (
-        Choice(agree[turn.locale], f"/confirm yes {code}", in_place=True),
-        Choice(KEEP[turn.locale], f"/confirm no {code}", in_place=True),
+        Button(agree[turn.locale], f"/confirm yes {code}", in_place=True),
+        Button(KEEP[turn.locale], f"/confirm no {code}", in_place=True),
     )
     try:
         await turn.say("\n".join(told), in_history=True, choices=choices)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from core.screen import Choice
+from core.outgoing import Button
 from core.turn import Turn
 from core.types import Locale, Localized
 
 UNDO: Localized = {Locale.PT: "↩️ Desfazer", Locale.EN: "↩️ Undo", Locale.ES: "↩️ Deshacer"}
 
 
-async def undo_button(turn: Turn) -> tuple[Choice, ...]:
+async def undo_button(turn: Turn) -> tuple[Button, ...]:
     """Return the button for what is told to have changed; none, where this turn changed nothing that can be undone."""
     memory, act = turn.memory, turn.memory.mark.act
     if (
         not act
         or not memory.undo_within
-        or not await memory.store.changes(memory.owner, act=act, standing=True, limit=1)
+        or not await memory.store.changes(memory.owner, act=act, not_undone=True, limit=1)
     ):
         return ()
-    return (Choice(UNDO[turn.locale], f"/undo {act}", in_place=True),)
+    return (Button(UNDO[turn.locale], f"/undo {act}", in_place=True),)

@@ -5,26 +5,26 @@ Knows which commands there are, who may run each, and where. Does not know how a
 
 from __future__ import annotations
 
-from core.commands.admin import ADMIN
-from core.commands.awaited import completed, is_stop, let_go
-from core.commands.choices import LANGUAGE, MEMORY
 from core.commands.command import ONLY_IN_PRIVATE, Command, Request
-from core.commands.confirm import CONFIRM
-from core.commands.desk import Desk, Kept
-from core.commands.drafts import DRAFTS, has_drafts
-from core.commands.export import EXPORT
-from core.commands.forget import FORGET
-from core.commands.import_ import IMPORT
-from core.commands.link import LINK, UNLINK_COMMAND
-from core.commands.memories import MEMORIES, RECALL
-from core.commands.news import NEWS
-from core.commands.privacy import PRIVACY_COMMAND
-from core.commands.remember import REMEMBER
-from core.commands.retry import RETRY, again, asked_before, is_retry
-from core.commands.talk import RESET, STOP
-from core.commands.threads import CONTEXT_COMMAND, THREADS
-from core.commands.undo import UNDO_COMMAND
-from core.commands.usage import USAGE
+from core.commands.context import CommandContext, Stores
+from core.features.admin.admin import ADMIN
+from core.features.broadcast.news import NEWS
+from core.features.conversations.retry import RETRY, again, asked_before, is_retry
+from core.features.conversations.talk import RESET, STOP
+from core.features.conversations.threads import CONTEXT_COMMAND, THREADS
+from core.features.ledger.usage import USAGE
+from core.features.links.link import LINK, UNLINK_COMMAND
+from core.features.memories.confirm import CONFIRM
+from core.features.memories.memories import MEMORIES, RECALL
+from core.features.memories.remember import REMEMBER
+from core.features.pending_input.pending import completed, is_stop, let_go
+from core.features.preferences.choices import LANGUAGE, MEMORY
+from core.features.preferences.drafts import DRAFTS, has_drafts
+from core.features.privacy.forget import FORGET
+from core.features.privacy.privacy import PRIVACY_COMMAND
+from core.features.transfer.export import EXPORT
+from core.features.transfer.import_ import IMPORT
+from core.features.undo import UNDO_COMMAND
 from core.types import Locale, Localized
 
 __all__ = [
@@ -33,9 +33,9 @@ __all__ = [
     "DRAFT_COMMANDS",
     "STAFF_COMMANDS",
     "Command",
-    "Desk",
-    "Kept",
+    "CommandContext",
     "Request",
+    "Stores",
     "again",
     "asked_before",
     "completed",
@@ -56,7 +56,7 @@ async def run(request: Request, text: str) -> None:
     head, _, argument = text.removeprefix("/").partition(" ")
     name = head.split("\n", 1)[0].casefold()
     command = _ALL.get(_ALIASES.get(name, name))
-    if command is None or not command.is_for(request.standing):
+    if command is None or not command.is_for(request.role):
         await request.tell(UNKNOWN, name=name[:32])
     elif command.in_private and not request.incoming.private:
         await request.tell(ONLY_IN_PRIVATE)
@@ -71,7 +71,7 @@ async def help_(request: Request, _: str) -> None:
         f"/{command.name}{command.usage} — {command.about[request.locale]}"
         for command in _ALL.values()
         if command.name not in BUTTON_COMMANDS
-        and command.is_for(request.standing)
+        and command.is_for(request.role)
         and (command.name not in DRAFT_COMMANDS or has_drafts(request))
     ]
     await request.turn.tell("\n".join(lines))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from core.commands.desk import Desk
+from core.commands.context import CommandContext
 from core.deadline import Deadline
-from core.people import Standing
+from core.features.access.people import Role
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Localized
 
-STAFF = frozenset({Standing.OWNER, Standing.ADMIN})
+STAFF = frozenset({Role.OWNER, Role.ADMIN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Request:
 
     turn: Turn
     incoming: Incoming
-    standing: Standing
-    desk: Desk
+    role: Role
+    context: CommandContext
     others: int = 0
     running: Mapping[ConversationKey, Deadline] = field(default_factory=dict)
 
@@ -61,9 +61,9 @@ class Command:
     for_staff: bool = False
     in_private: bool = False
 
-    def is_for(self, standing: Standing) -> bool:
+    def is_for(self, role: Role) -> bool:
         """Whether somebody of that standing may run it."""
-        return not self.for_staff or standing in STAFF
+        return not self.for_staff or role in STAFF
 
 
 ONLY_IN_PRIVATE: Localized = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from core.plural import Counted, counted
+from core.text.plural import Counted, counted
 from core.types import Locale
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.access import room_name
-from core.commands.admission import HERE
 from core.commands.command import Request
+from core.features.access.admission import HERE
+from core.features.access.rules import room_name
 from core.types import Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES

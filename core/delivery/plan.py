@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass, replace
 
 from core.delivery.split import Measure, Splitter, split
-from core.screen import Choice, Shown, SurfaceLimits
+from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.types import Modal
 
 
@@ -36,7 +36,7 @@ class Post:
     """Write a new message, the `index`-th of the turn."""
 
     index: int
-    shown: Shown
+    shown: OutgoingMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Edit:
     """Replace the `index`-th message of the turn."""
 
     index: int
-    shown: Shown
+    shown: OutgoingMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Remove:
     index: int
 
 
-_UNKNOWN = Shown("")
+_UNKNOWN = OutgoingMessage("")
 """What an earlier process wrote, which is not known any more; nothing that should be seen equals it."""
 
 
@@ -62,9 +62,9 @@ _UNKNOWN = Shown("")
 class _Message:
     """A message of the turn: what it should be, what it is (None: not there yet), whether it may skip the interval."""
 
-    wanted: Shown
+    wanted: OutgoingMessage
     at_once: bool
-    written: Shown | None = None
+    written: OutgoingMessage | None = None
 
     @property
     def replaceable(self) -> bool:
@@ -78,19 +78,17 @@ class _Message:
 class StreamPlan:
     """Ask for `due_s`; when that time has come ask for `next`; report with `wrote` or `hold`."""
 
-    def __init__(
-        self, limits: SurfaceLimits, measure: Measure, pace: Pace, *, standing: int = 0, whole: int = 0
-    ) -> None:
-        """Plan for a surface of these limits, measured its way.
+    def __init__(self, limits: ChannelLimits, measure: Measure, pace: Pace, *, posted: int = 0, whole: int = 0) -> None:
+        """Plan for a channel of these limits, measured its way.
 
-        An earlier process posted `standing` messages of the turn, of which the first `whole` ones are complete: the
+        An earlier process posted `posted` messages of the turn, of which the first `whole` ones are complete: the
         messages of this plan take their places, one by one, and what is left over in the end is removed.
         """
         self._limits = limits
         self._measure = measure
         self._pace = pace
         self._messages: list[_Message] = []
-        self._standing = self._reused = standing
+        self._posted = self._reused = posted
         self._whole = whole
         self._unsettled = 0  # every message before it is as it should be, for good
         self._answer: Splitter | None = None
@@ -108,13 +106,13 @@ class StreamPlan:
         self.finish()
         parts = self.parts(text)
         if parts:
-            self._place(Shown(parts[0], Modal.TEXT_FOR_REPLACE))
+            self._place(OutgoingMessage(parts[0], Modal.TEXT_FOR_REPLACE))
 
     def parts(self, text: str) -> list[str]:
         """Return what there is to see of a text, in as many pieces as it takes. Changes nothing."""
         return [part.text for part in split(text, self._limits.max_chars, self._measure) if part.text]
 
-    def show(self, shown: Shown, parts: list[str] | None = None) -> None:
+    def show(self, shown: OutgoingMessage, parts: list[str] | None = None) -> None:
         """Show a whole message, in several `parts` where it is too long."""
         if shown.modal is Modal.TEXT_FOR_REPLACE:
             self.status(shown.text)
@@ -122,7 +120,7 @@ class StreamPlan:
         self.finish()
         if shown.file is not None:
             if self._messages and self._messages[-1].replaceable:  # no file can take the place of a text
-                self._place(Shown(shown.text))
+                self._place(OutgoingMessage(shown.text))
                 shown = replace(shown, text="")
             self._reused = min(self._reused, len(self._messages))
             self._append(shown, at_once=True)
@@ -133,9 +131,9 @@ class StreamPlan:
             return
         for number, text in enumerate(parts, 1):
             buttons = (shown.choices, shown.menu) if number == len(parts) else ((), ())
-            self._place(Shown(text, shown.modal, choices=buttons[0], menu=buttons[1]), at_once=number == 1)
+            self._place(OutgoingMessage(text, shown.modal, choices=buttons[0], menu=buttons[1]), at_once=number == 1)
 
-    def show_again(self, shown: Shown) -> None:
+    def show_again(self, shown: OutgoingMessage) -> None:
         """Show what was shown before a restart. Where that is complete it is left as it stands, its buttons too."""
         first = len(self._messages)
         self.show(shown)
@@ -150,7 +148,7 @@ class StreamPlan:
             self._told = self._growing = False
         self._pending.append(more)
 
-    def finish(self, choices: tuple[Choice, ...] = ()) -> None:
+    def finish(self, choices: tuple[Button, ...] = ()) -> None:
         """The answer is complete; `choices` go below it."""
         if self._answer is not None:
             self._absorb(final=True)
@@ -165,7 +163,7 @@ class StreamPlan:
             if self._messages[-1].written is None:
                 self._messages.pop()
             else:
-                self._place(Shown(ended))
+                self._place(OutgoingMessage(ended))
         self._reused = min(self._reused, len(self._messages))
 
     # --- what to write, and when ---
@@ -175,7 +173,7 @@ class StreamPlan:
         """When to ask for the next write, on the caller's monotonic clock; infinite while there is nothing to write."""
         while self._unsettled < len(self._messages) and self._messages[self._unsettled].settled:
             self._unsettled += 1
-        if self._standing > self._reused:
+        if self._posted > self._reused:
             return self._held_s
         if self._unsettled < len(self._messages):
             at_once = self._messages[self._unsettled].at_once
@@ -194,8 +192,8 @@ class StreamPlan:
         """Return the next write that is due, if there is one."""
         if self.due_s > now_s:
             return None
-        if self._standing > self._reused:
-            return Remove(self._standing - 1)
+        if self._posted > self._reused:
+            return Remove(self._posted - 1)
         self._absorb()
         if self.due_s > now_s:
             return None
@@ -205,7 +203,7 @@ class StreamPlan:
     def wrote(self, operation: Post | Edit | Remove, now_s: float) -> None:
         """That write succeeded."""
         if isinstance(operation, Remove):
-            self._standing = operation.index
+            self._posted = operation.index
             return
         message = self._messages[operation.index]
         message.written = operation.shown
@@ -228,7 +226,7 @@ class StreamPlan:
         doublings = min(self._writes // self._pace.stretch_edits, 16)
         return min(base_s * 2.0**doublings, max(base_s, self._pace.max_interval_s))
 
-    def _place(self, shown: Shown, *, at_once: bool = True) -> None:
+    def _place(self, shown: OutgoingMessage, *, at_once: bool = True) -> None:
         """Put a message where the status is, if there is one, else below."""
         last = self._messages[-1] if self._messages else None
         if last and last.replaceable:
@@ -237,11 +235,11 @@ class StreamPlan:
         else:
             self._append(shown, at_once=at_once)
 
-    def _append(self, shown: Shown, *, at_once: bool) -> None:
+    def _append(self, shown: OutgoingMessage, *, at_once: bool) -> None:
         stands = len(self._messages) < self._reused
         self._messages.append(_Message(shown, at_once, _UNKNOWN if stands else None))
 
-    def _change(self, shown: Shown) -> None:
+    def _change(self, shown: OutgoingMessage) -> None:
         """Make the last message that one; no other ever changes."""
         self._messages[-1].wanted = shown
         self._unsettled = min(self._unsettled, len(self._messages) - 1)
@@ -265,7 +263,7 @@ class StreamPlan:
         if not text:
             return
         if self._growing:
-            self._change(Shown(text, final=final))
+            self._change(OutgoingMessage(text, final=final))
         else:
-            self._place(Shown(text, final=final), at_once=not self._told)
+            self._place(OutgoingMessage(text, final=final), at_once=not self._told)
         self._growing = self._told = True

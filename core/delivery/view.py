@@ -1,4 +1,4 @@
-"""One turn on one surface. Knows who writes and who waits. Does not know what is due when: that is the plan's.
+"""One turn on one channel. Knows who writes and who waits. Does not know what is due when: that is the plan's.
 
 A single task writes, so that neither the pace nor a flood wait nor a slow network holds back what is being thought.
 Each verb returns when what may be written by now is written, or after `patience_s`; the rest follows by itself, and
@@ -15,14 +15,14 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from core.aside import aside
-from core.delivery.fallback import ELSEWHERE, FallbackSurface, FindAside
+from core.delivery.fallback import ELSEWHERE, FallbackChannel, FindAside
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
-from core.errors import SurfaceBusy, SurfaceError, SurfaceUnclear
-from core.ports import Clock, Surface
-from core.screen import Choice, Shown
+from core.errors import ChannelBusy, ChannelError, ChannelUnclear
+from core.outgoing import Button, OutgoingMessage
+from core.ports import Channel, Clock
 
 _LEAST_WAIT_S = 0.5
-"""A surface that says it is busy without saying how long gets this much."""
+"""A channel that says it is busy without saying how long gets this much."""
 _UNSEEN_S = 0.7
 """Who sees nothing of an answer for that long is shown that they were heard; most see it begin within 0.3 s."""
 
@@ -32,13 +32,13 @@ Note: TypeAlias = Callable[[Sequence[str]], Awaitable[None]]
 class View:
     """What an action may do to the screen. One for each turn; always closed, also when the turn fails.
 
-    What a surface refuses goes the ways of `FallbackSurface`; Undelivered, or the refusal of a file, comes out of one
+    What a channel refuses goes the ways of `FallbackSurface`; Undelivered, or the refusal of a file, comes out of one
     call; afterwards nothing is written and nothing is raised any more.
     """
 
     def __init__(
         self,
-        surface: Surface,
+        channel: Channel,
         clock: Clock,
         *,
         pace: Pace | None = None,
@@ -51,24 +51,24 @@ class View:
     ) -> None:
         """`grace_s` bounds what is written after a failure or a cancellation; `ended` replaces a status left over.
 
-        `find_aside` tells where else an answer may be said if the surface refuses it. `note` is told what stands on the
+        `find_aside` tells where else an answer may be said if the channel refuses it. `note` is told what stands on the
         screen, before and after each post, in the form of `Inbox.put_posted`; `posted` is what it was told last of a
         turn that an earlier process began.
         """
-        self._surface = FallbackSurface(surface, clock, find_aside=find_aside, ended=ended)
+        self._channel = FallbackChannel(channel, clock, find_aside=find_aside, ended=ended)
         self._clock = clock
-        standing = list(self._surface.adopt(posted)) if posted is not None else []
+        adopted = list(self._channel.adopt(posted)) if posted is not None else []
         self._plan = StreamPlan(
-            self._surface.limits, self._surface.measure, pace or Pace(),
-            standing=len(standing), whole=_whole(posted or (), standing),
+            self._channel.limits, self._channel.measure, pace or Pace(),
+            posted=len(adopted), whole=_whole(posted or (), adopted),
         )  # fmt: skip
-        self._posted = standing
+        self._posted = adopted
         self._note = note
         self._patience_s = patience_s
         self._grace_s = grace_s
         self._ended = ended
-        self._handles: dict[int, str] = dict(enumerate(standing))
-        self.goes_on = bool(standing)  # what an earlier process posted is gone on with in its place
+        self._handles: dict[int, str] = dict(enumerate(adopted))
+        self.goes_on = bool(adopted)  # what an earlier process posted is gone on with in its place
         self._writer: asyncio.Task[None] | None = None
         self._alarm_s = -math.inf  # until when the writer sleeps, if it does
         self._wake = asyncio.Event()
@@ -79,25 +79,25 @@ class View:
     @property
     def shows_pictures(self) -> bool:
         """Whether a picture can be seen there."""
-        return self._surface.limits.shows_pictures
+        return self._channel.limits.shows_pictures
 
     @property
-    def doubt(self) -> SurfaceUnclear | None:
+    def doubt(self) -> ChannelUnclear | None:
         """Why a text is only assumed to be on the screen, if one is."""
-        return self._surface.doubt
+        return self._channel.doubt
 
     @property
     def said_aside(self) -> bool:
-        """Whether the surface refused a text, which was said elsewhere."""
-        return self._surface.said_aside
+        """Whether the channel refused a text, which was said elsewhere."""
+        return self._channel.said_aside
 
     @property
-    def refusal(self) -> SurfaceError | None:
-        """Why the surface took a whole text in no form, if it did."""
-        return self._surface.refusal
+    def refusal(self) -> ChannelError | None:
+        """Why the channel took a whole text in no form, if it did."""
+        return self._channel.refusal
 
     @asynccontextmanager
-    async def awaited(self) -> AsyncIterator[None]:
+    async def pending_inputs(self) -> AsyncIterator[None]:
         """Show that the message was seen, if within a moment nothing is written; leaving ends that."""
         showing = asyncio.create_task(self._show_waiting())
         try:
@@ -111,14 +111,14 @@ class View:
             self._plan.status(text)
         await self._settle()
 
-    async def show(self, shown: Shown) -> None:
+    async def show(self, shown: OutgoingMessage) -> None:
         """Show a whole message."""
         parts = await aside(len(shown.text), partial(self._plan.parts, shown.text))
         async with self._planning:
             self._plan.show(shown, parts)
         await self._settle()
 
-    async def show_again(self, shown: Shown) -> None:
+    async def show_again(self, shown: OutgoingMessage) -> None:
         """Show a whole message that was shown before a restart: what stands there already is left alone."""
         async with self._planning:
             self._plan.show_again(shown)
@@ -130,14 +130,14 @@ class View:
         self._raise_once()
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with the message, as `Surface.fetch` does.
+        """Return what is in a file that came with the message, as `Channel.fetch` does.
 
         Raises:
             FileTooLarge, SurfaceError: it is not had; the screen can still be written on.
         """
-        return await self._surface.fetch(file, max_bytes)
+        return await self._channel.fetch(file, max_bytes)
 
-    async def stream(self, chunks: AsyncIterator[str], choices: tuple[Choice, ...] = ()) -> str:
+    async def stream(self, chunks: AsyncIterator[str], choices: tuple[Button, ...] = ()) -> str:
         """Show a text while it comes, with `choices` below it once it is whole, and return it.
 
         If `chunks` fails, or this is cancelled, what came is completed on the screen (for at most `grace_s`) before the
@@ -183,8 +183,8 @@ class View:
     async def _show_waiting(self) -> None:
         await self._clock.sleep(_UNSEEN_S)
         if not self._handles:
-            with suppress(SurfaceError):  # a sign, no answer
-                await self._surface.show_waiting()
+            with suppress(ChannelError):  # a sign, no answer
+                await self._channel.show_waiting()
 
     # --- waiting for the writer ---
 
@@ -203,10 +203,10 @@ class View:
             self._wake.set()
 
     async def _settle(self) -> None:
-        """Return when nothing can be written right now, or when the surface took too long."""
+        """Return when nothing can be written right now, or when the channel took too long."""
         self._start()
         if self._writer is not None:
-            await asyncio.sleep(0)  # a surface that does not wait for anything has written by then
+            await asyncio.sleep(0)  # a channel that does not wait for anything has written by then
             if not self._resting.is_set():
                 rested = asyncio.create_task(self._resting.wait())
                 try:
@@ -265,27 +265,27 @@ class View:
     async def _perform(self, operation: Post | Edit | Remove) -> None:
         try:
             if isinstance(operation, Remove):
-                await self._surface.remove(self._handles[operation.index])
+                await self._channel.remove(self._handles[operation.index])
                 del self._handles[operation.index]
                 await self._record(self._posted[: operation.index])
             else:
                 await self._put(operation.index, operation.shown)
-        except SurfaceBusy as busy:
+        except ChannelBusy as busy:
             async with self._planning:
                 self._plan.hold(self._clock.monotonic() + max(busy.retry_after_s, _LEAST_WAIT_S))
         else:
             async with self._planning:
                 self._plan.wrote(operation, self._clock.monotonic())
 
-    async def _put(self, index: int, shown: Shown) -> None:
+    async def _put(self, index: int, shown: OutgoingMessage) -> None:
         """Write the message, and record its handle; that it is about to be there is recorded before."""
         handle = self._handles.get(index)
-        if not handle and (shown.stays or not self._surface.limits.previews):
+        if not handle and (shown.stays or not self._channel.limits.previews):
             await self._record([*self._posted[:index], ""])
         if handle is None:
-            handle = await self._surface.post(shown)
+            handle = await self._channel.post(shown)
         else:
-            handle = await self._surface.edit(handle, shown) or handle
+            handle = await self._channel.edit(handle, shown) or handle
         self._handles[index] = handle
         if handle and not handle.startswith(ELSEWHERE):
             await self._record([*self._posted[:index], handle, *self._posted[index + 1 :]])
@@ -313,9 +313,9 @@ class View:
         self._wake.set()
 
 
-def _whole(posted: Sequence[str], standing: Sequence[str]) -> int:
+def _whole(posted: Sequence[str], adopted: Sequence[str]) -> int:
     """Return how many messages of an earlier process are complete: one is only posted once those before it are."""
-    if len(standing) != sum(map(bool, posted)):
+    if len(adopted) != sum(map(bool, posted)):
         return 0  # and it is not known which ones those are
     known = posted.index("") if "" in posted else len(posted)
     return max(min(known, len(posted) - 1), 0)

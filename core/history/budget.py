@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.errors import InputTooLong
-from core.types import Message, Modal, Role
+from core.types import Message, MessageRole, Modal
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def without_orphans(messages: Sequence[Message]) -> tuple[Message, ...]:
     asked: set[str] = set()
     kept: list[Message] = []
     for message in messages:
-        if message.pair and message.role is Role.ASSISTANT:
+        if message.pair and message.role is MessageRole.ASSISTANT:
             asked.add(message.pair)
         if not message.pair or message.pair in asked:
             kept.append(message)
@@ -78,7 +78,7 @@ def last_said(messages: Sequence[Message]) -> int | None:
 
 def is_said_by_person(message: Message) -> bool:
     """Tell whether the person wrote it: with such a message a cycle begins."""
-    return message.role is Role.USER and message.modal is Modal.TEXT and not message.pair
+    return message.role is MessageRole.USER and message.modal is Modal.TEXT and not message.pair
 
 
 def parts(messages: Sequence[Message]) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from core.errors import InputTooLong
 from core.history.budget import fit
 from core.tokenizer import Tokenizer
-from core.types import Message, Role
+from core.types import Message, MessageRole
 
 
 class ChatHistory:
@@ -24,7 +24,7 @@ class ChatHistory:
 
     def add_message(self, message: Message) -> None:
         """Add a message; a system message is the system prompt, wherever it comes."""
-        if message.role is Role.SYSTEM:
+        if message.role is MessageRole.SYSTEM:
             self.add_system_prompt(message.text)
         else:
             self._messages.append(self._counted(message))
@@ -32,7 +32,7 @@ class ChatHistory:
     def add_system_prompt(self, prompt: str) -> None:
         """Set the one system prompt: the same text changes nothing, another one replaces it, "" removes it."""
         if self._system is None or self._system.text != prompt:
-            self._system = self._counted(Message(Role.SYSTEM, prompt)) if prompt else None
+            self._system = self._counted(Message(MessageRole.SYSTEM, prompt)) if prompt else None
 
     def get_trimmed_history(self) -> tuple[Message, ...]:
         """Return the system prompt, then the newest messages that fit beside it, the person's last one always.

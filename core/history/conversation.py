@@ -26,27 +26,27 @@ from core.history.window import newest
 from core.history.withheld import withheld_of
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.thread import Summary, Told, Transition, TurnState
+from core.threads import Summary, Told, Transition, TurnState
 from core.tokenizer import Tokenizer
-from core.types import ChatKey, ConversationKey, MemoryItem, Message, Modal, Role, Thread, ThreadStatus, UserKey
+from core.types import ChatKey, ConversationKey, MemoryItem, Message, MessageRole, Modal, Thread, ThreadStatus, UserKey
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class PlaceSettings:
     """What was decided of a place ("" where nothing was): the name of a policy, and who the bot is to be there."""
 
     policy: str = ""
     persona: str = ""
 
 
-WaysOf: TypeAlias = Callable[[ChatKey], Awaitable[Ways]]
+PlaceSettingsOf: TypeAlias = Callable[[ChatKey], Awaitable[PlaceSettings]]
 
 
-async def usual_ways(chat: ChatKey) -> Ways:  # noqa: ARG001 - the same everywhere
+async def usual_place_settings(chat: ChatKey) -> PlaceSettings:  # noqa: ARG001 - the same everywhere
     """Return the ways of a place of which nothing was decided."""
-    return Ways()
+    return PlaceSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Conversations:
         system: str = "",
         ratio: Callable[[], float] = lambda: 1.0,
         window: Callable[[str], int | None] = lambda _mode: None,
-        ways: WaysOf = usual_ways,
+        place_settings: PlaceSettingsOf = usual_place_settings,
         version: str = "",
         zone: tzinfo = UTC,
     ) -> None:
@@ -96,7 +96,7 @@ class Conversations:
         self.ratio = ratio
         self._window = window
         self.zone = zone
-        self._ways = ways
+        self._ways = place_settings
         self._version = version
         self._system = system
         self._system_tokens: int | None = None
@@ -197,9 +197,11 @@ class Conversations:
 class Conversation:
     """A thread being talked in. Made by `Conversations.open`."""
 
-    def __init__(self, thread: Thread, conversations: Conversations, ways: Ways = Ways()) -> None:
+    def __init__(
+        self, thread: Thread, conversations: Conversations, place_settings: PlaceSettings = PlaceSettings()
+    ) -> None:
         self._thread = thread
-        self._ways = ways
+        self._ways = place_settings
         self._all = conversations
         self._store = conversations.store
 
@@ -233,7 +235,7 @@ class Conversation:
         tokens = message.tokens or await self._all.count(shown)
         stored = await self._store.append(self._thread.id, replace(message, tokens=tokens))
         summaries = self._all.summaries if self._all.summarises else None
-        if summaries is not None and stored.role is Role.ASSISTANT and self._policy.summarises:
+        if summaries is not None and stored.role is MessageRole.ASSISTANT and self._policy.summarises:
             summaries.schedule(self._thread.id)
         return stored
 

@@ -1,7 +1,7 @@
-"""What was deleted or replaced is not known any more: memories are looked up, and what tells of old ones is withheld.
+"""Keep from the model what was deleted or replaced: look memories up, and withhold what tells of old ones.
 
-A message tells of a memory's version (`core.thread.Told`). Whether that still holds is looked up for every prompt, so
-that an undo brings it back; what can no longer be undone is removed by `Redaction`.
+A message tells of a memory's version (`core.threads.Told`). Whether that still holds is looked up for every
+prompt, so that an undo brings it back; what can no longer be undone is removed by `Redaction`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 
 from core.history.budget import is_said_by_person
 from core.stores import HistoryStore, MemoryStore
-from core.thread import Summary, Told
+from core.text.words import FUNCTION_WORDS, folded_words
+from core.threads import Summary, Told
 from core.types import MemoryItem, Message, Modal, UserKey
-from core.words import FUNCTION_WORDS, folded_words
 
 Lookup: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[MemoryItem]]]
 """Return those of the memories that there are now, and that may be spoken of where the prompt is for."""
@@ -156,7 +156,7 @@ class Redaction:
         stale = [each for each in wanted if not knowledge.holds(each)]
         if before is None or not stale:
             return stale
-        recent = await self._memories.changes(owner, since=before, standing=True)
+        recent = await self._memories.changes(owner, since=before, not_undone=True)
         undoable = {change.memory_id for change in recent}
         return [each for each in stale if each.memory_id not in undoable]
 

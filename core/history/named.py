@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from core.errors import InputError, ThreadTaken
 from core.stores import HistoryStore
-from core.thread import THREAD_ID_RULE, ThreadRecord, is_thread_id
+from core.threads import THREAD_ID_RULE, ThreadRecord, is_thread_id
 from core.types import Thread, ThreadStatus
 
 _MAX_STEM_CHARS = 60  # of an id that gets a number

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.enclosures import MAX_QUOTE_CHARS
-from core.thread import Summary
+from core.threads import Summary
 
 LAST_MESSAGES = "last-messages"
 LAST_TOKENS = "last-tokens"
@@ -96,7 +96,7 @@ class HistoryLimits:
     max_summary_tokens: int = 800
     batch_tokens: int = 6_000
     context_tokens: Mapping[str, int] = field(default_factory=dict)
-    """What the model of a mode takes, by the names of `core.llm.MODES`, where that is not `max_context_tokens` (H1)."""
+    """Context tokens by mode (`core.models.MODES`), where that is not `max_context_tokens` (H1)."""
 
     def context_tokens_of(self, mode: str) -> int:
         """Return what the model of that mode takes, answer included."""

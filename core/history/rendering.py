@@ -9,8 +9,8 @@ from datetime import tzinfo
 from typing import Final
 
 from core.enclosures import Attachment, Quote, QuoteKind, Speaker
-from core.marks import quoted
-from core.types import Message, Modal, Role
+from core.text.marks import quoted
+from core.types import Message, MessageRole, Modal
 
 WITHHELD: Final = "<withheld>"
 _SPEAKERS: Final = {Speaker.BOT: "you", Speaker.SELF: "the person", Speaker.OTHER: "somebody else"}
@@ -23,7 +23,7 @@ def rendered(message: Message, zone: tzinfo) -> str:
         return f"<memory>{quoted(message.text)}</memory>"
     if is_withheld(message):
         return WITHHELD
-    if message.role is not Role.USER:
+    if message.role is not MessageRole.USER:
         return quoted(message.text)
     said_at = [f"<said-at {message.at.astimezone(zone):%a %Y-%m-%d %H:%M}>"] if message.at is not None else []
     return "\n".join((quoted(message.text), *enclosed(message), *said_at)).strip()

@@ -15,7 +15,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from core.dialogue import Brief, Prompt, PromptTurn, Reply, Stop, Task
+from core.dialogue import Prompt, PromptContext, PromptTurn, Reply, Stop, Task
 from core.errors import BotError, EmptyReply
 from core.history.budget import is_said_by_person
 from core.history.forgetting import Lookup, MemoriesOf, clean_summary, known
@@ -23,15 +23,15 @@ from core.history.policy import HistoryLimits
 from core.history.rendering import is_withheld, rendered
 from core.history.tokens import count, shortened
 from core.history.withheld import NOTHING, Withheld, withheld_of
-from core.language import choose
-from core.llm import complete
-from core.marks import MESSAGES_MARK, SUMMARY_MARK, labelled, quoted
+from core.models import complete
 from core.ports import ChatModel, Clock
 from core.stores import HistoryStore
-from core.thread import Summary
+from core.text.language import choose
+from core.text.marks import MESSAGES_MARK, SUMMARY_MARK, labelled, quoted
+from core.text.unicode import fold
+from core.threads import Summary
 from core.tokenizer import Tokenizer
-from core.types import Message, Modal, Role
-from core.unicode import fold
+from core.types import Message, MessageRole, Modal
 
 SYSTEM = """\
 You keep the summary of a conversation between a person and an assistant. You are given the summary so far and the \
@@ -207,11 +207,11 @@ class Summarizer:
         lines = [await self._line(message) for message in said]
         before = "\n".join(_unlabelled(line) for line in quoted(old).splitlines())
         text = f"{SUMMARY_MARK}\n{before or '-'}\n\n{MESSAGES_MARK}\n" + ("\n".join(lines) or "-")
-        locale = choose(old, "", (message.text for message in reversed(said) if message.role is Role.USER))
+        locale = choose(old, "", (message.text for message in reversed(said) if message.role is MessageRole.USER))
         prompt = Prompt(
             system=SYSTEM.format(max_words=self._max_tokens // 2),
-            turns=(PromptTurn(Role.USER, text),),
-            brief=Brief(Task.SUMMARY, locale, message=old, now=self._clock.now(), history=said),
+            turns=(PromptTurn(MessageRole.USER, text),),
+            brief=PromptContext(Task.SUMMARY, locale, message=old, now=self._clock.now(), history=said),
             max_tokens=self._max_tokens * 2,
         )
         reply = await complete(self._model, prompt)
@@ -224,7 +224,7 @@ class Summarizer:
         text = rendered(message, self._zone)
         if message.tokens > self._batch_tokens:
             text, _ = await shortened(self._tokenizer, text, self._batch_tokens)
-        return labelled("A" if message.role is Role.ASSISTANT else "U", text)
+        return labelled("A" if message.role is MessageRole.ASSISTANT else "U", text)
 
 
 class Summaries:
@@ -295,4 +295,4 @@ def _unlabelled(line: str) -> str:
 
 def _is_worth_telling(message: Message) -> bool:
     """Tell whether a summary may speak of it: what was said. Memories are in the memory."""
-    return message.modal is Modal.TEXT and message.role is not Role.SYSTEM and not is_withheld(message)
+    return message.modal is Modal.TEXT and message.role is not MessageRole.SYSTEM and not is_withheld(message)

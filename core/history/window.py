@@ -12,7 +12,7 @@ from core.history.budget import is_said_by_person
 from core.history.policy import Bound
 from core.history.withheld import NOTHING, Withheld
 from core.stores import HistoryStore
-from core.types import Message, Modal, Role
+from core.types import Message, MessageRole, Modal
 
 _PAGE, _MAX_PAGE = 64, 512
 
@@ -62,7 +62,7 @@ def is_shown(message: Message, turn: str) -> bool:
     """
     if turn and message.turn == turn:
         return message.in_history
-    return message.role is not Role.SYSTEM or message.modal is Modal.MEMORY
+    return message.role is not MessageRole.SYSTEM or message.modal is Modal.MEMORY
 
 
 def _is_beyond(bound: Bound, message: Message, taken: int, tokens: int) -> bool:

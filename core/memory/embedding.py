@@ -12,7 +12,7 @@ import numpy as np
 
 from core.errors import ProviderError
 from core.memory.background import LANGUAGES
-from core.memory.lens import Lens
+from core.memory.normalizer import EmbeddingNormalizer
 from core.ports import Embedder
 from core.types import Vector, Vectors
 
@@ -29,7 +29,7 @@ class Embedding:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._lens: Lens | None = None
+        self._lens: EmbeddingNormalizer | None = None
 
     @property
     def space(self) -> str:
@@ -47,7 +47,7 @@ class Embedding:
             _log.warning("embedder failed, words answer alone", extra={"error": str(error)})
             return {}
 
-    async def lens(self) -> Lens | None:
+    async def normalizer(self) -> EmbeddingNormalizer | None:
         """Return the lens of the space as it is now; None while the embedder is down and it was never up."""
         if self._lens is None or self._lens.space != self._embedder.space:
             try:
@@ -61,7 +61,7 @@ class Embedding:
         """Embed the texts, and in the same call the background sentences of a space that was not seen before."""
         space = self._embedder.space
         if self._lens is None or self._lens.space != space:
-            self._lens = Lens.shipped(space)
+            self._lens = EmbeddingNormalizer.shipped(space)
         known = self._lens is not None
         asked = [text[:MAX_CHARS] for text in texts]
         if known and not asked:
@@ -72,5 +72,5 @@ class Embedding:
             for language in LANGUAGES:
                 samples.append(vectors[start : start + len(language)])
                 start += len(language)
-            self._lens = Lens.of(space, samples)
+            self._lens = EmbeddingNormalizer.of(space, samples)
         return vectors[: len(asked)]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.memory.lens import Lens
+from core.memory.normalizer import EmbeddingNormalizer
 from core.ports import VectorIndex
 from core.stores import MemoryStore
 from core.types import UserKey, Vector, Vectors
@@ -29,7 +29,7 @@ _INLINE_ROWS = 8192
 
 
 @dataclass(slots=True)
-class Shelf:
+class OwnerIndex:
     """One person's place: the index, if it is built, of which space, and whether it lacks phrases of the store.
 
     `newest` is the store's newest phrase that it knows of, with a vector or without; `foreign` the store's number of
@@ -38,7 +38,7 @@ class Shelf:
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
-    lens: Lens | None = None
+    normalizer: EmbeddingNormalizer | None = None
     index: VectorIndex | None = None
     partial: bool = False
     newest: int = 0
@@ -47,11 +47,11 @@ class Shelf:
     @property
     def space(self) -> str:
         """The space of the index, "" if there is none."""
-        return self.lens.space if self.lens is not None else ""
+        return self.normalizer.space if self.normalizer is not None else ""
 
     def clear(self) -> None:
         """Let go of the index; the next reader builds it."""
-        self.lens, self.index, self.partial, self.newest = None, None, False, 0
+        self.normalizer, self.index, self.partial, self.newest = None, None, False, 0
 
     async def search(
         self, rows: Vectors, k: int, among: Sequence[int] | None = None
@@ -63,12 +63,12 @@ class Shelf:
             return self.index.search(rows, k, among)
         return await asyncio.to_thread(self.index.search, rows, k, among)
 
-    def add(self, lens: Lens, vectors: Mapping[int, Vector]) -> None:
+    def add(self, normalizer: EmbeddingNormalizer, vectors: Mapping[int, Vector]) -> None:
         """Add a few phrases, if there is an index; one of another space is dropped."""
-        if self.index is not None and self.space != lens.space:
+        if self.index is not None and self.space != normalizer.space:
             self.clear()
         if self.index is not None and vectors:
-            self.index.add(list(vectors), lens.project(np.stack(list(vectors.values()))))
+            self.index.add(list(vectors), normalizer.project(np.stack(list(vectors.values()))))
 
     async def remove(self, phrase_ids: Sequence[int]) -> None:
         """Remove phrases, if there is an index."""
@@ -95,43 +95,43 @@ class Indexes:
         self._new_index = new_index
         self._max_owners = max_owners
         self._max_vectors = max_vectors
-        self._shelves: OrderedDict[UserKey, Shelf] = OrderedDict()
+        self._shelves: OrderedDict[UserKey, OwnerIndex] = OrderedDict()
 
     @asynccontextmanager
-    async def changing(self, owner: UserKey) -> AsyncIterator[Shelf]:
+    async def changing(self, owner: UserKey) -> AsyncIterator[OwnerIndex]:
         """Hold the owner's lock and give the shelf: what is not built, or lacks another's additions, is not changed."""
-        shelf = self._shelves.get(owner)
-        if shelf is None:
-            shelf = self._shelves[owner] = Shelf()
+        owner_index = self._shelves.get(owner)
+        if owner_index is None:
+            owner_index = self._shelves[owner] = OwnerIndex()
         self._shelves.move_to_end(owner)
-        shelf.users += 1
+        owner_index.users += 1
         try:
-            async with shelf.lock:
+            async with owner_index.lock:
                 try:
-                    await self._follow_others(owner, shelf)
-                    if shelf.index is not None and await self._store.newest_phrase(owner) > shelf.newest:
-                        shelf.clear()
-                    yield shelf
+                    await self._follow_others(owner, owner_index)
+                    if owner_index.index is not None and await self._store.newest_phrase(owner) > owner_index.newest:
+                        owner_index.clear()
+                    yield owner_index
                 except BaseException:
-                    shelf.clear()
+                    owner_index.clear()
                     raise
         finally:
-            shelf.users -= 1
+            owner_index.users -= 1
             if len(self._shelves) > self._max_owners:
                 self._evict()
 
     @asynccontextmanager
-    async def reading(self, owner: UserKey, lens: Lens) -> AsyncIterator[Shelf]:
+    async def reading(self, owner: UserKey, normalizer: EmbeddingNormalizer) -> AsyncIterator[OwnerIndex]:
         """Hold the owner's lock and give the shelf with its index, built now if there is none of that space."""
-        async with self.changing(owner) as shelf:
-            if shelf.index is None or shelf.space != lens.space:
-                shelf.clear()
+        async with self.changing(owner) as owner_index:
+            if owner_index.index is None or owner_index.space != normalizer.space:
+                owner_index.clear()
                 newest = await self._store.newest_phrase(owner)
-                shelf.index, shelf.newest = await self._build(owner, lens), newest
-                shelf.lens = lens
-                shelf.partial = bool(await self._store.unembedded(owner, lens.space, 1))
+                owner_index.index, owner_index.newest = await self._build(owner, normalizer), newest
+                owner_index.normalizer = normalizer
+                owner_index.partial = bool(await self._store.unembedded(owner, normalizer.space, 1))
                 self._evict()
-            yield shelf
+            yield owner_index
 
     @asynccontextmanager
     async def joining(self, owner: UserKey, other: UserKey) -> AsyncIterator[None]:
@@ -147,27 +147,27 @@ class Indexes:
     @property
     def loaded(self) -> int:
         """How many people's indexes are in RAM."""
-        return sum(shelf.index is not None for shelf in self._shelves.values())
+        return sum(owner_index.index is not None for owner_index in self._shelves.values())
 
-    async def _follow_others(self, owner: UserKey, shelf: Shelf) -> None:
+    async def _follow_others(self, owner: UserKey, owner_index: OwnerIndex) -> None:
         """Bring the index to what the store holds, if somebody else changed that since."""
         foreign = await self._store.foreign_version()
-        if shelf.index is not None and shelf.lens is not None and foreign != shelf.foreign:
+        if owner_index.index is not None and owner_index.normalizer is not None and foreign != owner_index.foreign:
             newest = await self._store.newest_phrase(owner)
-            held, there = shelf.index.ids(), await self._store.embedded(owner, shelf.space)
-            await shelf.remove(list(held - there))
-            shelf.add(shelf.lens, await self._store.vectors(owner, shelf.space, there - held))
-            shelf.partial = bool(await self._store.unembedded(owner, shelf.space, 1))
-            shelf.newest = newest
-        shelf.foreign = foreign
+            held, there = owner_index.index.ids(), await self._store.embedded(owner, owner_index.space)
+            await owner_index.remove(list(held - there))
+            owner_index.add(owner_index.normalizer, await self._store.vectors(owner, owner_index.space, there - held))
+            owner_index.partial = bool(await self._store.unembedded(owner, owner_index.space, 1))
+            owner_index.newest = newest
+        owner_index.foreign = foreign
 
-    async def _build(self, owner: UserKey, lens: Lens) -> VectorIndex:
-        ids, vectors = await self._store.phrase_vectors(owner, lens.space)
-        index = self._new_index(lens.dims)
+    async def _build(self, owner: UserKey, normalizer: EmbeddingNormalizer) -> VectorIndex:
+        ids, vectors = await self._store.phrase_vectors(owner, normalizer.space)
+        index = self._new_index(normalizer.dims)
 
         def move(start: int) -> None:
             """Move the rows from there to the end: what goes into the index is given back, so the peak is one copy."""
-            seen = lens.project(vectors[start:])
+            seen = normalizer.project(vectors[start:])
             if vectors.flags.owndata:
                 vectors.resize((start, vectors.shape[1]), refcheck=False)
             index.add(ids[start : start + len(seen)], seen)
@@ -178,10 +178,10 @@ class Indexes:
 
     def _evict(self) -> None:
         """Let go of the least recently used that nobody is using, until both limits hold."""
-        held = sum(len(shelf.index) for shelf in self._shelves.values() if shelf.index is not None)
-        for owner, shelf in list(self._shelves.items()):
+        held = sum(len(owner_index.index) for owner_index in self._shelves.values() if owner_index.index is not None)
+        for owner, owner_index in list(self._shelves.items()):
             if len(self._shelves) <= self._max_owners and held <= self._max_vectors:
                 break
-            if shelf.users == 0:
-                held -= len(shelf.index) if shelf.index is not None else 0
+            if owner_index.users == 0:
+                held -= len(owner_index.index) if owner_index.index is not None else 0
                 del self._shelves[owner]

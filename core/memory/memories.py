@@ -20,7 +20,7 @@ from core.memory.purge import Purge, Redact
 from core.memory.user_memory import UserMemory
 from core.memory.wording import common_words
 from core.ports import Clock, Embedder
-from core.stores import NO_MARK, Mark, MemoryStore
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore
 from core.types import MemoryItem, UserKey
 
 _log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class Memories:
         """Return every account of that person's, the owner first: only themselves, where nothing was linked."""
         return await self._store.accounts(user)
 
-    def of(self, owner: UserKey, mark: Mark = NO_MARK) -> UserMemory:
+    def of(self, owner: UserKey, mark: ChangeContext = NO_CHANGE_CONTEXT) -> UserMemory:
         """Return that owner's memory; what is changed through it is marked so."""
         return UserMemory(
             owner=owner,
@@ -145,18 +145,18 @@ class Memories:
         space = self._embedding.space
         missing = await self._store.unembedded(owner, space, _BATCH)
         vectors = await self._embedding.vectors(list(missing.values()))
-        lens = await self._embedding.lens() if vectors else None
-        async with self._indexes.changing(owner) as shelf:
-            if not missing and shelf.space == space:
-                shelf.partial = False
-            if lens is None or lens.space != space:
+        normalizer = await self._embedding.normalizer() if vectors else None
+        async with self._indexes.changing(owner) as owner_index:
+            if not missing and owner_index.space == space:
+                owner_index.partial = False
+            if normalizer is None or normalizer.space != space:
                 return 0
             # Meanwhile phrases may have been deleted, or embedded by an update.
             there = await self._store.phrases(owner, list(missing))
             fresh = {i: vectors[text] for i, (_, text) in there.items() if text in vectors}
             await self._store.put_vectors(owner, space, fresh)
-            await shelf.remove(list(fresh))
-            shelf.add(lens, fresh)
+            await owner_index.remove(list(fresh))
+            owner_index.add(normalizer, fresh)
         return len(missing)
 
     def _catch_up(self, owner: UserKey) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.memory.fusion import FLOOR, dense_score, fuse
-from core.memory.indexes import Shelf
+from core.memory.indexes import OwnerIndex
 from core.memory.ranking import Match
 from core.stores import MemoryStore
 from core.types import UserKey, Vectors
@@ -26,7 +26,7 @@ class Reach:
 
 
 async def nearest(
-    store: MemoryStore, owner: UserKey, shelf: Shelf, rows: Vectors, reach: Reach
+    store: MemoryStore, owner: UserKey, owner_index: OwnerIndex, rows: Vectors, reach: Reach
 ) -> Sequence[Mapping[str, Match]]:
     """Map, per row, memory ids to their nearest phrase.
 
@@ -35,7 +35,7 @@ async def nearest(
     """
     depth = max(_MIN_DEPTH, reach.limit * _PHRASES_A_MEMORY)
     while True:
-        found = await shelf.search(rows, depth, reach.among)
+        found = await owner_index.search(rows, depth, reach.among)
         phrase_ids = sorted({phrase_id for hits in found for phrase_id, _ in hits})
         phrases = await store.phrases(owner, phrase_ids) if phrase_ids else {}
         matches = [_matches(hits, phrases) for hits in found]

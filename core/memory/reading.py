@@ -12,13 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from core.memory.drafts import phrases_of
+from core.memory.draft_rules import phrases_of
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes
 from core.memory.nearest import Reach, nearest
 from core.memory.ranking import Evidence, Match, rank
 from core.memory.wording import Asked, words
-from core.stores import Mark, MemoryStore
+from core.stores import ChangeContext, MemoryStore
 from core.types import Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey, Vector
 
 _WORDED_A_HIT: Final = 2
@@ -35,7 +35,7 @@ class MemoryReading:
     embedding: Embedding
     common_words: frozenset[str]
     on_partial: Callable[[UserKey], None]
-    mark: Mark
+    mark: ChangeContext
 
     @staticmethod
     def phrases_of(draft: MemoryDraft) -> tuple[str, ...]:
@@ -100,13 +100,13 @@ class MemoryReading:
         """Ask vectors and words about each query; tell whether some memories have no vectors yet."""
         near: Mapping[str, Mapping[str, Match]] = {}
         partial = False
-        lens = await self.embedding.lens() if any(query in vectors for query in queries) else None
-        if lens is not None:
+        normalizer = await self.embedding.normalizer() if any(query in vectors for query in queries) else None
+        if normalizer is not None:
             seeing = [query for query in queries if query in vectors]
-            rows = lens.project(np.stack([vectors[query] for query in seeing]))
-            async with self.indexes.reading(self.owner, lens) as shelf:
-                found = await nearest(self.store, self.owner, shelf, rows, reach)
-                near, partial = dict(zip(seeing, found, strict=True)), shelf.partial
+            rows = normalizer.project(np.stack([vectors[query] for query in seeing]))
+            async with self.indexes.reading(self.owner, normalizer) as owner_index:
+                found = await nearest(self.store, self.owner, owner_index, rows, reach)
+                near, partial = dict(zip(seeing, found, strict=True)), owner_index.partial
         worded = [await self._worded(query, reach.limit) for query in queries]
         return [
             Evidence(Asked(query, self.common_words), near.get(query), keys)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from core.memory.drafts import MAX_PHRASE_CHARS, cleaned, distinct, said_again
-from core.memory.indexes import Shelf
+from core.memory.draft_rules import MAX_PHRASE_CHARS, cleaned, distinct, said_again
+from core.memory.indexes import OwnerIndex
 from core.memory.reading import MemoryReading
-from core.memory.undo import Undone, UndoResult
+from core.memory.undo_result import Undone, UndoResult
 from core.ports import Clock
+from core.text.unicode import one_line
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Vector
-from core.unicode import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class UserMemory(MemoryReading):
             ValueError: a draft without a readable binding; nothing is stored.
         """
         wanted = distinct([cleaned(draft) for draft in drafts])
-        async with self.indexes.changing(self.owner) as shelf:
+        async with self.indexes.changing(self.owner) as owner_index:
             room = self.mark.room
             known = [await self.store.find(self.owner, draft.kind, draft.content, room=room) for draft in wanted]
             fresh = [draft for draft, item in zip(wanted, known, strict=True) if item is None]
@@ -52,10 +52,10 @@ class UserMemory(MemoryReading):
                 space=self.embedding.space,
                 mark=self.mark,
             )
-            await self._follow(shelf, [item.id for item in added], vectors)
+            await self._follow(owner_index, [item.id for item in added], vectors)
             new = iter(added)
             return [
-                next(new) if item is None else await self._merge(shelf, item, draft, vectors)
+                next(new) if item is None else await self._merge(owner_index, item, draft, vectors)
                 for draft, item in zip(wanted, known, strict=True)
             ]
 
@@ -76,7 +76,7 @@ class UserMemory(MemoryReading):
         Raises:
             ValueError: no readable binding; nothing is changed.
         """
-        async with self.indexes.changing(self.owner) as shelf:
+        async with self.indexes.changing(self.owner) as owner_index:
             for item in await self.store.get(self.owner, [memory_id]):
                 known = item.draft
                 if not self._is_audible(item):
@@ -89,7 +89,7 @@ class UserMemory(MemoryReading):
                     known.bindings if bindings is None else tuple(bindings),
                 )
                 rooms, shared = (item.rooms, item.shared) if draft == item.draft else ((), False)
-                return await self._replace(shelf, item, cleaned(draft), vectors, rooms=rooms, shared=shared)
+                return await self._replace(owner_index, item, cleaned(draft), vectors, rooms=rooms, shared=shared)
         return None
 
     async def delete(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
@@ -98,11 +98,11 @@ class UserMemory(MemoryReading):
         Where nothing can be undone, nothing of it is kept. In a room, what is not audible there stays.
         """
         mark = self.mark if self.undo_within else replace(self.mark, act="")
-        async with self.indexes.changing(self.owner) as shelf:
+        async with self.indexes.changing(self.owner) as owner_index:
             memory_ids = [item.id for item in await self.get(memory_ids)]
-            before = await self._indexed(shelf, memory_ids)
+            before = await self._indexed(owner_index, memory_ids)
             deleted = await self.store.delete(self.owner, memory_ids, at=self.clock.now(), mark=mark)
-            await self._follow(shelf, [], {}, before)
+            await self._follow(owner_index, [], {}, before)
         if deleted:
             self.on_changed()
         return deleted
@@ -129,14 +129,14 @@ class UserMemory(MemoryReading):
         if not self.undo_within:
             return None
         since = self.clock.now() - self.undo_within
-        changes = await self.store.changes(self.owner, since=since, standing=True, limit=1)
+        changes = await self.store.changes(self.owner, since=since, not_undone=True, limit=1)
         return changes[0] if changes else None
 
     async def undo(self, act: str = "") -> Undone:
         """Take back all of an act, or of the newest one that can be."""
         if not act and (last := await self.last_change()):
             act = last.act
-        changes = await self.store.changes(self.owner, act=act, standing=True) if act else ()
+        changes = await self.store.changes(self.owner, act=act, not_undone=True) if act else ()
         if not changes:
             return Undone(UndoResult.NOTHING)
         if not self.undo_within or changes[0].at < self.clock.now() - self.undo_within:
@@ -144,28 +144,28 @@ class UserMemory(MemoryReading):
         before = [change.before for change in changes if change.before]
         vectors = await self.embed([text for item in before for text in (*item.bindings, item.content)])
         keys = list(dict.fromkeys(change.memory_id for change in changes))
-        async with self.indexes.changing(self.owner) as shelf:
-            phrases = await self._indexed(shelf, keys)
+        async with self.indexes.changing(self.owner) as owner_index:
+            phrases = await self._indexed(owner_index, keys)
             undone = await self.store.undo(self.owner, act)
             if undone is None:
                 return Undone(UndoResult.CHANGED)
             await self._embed_again(keys, vectors)
-            await self._follow(shelf, keys, vectors, phrases)
+            await self._follow(owner_index, keys, vectors, phrases)
         self.on_changed()
         return Undone(UndoResult.DONE, undone)
 
     async def forget(self) -> int:
         """Delete everything of this person's and return how many memories that were."""
-        async with self.indexes.changing(self.owner) as shelf:
-            shelf.clear()
+        async with self.indexes.changing(self.owner) as owner_index:
+            owner_index.clear()
             return await self.store.forget(self.owner)
 
     async def _merge(
-        self, shelf: Shelf, item: MemoryItem, draft: MemoryDraft, vectors: Mapping[str, Vector]
+        self, owner_index: OwnerIndex, item: MemoryItem, draft: MemoryDraft, vectors: Mapping[str, Vector]
     ) -> MemoryItem:
         both, rooms = said_again(item, draft, self.mark.room)
         if both.bindings != item.bindings:
-            return await self._replace(shelf, item, both, vectors, rooms=rooms, shared=item.shared) or item
+            return await self._replace(owner_index, item, both, vectors, rooms=rooms, shared=item.shared) or item
         if rooms != item.rooms:
             await self.store.put_room(self.owner, [item.id], self.mark.room)
             [item] = await self.store.get(self.owner, [item.id])
@@ -173,7 +173,7 @@ class UserMemory(MemoryReading):
 
     async def _replace(
         self,
-        shelf: Shelf,
+        owner_index: OwnerIndex,
         old: MemoryItem,
         draft: MemoryDraft,
         vectors: Mapping[str, Vector],
@@ -181,7 +181,7 @@ class UserMemory(MemoryReading):
         rooms: Sequence[str],
         shared: bool,
     ) -> MemoryItem | None:
-        before = await self._indexed(shelf, [old.id])
+        before = await self._indexed(owner_index, [old.id])
         item = await self.store.update(
             self.owner,
             old.id,
@@ -193,7 +193,7 @@ class UserMemory(MemoryReading):
             rooms=rooms,
             shared=shared,
         )
-        await self._follow(shelf, [old.id], vectors, before)
+        await self._follow(owner_index, [old.id], vectors, before)
         self.on_changed()
         return item
 
@@ -204,24 +204,24 @@ class UserMemory(MemoryReading):
         if known:
             await self.store.put_vectors(self.owner, self.embedding.space, known)
 
-    async def _indexed(self, shelf: Shelf, memory_ids: Sequence[str]) -> Mapping[int, str]:
+    async def _indexed(self, owner_index: OwnerIndex, memory_ids: Sequence[str]) -> Mapping[int, str]:
         """Return the phrases that an index, if there is one, may hold of those memories."""
-        return {} if shelf.index is None else await self.store.memory_phrases(self.owner, memory_ids)
+        return {} if owner_index.index is None else await self.store.memory_phrases(self.owner, memory_ids)
 
     async def _follow(
         self,
-        shelf: Shelf,
+        owner_index: OwnerIndex,
         memory_ids: Sequence[str],
         vectors: Mapping[str, Vector],
         before: Mapping[int, str] | None = None,
     ) -> None:
         """Bring a built index to what the store now holds of those memories; `before` are their phrases until now."""
-        now = await self._indexed(shelf, memory_ids) if memory_ids else {}
+        now = await self._indexed(owner_index, memory_ids) if memory_ids else {}
         seen = {i: vectors[text] for i, text in now.items() if text in vectors}
         old = before or {}
-        await shelf.remove([i for i in old if i not in now or i in seen])
-        lens = await self.embedding.lens() if seen else None
-        if lens is not None:
-            shelf.add(lens, seen)
-        shelf.newest = max((shelf.newest, *now))
-        shelf.partial = shelf.partial or any(i not in seen and i not in old for i in now)
+        await owner_index.remove([i for i in old if i not in now or i in seen])
+        normalizer = await self.embedding.normalizer() if seen else None
+        if normalizer is not None:
+            owner_index.add(normalizer, seen)
+        owner_index.newest = max((owner_index.newest, *now))
+        owner_index.partial = owner_index.partial or any(i not in seen and i not in old for i in now)

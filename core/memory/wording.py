@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
-from core.words import FUNCTION_WORDS, folded_words
+from core.text.words import FUNCTION_WORDS, folded_words
 
 _MIN_PREFIX_CHARS: Final = 4
 _COMMON_WEIGHT: Final = 0.5

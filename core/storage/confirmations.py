@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from core.storage.awaited import HERE, conversation_key
+from core.features.pending_input.storage import HERE, conversation_key
 from core.storage.record import microseconds, moment
 from core.storage.sqlite import Database, Row
-from core.thread import Confirmation, ConfirmationStore
+from core.threads import Confirmation, ConfirmationStore
 from core.types import ConversationKey, UserKey
 
 

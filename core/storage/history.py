@@ -13,7 +13,7 @@ from core.storage.record import microseconds, random_id, to_json
 from core.storage.sqlite import Transaction
 from core.storage.told_memories import SqliteToldMemories
 from core.stores import HistoryStore, Said
-from core.thread import Summary, ThreadRecord, Transition
+from core.threads import Summary, ThreadRecord, Transition
 from core.types import ChatKey, ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
 
 _ACTIVE = f"""

@@ -10,8 +10,8 @@ from datetime import datetime
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.record import microseconds, moment, random_id, storable, to_json
 from core.storage.sqlite import Row
-from core.thread import Summary, Transition, TurnState
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
+from core.threads import Summary, Transition, TurnState
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, Thread, ThreadStatus, UserKey
 
 THREAD = "id, platform, user, chat, topic, created_at, updated_at, status, title, policy, metadata"
 MESSAGE = (
@@ -78,7 +78,7 @@ def message(row: Row) -> Message:
     ) = row  # fmt: skip
     attachments, quotes = enclosures_from_json(json.loads(enclosed)) if enclosed else ((), ())
     return Message(
-        role=Role(role),
+        role=MessageRole(role),
         content=json.loads(content),
         modal=Modal(modal),
         in_history=bool(in_history),

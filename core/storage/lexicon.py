@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import snowballstemmer
 
-from core.unicode import fold
-from core.words import FUNCTION_WORDS, folded_words
+from core.text.unicode import fold
+from core.text.words import FUNCTION_WORDS, folded_words
 
 _LANGUAGES = ("portuguese", "english", "spanish")
 _MIN_STEM_CHARS = 3

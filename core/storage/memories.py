@@ -15,7 +15,7 @@ from core.storage.memory_phrases import SqlitePhrases, narrowed
 from core.storage.memory_rows import Named
 from core.storage.record import checked, digest, microseconds, random_id, storable, to_json
 from core.storage.sqlite import Row, Transaction
-from core.stores import NO_MARK, Mark, MemoryStore
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 
 _COUNT = f"SELECT count(*) FROM memories AS m WHERE m.owner = {OWNER}"
@@ -35,7 +35,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         source_ids: Sequence[int] = (),
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: Mark = NO_MARK,
+        mark: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Store all drafts, in order; a few in one transaction, thousands in several.
 
@@ -70,7 +70,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         at: datetime,
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: Mark = NO_MARK,
+        mark: ChangeContext = NO_CHANGE_CONTEXT,
         rooms: Sequence[str] = (),
         shared: bool = False,
     ) -> MemoryItem | None:
@@ -96,7 +96,12 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         return stored(row).item
 
     async def delete(
-        self, owner: UserKey, memory_ids: Sequence[str], *, at: datetime | None = None, mark: Mark = NO_MARK
+        self,
+        owner: UserKey,
+        memory_ids: Sequence[str],
+        *,
+        at: datetime | None = None,
+        mark: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Delete those of the ids that the owner has, with all their rows; return what was deleted.
 
@@ -147,7 +152,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         act: str = "",
         memory_id: str = "",
         since: datetime | None = None,
-        standing: bool = False,
+        not_undone: bool = False,
         limit: int | None = None,
     ) -> Sequence[Change]:
         """Return what was changed, the newest first: all of it, that of one act, or that of one memory."""
@@ -155,7 +160,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
             ("act = ?", storable(act), bool(act)),
             ("key = ?", storable(memory_id), bool(memory_id)),
             ("at >= ?", 0 if since is None else microseconds(since), since is not None),
-            ("undone = ?", 0, standing),
+            ("undone = ?", 0, not_undone),
         ]
         also = "".join(f" AND {condition}" for condition, _, wanted in chosen if wanted)
         mine = "+owner" if memory_id else "owner"  # a key leads to its own rows, the owner to all of theirs

@@ -14,7 +14,7 @@ from core.storage.lexicon import Lexicon
 from core.storage.memory_items import EVERYWHERE, OWNER, Stored
 from core.storage.record import digest, microseconds, phrases_of, storable, to_blob, to_json
 from core.storage.sqlite import Transaction
-from core.stores import Mark
+from core.stores import ChangeContext
 from core.types import MemoryDraft, UserKey, Vector
 
 _ACCOUNT = f"(SELECT id FROM owners WHERE platform = ? AND user = ? AND linked = {OWNER})"
@@ -35,7 +35,9 @@ def positions_of(draft: MemoryDraft) -> Mapping[str, int | None]:
     return {phrase: places.get(phrase) for phrase in phrases_of(draft)}
 
 
-async def insert(transaction: Transaction, owner: UserKey, memories: Sequence[Named], at: datetime, mark: Mark) -> None:
+async def insert(
+    transaction: Transaction, owner: UserKey, memories: Sequence[Named], at: datetime, mark: ChangeContext
+) -> None:
     """Write the rows of new memories, of their phrases and of the room they were said in."""
     person, account = (owner.platform, owner.user), mark.account or owner
     await transaction.run("INSERT INTO owners (platform, user) VALUES (?, ?) ON CONFLICT DO NOTHING", person)

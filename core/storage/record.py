@@ -12,8 +12,8 @@ from hashlib import blake2b
 
 import numpy as np
 
+from core.text.unicode import fold
 from core.types import JSONValue, MemoryDraft, Vector
-from core.unicode import fold
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

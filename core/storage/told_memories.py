@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from core.storage.record import to_json
 from core.storage.sqlite import Database, Transaction
-from core.thread import Told, ToldMemories
-from core.types import Role, UserKey
+from core.threads import Told, ToldMemories
+from core.types import MessageRole, UserKey
 
 _THREADS = "SELECT id FROM threads WHERE platform = ? AND user = ?"
 _OF_THOSE = f"""
@@ -86,7 +86,7 @@ class SqliteToldMemories(ToldMemories):
         async with self._database.transaction() as transaction:
             those = await _those(transaction, user, told)
             await _drop_summaries(transaction, those)
-            emptied = await _empty(transaction, [i for i, _, _ in those], Role.ASSISTANT)
+            emptied = await _empty(transaction, [i for i, _, _ in those], MessageRole.ASSISTANT)
             # A digest of few words would still tell them to whoever tries: it goes, too.
             await transaction.run(
                 f"UPDATE OR REPLACE told_memories SET gone = 1, version = '' WHERE {_OF_THOSE}", _those_of(user, told)
@@ -101,8 +101,8 @@ class SqliteToldMemories(ToldMemories):
             those = await _those(transaction, user, told)
             await _drop_summaries(transaction, those)
             ids = [i for i, _, _ in those]
-            await _empty(transaction, ids, Role.ASSISTANT)
-            erased = await _empty(transaction, ids, Role.USER)
+            await _empty(transaction, ids, MessageRole.ASSISTANT)
+            erased = await _empty(transaction, ids, MessageRole.USER)
         if those:
             await self._database.scrub()
         return erased
@@ -128,7 +128,7 @@ async def _drop_summaries(transaction: Transaction, those: Sequence[tuple[int, s
     )
 
 
-async def _empty(transaction: Transaction, ids: Sequence[int], role: Role) -> int:
+async def _empty(transaction: Transaction, ids: Sequence[int], role: MessageRole) -> int:
     """Remove the words of those of the messages that have that role, and return how many had any.
 
     What they cost stays as it was counted: sums over a thread rest on it.

@@ -18,7 +18,7 @@ import core
 from adapters.console import texts as console
 from adapters.discord import texts as discord
 from adapters.telegram import texts as telegram
-from core.commands import survey
+from core.features.admin import survey
 from core.types import Locale
 
 COMMAND_NAMES = "NAMES["  # of Discord: what a command is called by itself is English

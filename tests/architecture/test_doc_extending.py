@@ -12,7 +12,7 @@ from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.cycle import think
 from core.dialogue import Task
-from core.llm import complete
+from core.models import complete
 from tests.fakes.house import House
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -31,18 +31,18 @@ async def test_the_new_action_is_offered_chosen_and_run() -> None:
     action = example("action")["MEMORY_COUNT"]
     house = House({Task.DECIDE: ["MemoryCount", "Finish"]})
     house.registry = Registry((action, *ACTIONS))
-    surface = house.surface()
-    turn = await house.turn("how many?", surface)
+    channel = house.channel()
+    turn = await house.turn("how many?", channel)
     await think(turn, house.registry, max_steps=4)
     await turn.view.close()
-    assert surface.texts[0] == "You have 0 memories."
+    assert channel.texts[0] == "You have 0 memories."
     assert [step.action for step in turn.steps] == ["MemoryCount", "Finish"]
 
 
 async def test_the_new_provider_answers() -> None:
     model = example("provider")["EchoModel"]()
     house = House({Task.DECIDE: ["Finish"]})
-    turn = await house.turn("hi", house.surface())
+    turn = await house.turn("hi", house.channel())
     reply = await complete(model, await turn.prompt(Task.FINISH, "say it"))
     assert reply.text == "</task>"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bot.model_settings import ModelSettings
-from bot.presets import PROVIDERS
-from bot.prices import load_prices
+from bot.models.presets import PROVIDERS
+from bot.models.prices import load_prices
+from bot.settings.models import ModelSettings
 from core.dialogue import Usage
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")

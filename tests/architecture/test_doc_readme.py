@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from core.commands import COMMANDS, STAFF_COMMANDS
-from core.commands.admin import VERBS
+from core.features.admin.admin import VERBS
 from core.types import Locale
 
 ROOT = Path(__file__).parents[2]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.env_example import render
-from bot.settings import Settings, load
+from bot.settings.env_example import render
+from bot.settings.settings import Settings, load
 
 EXAMPLE = Path(__file__).parents[2] / ".env.example"
 
 
 def test_the_example_lists_every_setting_as_it_is() -> None:
-    assert EXAMPLE.read_text(encoding="utf-8") == render(), "run: python -m bot.env_example > .env.example"
+    assert EXAMPLE.read_text(encoding="utf-8") == render(), "run: python -m bot.settings.env_example > .env.example"
     for name in Settings.model_fields:
         assert f"\n{name.upper()}=" in render()
 

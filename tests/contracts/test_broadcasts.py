@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from core.broadcast.broadcasts import DRAFT_KEPT, Broadcasts, BroadcastState, Reach, Tally
-from core.storage.broadcasts import SqliteBroadcasts
-from core.storage.in_memory_broadcasts import InMemoryBroadcasts
+from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcasts, BroadcastState, Reach, Tally
+from core.features.broadcast.storage import SqliteBroadcasts
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
 from tests.fakes.clock import START
+from tests.reference.broadcasts import InMemoryBroadcasts
 
 ANA, BIA, CARO = UserKey("telegram", "1"), UserKey("discord", "2:b"), UserKey("telegram", "3")
 TEXT = "Amanhã o bot pára por uma hora \ud800."

@@ -10,8 +10,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task
-from core.llm import complete
-from core.mind import LimitedMind
+from core.limited import LimitedMind
+from core.models import complete
 from core.ports import ChatModel
 from core.providers.anthropic import AnthropicEndpoint
 from core.providers.openai import OpenAIEndpoint

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from core.actions.proposal import Deletion, Rewrite, Rewrites
-from core.commands.intake import Intake, Taken
 from core.confirmations import Confirmations
+from core.features.transfer.parsing import Intake, Taken
 from core.storage.confirmations import SqliteConfirmations
-from core.storage.in_memory_confirmations import InMemoryConfirmations
 from core.storage.sqlite import open_database
-from core.thread import Confirmation, ConfirmationStore
+from core.threads import Confirmation, ConfirmationStore
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
+from tests.reference.confirmations import InMemoryConfirmations
 
 ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
 HERE = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)

@@ -14,18 +14,18 @@ import pytest
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.errors import StorageError
 from core.storage.history import SqliteHistory
-from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore, Said
-from core.thread import Summary, ThreadRecord, Told, Transition, TurnState
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
+from core.threads import Summary, ThreadRecord, Told, Transition, TurnState
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, Thread, ThreadStatus, UserKey
 from tests.fakes.clock import START
+from tests.reference.history import InMemoryHistory
 
 ANA = UserKey("telegram", "ana")
 BIA = UserKey("telegram", "bia")
 ROOM = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)
 LATER = START + timedelta(seconds=90, microseconds=1)
-SAID = Message(Role.USER, "oi", at=START, turn="t1", source_id="7")
+SAID = Message(MessageRole.USER, "oi", at=START, turn="t1", source_id="7")
 
 
 @pytest.fixture(params=["in_memory", "sqlite"])
@@ -93,10 +93,12 @@ async def test_marking_an_unknown_thread_changes_nothing(history: HistoryStore) 
     "message",
     [
         SAID,
-        Message(Role.ASSISTANT, "olá", in_history=False, at=LATER),
-        Message(Role.SYSTEM, {"id": "m1", "content": "é 123", "bindings": ["senha"]}, Modal.MEMORY, memory_id="m1"),
-        Message(Role.USER, "lone \ud800, nul \x00, 🐘"),
-        Message(Role.ASSISTANT, [1, 2.5, None, True, {"ã": []}]),
+        Message(MessageRole.ASSISTANT, "olá", in_history=False, at=LATER),
+        Message(
+            MessageRole.SYSTEM, {"id": "m1", "content": "é 123", "bindings": ["senha"]}, Modal.MEMORY, memory_id="m1"
+        ),
+        Message(MessageRole.USER, "lone \ud800, nul \x00, 🐘"),
+        Message(MessageRole.ASSISTANT, [1, 2.5, None, True, {"ã": []}]),
     ],
 )
 async def test_a_message_comes_back_as_it_was_said(history: HistoryStore, message: Message) -> None:
@@ -112,8 +114,8 @@ async def test_the_tail_is_the_newest_messages_oldest_first(history: HistoryStor
     thread = await history.open_thread(ROOM, START)
     other = await history.open_thread(ConversationKey(ROOM.chat, BIA), START)
     for number in range(5):
-        await history.append(thread.id, Message(Role.USER, str(number)))
-        await history.append(other.id, Message(Role.USER, "not here"))
+        await history.append(thread.id, Message(MessageRole.USER, str(number)))
+        await history.append(other.id, Message(MessageRole.USER, "not here"))
     assert [message.content for message in await history.tail(thread.id, 3)] == ["2", "3", "4"]
     assert [message.content for message in await history.tail(thread.id, 99)] == ["0", "1", "2", "3", "4"]
     assert list(await history.tail(thread.id, 0)) == []
@@ -131,14 +133,14 @@ async def test_a_platforms_message_is_stored_once(history: HistoryStore) -> None
 async def test_messages_of_ours_have_no_source_and_are_all_stored(history: HistoryStore) -> None:
     thread = await history.open_thread(ROOM, START)
     for _ in range(2):
-        await history.append(thread.id, Message(Role.ASSISTANT, "oi"))
+        await history.append(thread.id, Message(MessageRole.ASSISTANT, "oi"))
     assert len(await history.tail(thread.id, 9)) == 2
 
 
 async def test_a_thread_was_last_used_when_its_newest_message_was_said(history: HistoryStore) -> None:
     thread = await history.open_thread(ROOM, START)
     await history.append(thread.id, replace(SAID, at=LATER))
-    await history.append(thread.id, Message(Role.USER, "no time"))
+    await history.append(thread.id, Message(MessageRole.USER, "no time"))
     assert (await history.open_thread(ROOM, START)).updated_at == LATER
 
 
@@ -151,7 +153,7 @@ async def test_an_unknown_thread_takes_no_message(history: HistoryStore) -> None
 async def test_a_thread_knows_the_memories_it_has_shown(history: HistoryStore) -> None:
     thread = await history.open_thread(ROOM, START)
     for memory_id in ("m1", "m2", "m1", ""):
-        await history.append(thread.id, Message(Role.SYSTEM, {}, Modal.MEMORY, memory_id=memory_id))
+        await history.append(thread.id, Message(MessageRole.SYSTEM, {}, Modal.MEMORY, memory_id=memory_id))
     assert await history.shown_memories(thread.id) == {"m1", "m2"}
     assert await history.shown_memories("unknown") == frozenset()
 
@@ -188,13 +190,13 @@ async def test_forgetting_a_person_removes_only_that_persons_threads(history: Hi
 async def test_the_messages_of_a_memory_id_are_read_replaced_and_deleted(history: HistoryStore) -> None:
     thread = await history.open_thread(ROOM, START)
     other = await history.open_thread(ConversationKey(ROOM.chat, BIA), START)
-    said = [await history.append(thread.id, Message(Role.USER, text, tokens=7)) for text in "abc"]
-    theirs = await history.append(other.id, Message(Role.USER, "theirs", tokens=7))
+    said = [await history.append(thread.id, Message(MessageRole.USER, text, tokens=7)) for text in "abc"]
+    theirs = await history.append(other.id, Message(MessageRole.USER, "theirs", tokens=7))
     await history.fold(thread.id, Summary("a and b", through=2))
     await history.enter(thread.id, Transition("t1", TurnState.PENDING, START))
     assert list(await history.get(thread.id)) == said
 
-    added = Message(Role.TOOL, {"found": 1}, at=LATER, tokens=1, pair="x")
+    added = Message(MessageRole.TOOL, {"found": 1}, at=LATER, tokens=1, pair="x")
     updated = list(await history.update(thread.id, [said[2], added, replace(theirs, content="not theirs")]))
     assert [message.content for message in updated] == ["c", {"found": 1}, "not theirs"]
     assert [message.sequence for message in updated] == [1, 2, 3]
@@ -249,7 +251,7 @@ async def test_a_conversation_survives_a_restart(tmp_path: Path) -> None:
 async def test_messages_are_numbered_in_their_thread_and_keep_what_is_known_of_them(history: HistoryStore) -> None:
     here = await history.open_thread(ROOM, START)
     there = await history.open_thread(ConversationKey(ROOM.chat, BIA), START)
-    answer = Message(Role.ASSISTANT, "…", tokens=3, duration_s=1.25, error="ProviderDown", pair="call-1")
+    answer = Message(MessageRole.ASSISTANT, "…", tokens=3, duration_s=1.25, error="ProviderDown", pair="call-1")
     for thread in (here, there, here, here):
         await history.append(thread.id, answer)
     assert [message.sequence for message in await history.tail(here.id, 9)] == [1, 2, 3]
@@ -261,7 +263,7 @@ async def test_messages_are_numbered_in_their_thread_and_keep_what_is_known_of_t
 async def test_messages_are_read_from_either_end(history: HistoryStore) -> None:
     thread = await history.open_thread(ROOM, START)
     for number in range(1, 8):
-        await history.append(thread.id, Message(Role.USER, str(number)))
+        await history.append(thread.id, Message(MessageRole.USER, str(number)))
 
     def said(messages: Sequence[Message]) -> str:
         return "".join(message.text for message in messages)
@@ -278,7 +280,7 @@ async def test_what_a_thread_costs_is_known_from_any_message_on(history: History
     thread = await history.open_thread(ROOM, START)
     assert await history.totals(thread.id) == (0, 0)
     for tokens in (1, 10, 100):
-        await history.append(thread.id, Message(Role.USER, "x", tokens=tokens))
+        await history.append(thread.id, Message(MessageRole.USER, "x", tokens=tokens))
     assert await history.totals(thread.id) == (3, 111)
     assert await history.totals(thread.id, 1) == (2, 110)
     assert await history.totals(thread.id, 3) == (0, 0)
@@ -375,7 +377,7 @@ async def whole(history: HistoryStore, thread: Thread) -> ThreadRecord:
 
 async def test_a_thread_is_restored_as_it_was(history: HistoryStore) -> None:
     thread = await history.open_thread(ROOM, START)
-    for message in (SAID, Message(Role.SYSTEM, {"id": "m"}, Modal.MEMORY, at=LATER, memory_id="m", tokens=7)):
+    for message in (SAID, Message(MessageRole.SYSTEM, {"id": "m"}, Modal.MEMORY, at=LATER, memory_id="m", tokens=7)):
         await history.append(thread.id, message)
     await history.fold(thread.id, Summary("oi", 1, tokens=3, at=LATER, model="x:1"))
     await history.enter(thread.id, Transition("t1", TurnState.COMPLETED, LATER))
@@ -419,8 +421,8 @@ async def telling(history: HistoryStore) -> tuple[str, Message, Message, Message
     """A thread in which the person told something, the bot repeated it, and spoke of something else."""
     thread = await history.open_thread(ROOM, START)
     asked = await history.append(thread.id, replace(SAID, content="4417", quotes=(QUOTE,), tokens=3))
-    answer = await history.append(thread.id, Message(Role.ASSISTANT, "4417!", turn="t1", tokens=4))
-    other = await history.append(thread.id, Message(Role.ASSISTANT, "bye", turn="t2", tokens=5))
+    answer = await history.append(thread.id, Message(MessageRole.ASSISTANT, "4417!", turn="t1", tokens=4))
+    other = await history.append(thread.id, Message(MessageRole.ASSISTANT, "bye", turn="t2", tokens=5))
     await history.tell({asked.id: [CODE], answer.id: [CODE, OLD], other.id: [Told("m2", "v1")]})
     return thread.id, asked, answer, other
 

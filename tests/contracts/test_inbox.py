@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from core.enclosures import Attachment, AttachmentKind
-from core.storage.in_memory_inbox import InMemoryInbox
 from core.storage.inbox import SqliteInbox
 from core.storage.migrations import _POSTED, MIGRATIONS
 from core.storage.sqlite import open_database
 from core.stores import Inbox
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START
+from tests.reference.inbox import InMemoryInbox
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
 

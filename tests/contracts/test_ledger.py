@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.dialogue import Usage
-from core.money import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
-from core.storage.in_memory_ledger import InMemoryLedger
-from core.storage.ledger import SqliteLedger
+from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
+from core.features.ledger.storage import SqliteLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.fakes.clock import START
+from tests.reference.ledger import InMemoryLedger
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "bia")
 ROOM = "telegram:-100"

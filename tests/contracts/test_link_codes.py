@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.people import LinkCode, LinkCodes
-from core.storage.in_memory_link_codes import InMemoryLinkCodes
-from core.storage.link_codes import SqliteLinkCodes
+from core.features.access.people import LinkCode, LinkCodes
+from core.features.links.storage import SqliteLinkCodes
 from core.storage.sqlite import open_database
 from core.types import UserKey
+from tests.reference.link_codes import InMemoryLinkCodes
 
 ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

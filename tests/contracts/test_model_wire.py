@@ -20,7 +20,7 @@ from core.errors import (
     ProviderRefused,
     StreamCut,
 )
-from core.llm import choose, complete, complete_as
+from core.models import choose, complete, complete_as
 from core.ports import ChatModel
 from core.providers.options import ModelOptions
 from core.types import JSONValue

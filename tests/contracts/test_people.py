@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from core.people import People, Person, Standing, Stranger
-from core.storage.in_memory_people import InMemoryPeople
-from core.storage.people import SqlitePeople
+from core.features.access.people import People, Person, Role, Stranger
+from core.features.access.storage import SqlitePeople
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.fakes.clock import START
+from tests.reference.people import InMemoryPeople
 
 ANA, BIA, ABROAD = UserKey("telegram", "1"), UserKey("telegram", "2"), UserKey("discord", "1")
 DAY = timedelta(days=1)
@@ -30,8 +30,8 @@ async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     await database.close()
 
 
-def person(user: UserKey, standing: Standing = Standing.MEMBER, name: str = "Ana") -> Person:
-    return Person(user, standing, name, START)
+def person(user: UserKey, role: Role = Role.MEMBER, name: str = "Ana") -> Person:
+    return Person(user, role, name, START)
 
 
 async def test_a_stranger_is_nobody(people: People) -> None:
@@ -42,27 +42,27 @@ async def test_a_stranger_is_nobody(people: People) -> None:
 
 async def test_a_standing_is_kept_replaced_and_removed(people: People) -> None:
     await people.put(person(ANA))
-    await people.put(person(BIA, Standing.BLOCKED, "Bia"))
+    await people.put(person(BIA, Role.BLOCKED, "Bia"))
     assert await people.find(ANA) == person(ANA)
-    await people.put(person(ANA, Standing.ADMIN, "Ana Maria"))
-    assert list(await people.all()) == [person(ANA, Standing.ADMIN, "Ana Maria"), person(BIA, Standing.BLOCKED, "Bia")]
+    await people.put(person(ANA, Role.ADMIN, "Ana Maria"))
+    assert list(await people.all()) == [person(ANA, Role.ADMIN, "Ana Maria"), person(BIA, Role.BLOCKED, "Bia")]
     await people.remove(ANA)
     assert await people.find(ANA) is None
 
 
 async def test_a_platform_is_claimed_once_and_platforms_are_apart(people: People) -> None:
-    assert await people.claim(person(ANA, Standing.OWNER))
-    assert not await people.claim(person(BIA, Standing.OWNER))
+    assert await people.claim(person(ANA, Role.OWNER))
+    assert not await people.claim(person(BIA, Role.OWNER))
     assert await people.find(BIA) is None
-    assert await people.claim(person(ABROAD, Standing.OWNER))
+    assert await people.claim(person(ABROAD, Role.OWNER))
 
 
 async def test_a_member_may_claim(people: People) -> None:
     await people.put(person(ANA))
-    assert await people.claim(person(ANA, Standing.OWNER))
+    assert await people.claim(person(ANA, Role.OWNER))
     found = await people.find(ANA)
     assert found is not None
-    assert found.standing is Standing.OWNER
+    assert found.role is Role.OWNER
 
 
 def stranger(user: UserKey, at: datetime = START, name: str = "Ana") -> Stranger:
@@ -70,10 +70,10 @@ def stranger(user: UserKey, at: datetime = START, name: str = "Ana") -> Stranger
 
 
 async def test_a_person_is_renamed_and_a_stranger_stays_one(people: People) -> None:
-    await people.put(person(ANA, Standing.ADMIN))
+    await people.put(person(ANA, Role.ADMIN))
     await people.rename(ANA, "Ana Maria")
     await people.rename(BIA, "Bia")
-    assert list(await people.all()) == [person(ANA, Standing.ADMIN, "Ana Maria")]
+    assert list(await people.all()) == [person(ANA, Role.ADMIN, "Ana Maria")]
 
 
 async def test_a_stranger_is_noted_once_in_a_while(people: People) -> None:
@@ -122,9 +122,9 @@ async def test_of_who_has_a_standing_nothing_is_noted_as_of_a_stranger(people: P
     for user in (ANA, BIA):
         await people.note_stranger(stranger(user), DAY)
     await people.put(person(ANA))
-    await people.claim(person(BIA, Standing.OWNER))
+    await people.claim(person(BIA, Role.OWNER))
     await people.note_stranger(stranger(ABROAD), DAY)
-    assert not await people.claim(person(UserKey("telegram", "3"), Standing.OWNER))
+    assert not await people.claim(person(UserKey("telegram", "3"), Role.OWNER))
     assert [each.user for each in await people.strangers(9)] == [ABROAD]
     assert await people.stranger(ANA) is None
     assert await people.stranger(BIA) is None
@@ -132,7 +132,7 @@ async def test_of_who_has_a_standing_nothing_is_noted_as_of_a_stranger(people: P
 
 async def test_who_has_a_standing_is_no_stranger(people: People) -> None:
     await people.note_stranger(stranger(ANA), DAY)
-    await people.put(person(ANA, Standing.BLOCKED))
+    await people.put(person(ANA, Role.BLOCKED))
     assert list(await people.strangers(9)) == []
 
 

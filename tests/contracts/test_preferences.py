@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.people import Preferences, PreferenceStore
-from core.storage.in_memory_preferences import InMemoryPreferences
-from core.storage.preferences import SqlitePreferences
+from core.features.access.people import Preferences, PreferenceStore
+from core.features.preferences.storage import SqlitePreferences
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
+from tests.reference.preferences import InMemoryPreferences
 
 ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.history.tokens import TOKENIZERS
 from core.providers.anthropic_tokens import AnthropicTokenizer
 from core.tokenizer import Tokenizer
-from core.types import Message, Role
+from core.types import Message, MessageRole
 
 
 class Counter(HTTPServer):
@@ -79,10 +79,10 @@ def test_whatever_the_text_it_is_counted(tokenizer: Tokenizer, text: str) -> Non
 @pytest.mark.spec("H1")
 def test_a_list_of_messages_is_counted_with_what_each_of_them_costs(tokenizer: Tokenizer) -> None:
     talk = [
-        Message(Role.SYSTEM, "be brief"),
-        Message(Role.USER, "Olá, como vai?"),
-        Message(Role.ASSISTANT, "", pair="1"),
-        Message(Role.TOOL, {"at": [1, 2]}, pair="1"),
+        Message(MessageRole.SYSTEM, "be brief"),
+        Message(MessageRole.USER, "Olá, como vai?"),
+        Message(MessageRole.ASSISTANT, "", pair="1"),
+        Message(MessageRole.TOOL, {"at": [1, 2]}, pair="1"),
     ]
     each = [tokenizer.count(text) for text in ("be brief", "Olá, como vai?", "", '{"at":[1,2]}')]
     assert tokenizer.count_tokens(talk) == sum(each)

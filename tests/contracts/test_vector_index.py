@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.ports import VectorIndex
-from core.storage.exact_index import ExactIndex
 from core.storage.faiss_index import FaissIndex
 from core.types import Vectors
+from tests.reference.exact_index import ExactIndex
 
 DIMS = 8
 HALF_PRECISION = 1e-3

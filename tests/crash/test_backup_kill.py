@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bot.data_folder import DataFolder
-from bot.settings import load
+from bot.settings.settings import load
 from core.clock import SystemClock
 from core.storage.backup import verify
 from core.storage.sqlite import open_database

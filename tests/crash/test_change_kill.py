@@ -13,7 +13,7 @@ import pytest
 
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
-from core.stores import Mark
+from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
 
@@ -80,7 +80,7 @@ async def test_links_and_undos_are_whole_whenever_the_process_is_killed(tmp_path
     database = await open_database(path)
     for owner in (ANA, BIA):
         drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}", f"other {n}")) for n in range(SIZE)]
-        await SqliteMemories(database).add(owner, drafts, at=START, mark=Mark(room="telegram:room"))
+        await SqliteMemories(database).add(owner, drafts, at=START, mark=ChangeContext(room="telegram:room"))
     await database.close()
     dice = random.Random(5)  # noqa: S311 - data
     for run in range(KILLS):
@@ -99,6 +99,6 @@ async def test_links_and_undos_are_whole_whenever_the_process_is_killed(tmp_path
         held = SIZE - DELETED + there
         assert await store.counts(BIA) == ({ANA: SIZE, BIA: held} if linked else {BIA: held})
         assert await store.count(ANA) == SIZE + (held if linked else 0)
-        for change in await store.changes(BIA, standing=True, limit=1):
+        for change in await store.changes(BIA, not_undone=True, limit=1):
             assert await store.undo(BIA, change.act), "the next run has them all again"
         await database.close()

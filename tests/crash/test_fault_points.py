@@ -20,8 +20,8 @@ from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
-from core.stores import Mark
-from core.thread import Summary, ThreadRecord, Transition, TurnState
+from core.stores import ChangeContext
+from core.threads import Summary, ThreadRecord, Transition, TurnState
 from core.types import (
     ChatKey,
     ConversationKey,
@@ -29,7 +29,7 @@ from core.types import (
     MemoryDraft,
     MemoryKind,
     Message,
-    Role,
+    MessageRole,
     Thread,
     ThreadStatus,
     UserKey,
@@ -59,7 +59,7 @@ async def filled(path: Path) -> Database:
     await SqliteMemories(database).add(ANA, [OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
     await add_for_others(database)
     thread = await SqliteHistory(database).open_thread(ROOM, START)
-    await SqliteHistory(database).append(thread.id, Message(Role.USER, "oi", source_id="1"))
+    await SqliteHistory(database).append(thread.id, Message(MessageRole.USER, "oi", source_id="1"))
     await SqliteHistory(database).restore(ThreadRecord(Thread("earlier", ROOM, START, START), ()))
     await SqliteInbox(database).accept(Incoming(ROOM.chat, ANA, "Ana", "1", "oi", START))
     return database
@@ -67,7 +67,7 @@ async def filled(path: Path) -> Database:
 
 async def add_for_others(database: Database) -> None:
     """An act changed a memory of Bia's and deleted another; Caio's account is linked to hers, Eva's to nobody's."""
-    store, mark = SqliteMemories(database), Mark("act", "telegram:room")
+    store, mark = SqliteMemories(database), ChangeContext("act", "telegram:room")
     one, two = await store.add(BIA, [OLD, OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
     await store.update(BIA, one.id, NEW, at=START, vectors=VECTORS, space=SPACE, mark=mark)
     await store.delete(BIA, [two.id], at=START, mark=mark)
@@ -120,14 +120,14 @@ async def forget(database: Database) -> None:
 
 
 async def update_marked(database: Database) -> None:
-    mark = Mark("update", "telegram:room")
+    mark = ChangeContext("update", "telegram:room")
     await SqliteMemories(database).update(
         ANA, await the_memory(database), NEW, at=START, vectors=VECTORS, space=SPACE, mark=mark
     )
 
 
 async def delete_marked(database: Database) -> None:
-    await SqliteMemories(database).delete(ANA, [await the_memory(database)], at=START, mark=Mark("delete"))
+    await SqliteMemories(database).delete(ANA, [await the_memory(database)], at=START, mark=ChangeContext("delete"))
 
 
 async def flag(database: Database) -> None:
@@ -155,7 +155,7 @@ async def forget_linked(database: Database) -> None:
 
 
 async def append(database: Database) -> None:
-    await SqliteHistory(database).append(await the_thread(database), Message(Role.USER, "tudo bem?", at=START))
+    await SqliteHistory(database).append(await the_thread(database), Message(MessageRole.USER, "tudo bem?", at=START))
 
 
 async def open_another(database: Database) -> None:
@@ -185,7 +185,7 @@ async def enter(database: Database) -> None:
 
 async def restore(database: Database) -> None:
     thread = Thread("restored", ROOM, START, START)
-    said = tuple(Message(Role.USER, str(number)) for number in range(3))
+    said = tuple(Message(MessageRole.USER, str(number)) for number in range(3))
     entered = (Transition("t", TurnState.PENDING, START),)
     await SqliteHistory(database).restore(ThreadRecord(thread, said, (Summary("oi", through=1),), entered))
 

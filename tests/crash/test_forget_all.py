@@ -16,16 +16,16 @@ import pytest
 from adapters.console import terminal
 from bot import logs
 from bot.console_history import ConsoleHistory
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.errors import StorageError
-from core.money import Call
-from core.people import Matter, Person, Standing
-from core.screen import SurfaceLimits
-from core.storage.ledger import SqliteLedger
+from core.features.access.people import DecisionKind, Person, Role
+from core.features.ledger.calls import Call
+from core.features.ledger.storage import SqliteLedger
+from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, UserKey
-from tests.fakes.surface import RecordingSurface
+from tests.fakes.channel import RecordingChannel
 
 ANA, BIA = UserKey("telegram", "7770123456789"), UserKey("telegram", "8880123456789")
 OWNER = UserKey("telegram", "1110123456789")
@@ -53,11 +53,11 @@ async def bot_in(folder: Path) -> AsyncIterator[tuple[App, ChatBot]]:
 
 
 async def say(app: App, bot: ChatBot, user: UserKey, text: str, name: str) -> str:
-    surface = RecordingSurface(app.clock, SurfaceLimits(4096, 0.0))
+    channel = RecordingChannel(app.clock, ChannelLimits(4096, 0.0))
     chat = ChatKey("telegram", f"chat-{user.user[0]}")
     incoming = Incoming(chat, user, name, uuid.uuid4().hex, text, datetime.now(UTC), language="en")
-    await (await bot.receive(incoming, surface))
-    return "\n".join(surface.texts)
+    await (await bot.receive(incoming, channel))
+    return "\n".join(channel.texts)
 
 
 def left(folder: Path, *needles: str) -> list[str]:
@@ -68,9 +68,9 @@ def left(folder: Path, *needles: str) -> list[str]:
 @pytest.mark.spec("T12", "T15")
 async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_nor_after_it(tmp_path: Path) -> None:
     async with bot_in(tmp_path) as (app, bot):
-        people = app.parts.desk.access
-        for user, standing in ((OWNER, Standing.OWNER), (ANA, Standing.MEMBER), (BIA, Standing.MEMBER)):
-            await people._people.put(Person(user, standing, "", app.clock.now()))
+        people = app.parts.context.access
+        for user, role in ((OWNER, Role.OWNER), (ANA, Role.MEMBER), (BIA, Role.MEMBER)):
+            await people._people.put(Person(user, role, "", app.clock.now()))
         await say(app, bot, OWNER, f"/admin deny {ANA.user}", "zzowner")
         await say(app, bot, OWNER, f"/admin allow {ANA.user}", "zzowner")
         for text in SAID:
@@ -90,7 +90,7 @@ async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_
             "zw918273",
             BIA.user,
         ]
-        assert dict(await app.parts.desk.kept.decisions.values(Matter.STANDING)) == {
+        assert dict(await app.parts.context.stores.decisions.values(DecisionKind.ROLE)) == {
             str(OWNER): "owner",
             str(BIA): "member",
         }
@@ -103,11 +103,11 @@ async def test_the_lines_typed_in_the_terminal_go_with_the_one_who_typed_them(tm
         typed = tmp_path / "console-history"
         assert f'"{typed.name}"' in inspect.getsource(terminal), "where the terminal's prompt keeps them"
         typed.write_text("+/remember zqsecret\n", "utf-8")
-        await app.parts.desk.forget(BIA)
+        await app.parts.context.forget(BIA)
         assert left(tmp_path, "zqsecret")
-        await app.parts.desk.forget(app.settings.console_owner)
+        await app.parts.context.forget(app.settings.console_owner)
         assert not left(tmp_path, "zqsecret")
-        await app.parts.desk.forget(app.settings.console_owner)
+        await app.parts.context.forget(app.settings.console_owner)
 
 
 async def test_lines_that_cannot_be_removed_are_told(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
-from core.stores import Mark
-from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, Role, UserKey
+from core.stores import ChangeContext
+from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
 
 ANA, BIA = UserKey("telegram", "ana-of-the-house"), UserKey("telegram", "bia-next-door")
@@ -47,7 +47,7 @@ class Talk:
         vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
         self.vectors[user].append(vector.tobytes()[:64])
         draft = MemoryDraft(MemoryKind.TEXT, " ".join(said), (said[0],))
-        vectors, mark = {draft.content: vector}, Mark("save", "telegram:room")
+        vectors, mark = {draft.content: vector}, ChangeContext("save", "telegram:room")
         [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", mark=mark)
         return item.id, said
 
@@ -56,18 +56,20 @@ class Talk:
         vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
         self.vectors[user].append(vector.tobytes()[:64])
         vectors = {draft.content: vector}
-        mark = Mark(f"act {number}", "telegram:room" if number % 2 else "", user)
+        mark = ChangeContext(f"act {number}", "telegram:room" if number % 2 else "", user)
         [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", mark=mark)
         if number % 3 == 0:
-            await self.memories.update(user, item.id, self.draft(user), at=START, mark=Mark(f"update {number}"))
+            await self.memories.update(
+                user, item.id, self.draft(user), at=START, mark=ChangeContext(f"update {number}")
+            )
         if number % 5 == 0:
-            await self.memories.delete(user, [item.id], at=START, mark=Mark(f"delete {number}"))
+            await self.memories.delete(user, [item.id], at=START, mark=ChangeContext(f"delete {number}"))
         if number % 10 == 0:
             await self.memories.undo(user, f"delete {number}")
         thread = await self.history.open_thread(ConversationKey(ROOM, user), START)
         for answered in (True, False):
             text = " ".join(self.say(user, self.dice.choice([5, 200])))
-            await self.history.append(thread.id, Message(Role.USER, text))
+            await self.history.append(thread.id, Message(MessageRole.USER, text))
             incoming = Incoming(ROOM, user, "Ana", str(self.dice.random()), text, START)
             await self.inbox.accept(incoming)
             if answered:
@@ -155,9 +157,9 @@ async def test_words_of_the_deleted_are_there_until_they_are_purged_and_then_no_
     kept = [await talk.save(BIA, size) for _ in range(25)]
     gone = [await talk.save(ANA, size) for _ in range(25)]
     for key, _ in gone:
-        await talk.memories.update(ANA, key, talk.draft(ANA), at=START, mark=Mark("update"))
+        await talk.memories.update(ANA, key, talk.draft(ANA), at=START, mark=ChangeContext("update"))
     for key, _ in gone:
-        await talk.memories.delete(ANA, [key], at=START, mark=Mark(f"delete {key}"))
+        await talk.memories.delete(ANA, [key], at=START, mark=ChangeContext(f"delete {key}"))
     assert all(said[0].encode() in read_all(tmp_path) for _, said in gone), "for as long as it can be undone"
     assert left(tmp_path, talk.vectors[ANA]) == [], "nothing but words is kept"
     assert await talk.memories.purge(START + timedelta(seconds=1)) == 25
@@ -173,7 +175,7 @@ async def test_a_save_that_was_undone_leaves_no_byte(tmp_path: Path) -> None:
     talk = Talk(database)
     await talk.save(BIA, 20)
     [key, said] = await talk.save(ANA, 20)
-    await talk.memories.update(ANA, key, talk.draft(ANA), at=START, mark=Mark("save"))
+    await talk.memories.update(ANA, key, talk.draft(ANA), at=START, mark=ChangeContext("save"))
     assert said[0].encode() in read_all(tmp_path)
     assert await talk.memories.undo(ANA, "save")
     assert words_of_ana(tmp_path) == set()

@@ -9,8 +9,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-from core.money import BOT, Scope
-from core.storage.ledger import SqliteLedger
+from core.features.ledger.calls import BOT, Scope
+from core.features.ledger.storage import SqliteLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.fakes.clock import START
@@ -24,12 +24,12 @@ CHILD = textwrap.dedent(
     from pathlib import Path
     from zoneinfo import ZoneInfo
     from core.dialogue import Usage
-    from core.money import Asker, Call
-    from core.people import Standing
-    from core.quota.limits import Defaults, read
-    from core.quota.quotas import Quotas
-    from core.storage.decisions import SqliteDecisions
-    from core.storage.ledger import SqliteLedger
+    from core.features.ledger.calls import Asker, Call
+    from core.features.access.people import Standing
+    from core.features.quotas.limits import Defaults, read
+    from core.features.quotas.quotas import Quotas
+    from core.features.admin.storage import SqliteDecisions
+    from core.features.ledger.storage import SqliteLedger
     from core.storage.sqlite import open_database
     from core.types import UserKey
     from tests.fakes.clock import FakeClock

@@ -48,7 +48,7 @@ CHILD = textwrap.dedent(
         async with Summaries(summarizer, clock) as summaries:
             conversation = await Conversations(store, clock, limits, summaries=summaries).open(ROOM)
             for number in itertools.count((await store.totals(conversation.thread.id))[0] + 1):
-                role = Role.USER if number % 2 else Role.ASSISTANT
+                role = MessageRole.USER if number % 2 else MessageRole.ASSISTANT
                 await conversation.add(Message(role, f"m{number}"))
                 os.write(1, f"{number}\\n".encode())
 

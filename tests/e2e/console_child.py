@@ -20,9 +20,9 @@ from adapters import console
 from adapters.console.person import Person
 from core.clock import SystemClock
 from core.delivery.view import View
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
 from core.types import Incoming, MemoryItem, MemoryKind, Modal, UserKey
-from tests.fakes.door import ScriptedDoor
+from tests.fakes.handler import ScriptedDoor
 
 SAVED = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
@@ -39,7 +39,7 @@ class Play:
             for verb, *rest in self.steps:
                 await self._step(verb, rest[0] if rest else incoming.text, view)
         except asyncio.CancelledError:
-            await view.show(Shown("Parei."))
+            await view.show(OutgoingMessage("Parei."))
             raise
 
     async def _step(self, verb: str, text: str, view: View) -> None:
@@ -48,15 +48,15 @@ class Play:
                 await view.status(text)
             case "memory":
                 item = MemoryItem("m1", MemoryKind.TEXT, text, ("senha do aliexpress",), SAVED, SAVED)
-                await view.show(Shown(f"- {text}", Modal.MEMORY, (item,)))
+                await view.show(OutgoingMessage(f"- {text}", Modal.MEMORY, (item,)))
             case "gate":
                 await self._gate(text)
             case "stream":
                 await view.stream(self._chunks(text))
             case "show":
-                await view.show(Shown(text))
+                await view.show(OutgoingMessage(text))
             case "echo":
-                await view.show(Shown(f"eco: {text}"))
+                await view.show(OutgoingMessage(f"eco: {text}"))
             case "deaf":
                 await self._refuse(view)
 
@@ -84,15 +84,15 @@ class Play:
 async def main(call: dict[str, Any]) -> None:
     clock = SystemClock()
     user = UserKey("console", "ana")
-    door = ScriptedDoor(clock, Play(call["steps"], Path(call["gates"])))
-    door.owed = [Person(user, "", clock).says(text) for text in call["owed"]]
+    handler = ScriptedDoor(clock, Play(call["steps"], Path(call["gates"])))
+    handler.owed = [Person(user, "", clock).says(text) for text in call["owed"]]
     data = Path(call["data"])
     try:
-        await console.run(door, clock, user=user, data_dir=data)
+        await console.run(handler, clock, user=user, data_dir=data)
     finally:
         received = [
             {"text": each.text, "id": each.message_id, "language": each.language, "chat": each.chat.chat}
-            for each in door.received
+            for each in handler.received
         ]
         _write(data / "received.json", received)
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from adapters import discord
 from adapters.discord.config import DiscordConfig
 from core.chatbot import ChatBot
-from core.ports import Door
+from core.ports import MessageHandler
 from core.types import Incoming, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, Person
-from tests.fakes.door import Script, ScriptedDoor, echo
+from tests.fakes.handler import Script, ScriptedDoor, echo
 
 ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
 ROOM, OTHER_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 200
@@ -27,7 +27,7 @@ ME = f"<@{BOT_ID}>"
 class Bot:
     """A running bot and the task that runs it."""
 
-    door: ScriptedDoor
+    handler: ScriptedDoor
     task: asyncio.Task[None]
     stop: asyncio.Event
     said: list[str] = field(default_factory=list)
@@ -45,8 +45,8 @@ async def running(
     posted: Sequence[str] = ("",),
 ) -> AsyncIterator[Bot]:
     """Run the adapter against the server until it is connected; leaving stops it gracefully."""
-    door = ScriptedDoor(clock, script, owed=list(owed), posted=posted)
-    async with serving(server, clock, door, config) as bot:
+    handler = ScriptedDoor(clock, script, owed=list(owed), posted=posted)
+    async with serving(server, clock, handler, config) as bot:
         yield bot
 
 
@@ -54,7 +54,7 @@ async def running(
 async def serving(
     server: DiscordServer,
     clock: FakeClock,
-    door: Door,
+    handler: MessageHandler,
     config: DiscordConfig | None = None,
     *,
     owned: Callable[[UserKey, str], Awaitable[None]] | None = None,
@@ -68,27 +68,27 @@ async def serving(
             await owned(user, name)
 
     config = replace(config or DiscordConfig(TOKEN), api_base_url=server.api_url)
-    task = asyncio.create_task(discord.run(config, door, clock, stop, say=said.append, own=own))
+    task = asyncio.create_task(discord.run(config, handler, clock, stop, say=said.append, own=own))
     try:
         await flow(server, clock, lambda: server.gateway.online or task.done())
-        yield Bot(door if isinstance(door, ScriptedDoor) else ScriptedDoor(clock), task, stop, said, owners)
+        yield Bot(handler if isinstance(handler, ScriptedDoor) else ScriptedDoor(clock), task, stop, said, owners)
     finally:
         stop.set()
-        ending = asyncio.create_task(_end(task, door))
+        ending = asyncio.create_task(_end(task, handler))
         while not ending.done():
             await idle(server)
             await clock.advance(1.0)  # a view that is cancelled still has a moment to write
         await ending
 
 
-async def _end(task: asyncio.Task[None], door: Door) -> None:
+async def _end(task: asyncio.Task[None], handler: MessageHandler) -> None:
     await asyncio.wait({task})
     await asyncio.gather(task, return_exceptions=True)
-    if isinstance(door, ScriptedDoor):
-        await door.close()
-    elif isinstance(door, ChatBot):  # as a stop does, once the platforms had their time
-        under_way = set(door._under_way)
-        door.abandon()
+    if isinstance(handler, ScriptedDoor):
+        await handler.close()
+    elif isinstance(handler, ChatBot):  # as a stop does, once the platforms had their time
+        under_way = set(handler._under_way)
+        handler.abandon()
         await asyncio.gather(*under_way, return_exceptions=True)
 
 

@@ -11,9 +11,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Self
 
-from core.access import Mode
 from core.dialogue import Task
-from core.ports import Clock, Door, Surface, Surfaces
+from core.features.access.rules import Mode
+from core.ports import Channel, Channels, Clock, MessageHandler
 from core.types import Incoming, Locale
 from tests.fakes.house import House
 from tests.table import TEXTS, Names, expected, settle
@@ -41,12 +41,12 @@ def plain(text: str) -> str:
 
 
 @dataclass
-class Cells(Door):
+class Cells(MessageHandler):
     """Hands what each person says to a bot of theirs alone, so that no answer of the table changes another."""
 
     clock: Clock
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
-    doors: dict[str, Door] = field(default_factory=dict)
+    doors: dict[str, MessageHandler] = field(default_factory=dict)
     answered: dict[str, asyncio.Future[None]] = field(default_factory=dict)
 
     async def __aenter__(self) -> Self:
@@ -64,17 +64,17 @@ class Cells(Door):
             await settle(house, role, place, who)
             bot = await self.stack.enter_async_context(house.chatbot())
             if not who.drafts.startswith("There"):
-                bot._parts.desk.drafts_on.add(who.platform)
+                bot._parts.context.drafts_on.add(who.platform)
             self.doors[who.me] = bot
             cells.append(Cell(who.put_into(text), who, who.put_into(expected(role, text, place, Mode.PRIVATE)), house))
         return cells
 
-    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
-        answered = asyncio.ensure_future(await self.doors[incoming.user.user].receive(incoming, surface))
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
+        answered = asyncio.ensure_future(await self.doors[incoming.user.user].receive(incoming, channel))
         self.answered[incoming.user.user] = answered
         return answered
 
-    async def resume(self, platform: str, surfaces: Surfaces) -> None:
+    async def resume(self, platform: str, channels: Channels) -> None:
         """Nothing is owed, and nobody is written to unasked."""
 
     def is_done(self, cells: list[Cell]) -> bool:

@@ -10,10 +10,10 @@ from typing import Any
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
-from core.ports import Clock, Door
+from core.ports import Clock, MessageHandler
 from core.types import Incoming
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import Script, ScriptedDoor, echo
+from tests.fakes.handler import Script, ScriptedDoor, echo
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 
@@ -21,7 +21,7 @@ from tests.fakes.telegram_server import TOKEN, TelegramServer
 class Bot:
     """A running bot and the task that runs it."""
 
-    door: ScriptedDoor
+    handler: ScriptedDoor
     task: asyncio.Task[None]
     stop: asyncio.Event
 
@@ -38,24 +38,24 @@ async def running(
     **wired: Any,
 ) -> AsyncIterator[Bot]:
     """Run the adapter with a door that answers by script, and what else `run` is given; leaving stops it gracefully."""
-    door = ScriptedDoor(clock, script, owed=list(owed), posted=posted)
-    async with serving(server, clock, door, config, **wired) as (task, stop):
-        yield Bot(door, task, stop)
+    handler = ScriptedDoor(clock, script, owed=list(owed), posted=posted)
+    async with serving(server, clock, handler, config, **wired) as (task, stop):
+        yield Bot(handler, task, stop)
 
 
 @asynccontextmanager
 async def serving(
-    server: TelegramServer, clock: Clock, door: Door, config: TelegramConfig | None = None, **wired: Any
+    server: TelegramServer, clock: Clock, handler: MessageHandler, config: TelegramConfig | None = None, **wired: Any
 ) -> AsyncIterator[tuple[asyncio.Task[None], asyncio.Event]]:
     """Run the adapter against the server; leaving stops it gracefully."""
     stop = asyncio.Event()
     config = replace(config or TelegramConfig(TOKEN), base_url=server.url)
-    task = asyncio.create_task(telegram.run(config, door, clock, stop, **wired))
+    task = asyncio.create_task(telegram.run(config, handler, clock, stop, **wired))
     try:
         yield task, stop
     finally:
         stop.set()
-        ending = asyncio.create_task(_end(task, door))
+        ending = asyncio.create_task(_end(task, handler))
         while not ending.done():
             await idle(server)
             if isinstance(clock, FakeClock):
@@ -63,11 +63,11 @@ async def serving(
         await ending
 
 
-async def _end(task: asyncio.Task[None], door: Door) -> None:
+async def _end(task: asyncio.Task[None], handler: MessageHandler) -> None:
     await asyncio.wait({task})
     await asyncio.gather(task, return_exceptions=True)
-    if isinstance(door, ScriptedDoor):
-        await door.close()
+    if isinstance(handler, ScriptedDoor):
+        await handler.close()
 
 
 async def flow(

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from core.access import Mode
 from core.dialogue import Task
-from core.people import Standing
+from core.features.access.people import Role
+from core.features.access.rules import Mode
 from core.types import UserKey
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
@@ -32,8 +32,8 @@ async def test_the_one_time_link_makes_its_opener_the_owner_on_telegram_in_every
     code = await access.claim_code("telegram")
     async with (
         TelegramServer(clock) as server,
-        built.chatbot(access) as door,
-        telegram_kit.serving(server, clock, door, say=said.append, claim_code=code),
+        built.chatbot(access) as handler,
+        telegram_kit.serving(server, clock, handler, say=said.append, claim_code=code),
     ):
         await telegram_kit.flow(server, clock, lambda: server.polled)
         [start] = re.findall(r"https://t\.me/elefante_bot\?start=(\S+)", "\n".join(said))
@@ -46,7 +46,7 @@ async def test_the_one_time_link_makes_its_opener_the_owner_on_telegram_in_every
         assert server.chat(7).screen()[0].startswith("Done: this bot is yours now.")
         assert not server.chat(7).screen()[-1].startswith("I do not know the command")
         assert not any("is yours now" in text for text in server.chat(8).screen())
-    owners = {each.user for each in await built.people.all() if each.standing is Standing.OWNER}
+    owners = {each.user for each in await built.people.all() if each.role is Role.OWNER}
     assert owners == {UserKey("telegram", "7")}
     assert await built.access().claim_code("telegram") is None, "no link is offered at the next start"
 
@@ -58,9 +58,9 @@ async def test_the_applications_owner_owns_the_bot_on_discord_in_every_mode(mode
     access = built.access()
     async with (
         DiscordServer(clock) as server,
-        built.chatbot(access) as door,
-        discord_kit.serving(server, clock, door, owned=access.own) as bot,
+        built.chatbot(access) as handler,
+        discord_kit.serving(server, clock, handler, owned=access.own) as bot,
     ):
         [owner] = bot.owners
-        assert await access.standing(owner) is Standing.OWNER
-        assert await access.standing(UserKey("discord", str(discord_kit.BIA.id))) is None
+        assert await access.role(owner) is Role.OWNER
+        assert await access.role(UserKey("discord", str(discord_kit.BIA.id))) is None

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import build, open_chatbot
-from core.screen import SurfaceLimits
+from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, UserKey
-from tests.fakes.surface import RecordingSurface
+from tests.fakes.channel import RecordingChannel
 
 ME = UserKey("console", "me")
 
@@ -22,10 +22,10 @@ async def run_and_say(folder: Path, *texts: str) -> list[str]:
     told = []
     async with build(Settings(data_dir=folder)) as app, open_chatbot(app) as bot:
         for text in texts:
-            surface = RecordingSurface(app.clock, SurfaceLimits(4096, 0.0))
+            channel = RecordingChannel(app.clock, ChannelLimits(4096, 0.0))
             incoming = Incoming(ChatKey("console", "c"), ME, "me", uuid.uuid4().hex, text, datetime.now(UTC))
-            await (await bot.receive(incoming, surface))
-            told.append("\n".join(surface.texts))
+            await (await bot.receive(incoming, channel))
+            told.append("\n".join(channel.texts))
     return told
 
 

@@ -9,27 +9,27 @@ import pytest
 from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import BEGIN_ANEW, NOT_HERE, YOUR_TEXT
 from core.delivery.view import View
-from core.screen import Choice, Shown
+from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_components import labels
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, Note
-from tests.fakes.door import Script, slowly
+from tests.fakes.handler import Script, slowly
 
-EDIT = Choice("Editar", "/edit 7", asks="Novo conteúdo", text="senha: abc123", in_place=True)
-NEXT = Choice("Próxima", "/page 2", in_place=True)
-UNDO = Choice("Desfazer", "/undo 5")
-CARD = Shown("Um cartão.", choices=(EDIT, NEXT, UNDO))
+EDIT = Button("Editar", "/edit 7", asks="Novo conteúdo", text="senha: abc123", in_place=True)
+NEXT = Button("Próxima", "/page 2", in_place=True)
+UNDO = Button("Desfazer", "/undo 5")
+CARD = OutgoingMessage("Um cartão.", choices=(EDIT, NEXT, UNDO))
 
 
-def showing(*cards: Shown) -> Script:
+def showing(*cards: OutgoingMessage) -> Script:
     """Answer what is said with the cards, and a press with what it says."""
 
     async def script(incoming: Incoming, view: View) -> None:
         if incoming.pressed and incoming.text.startswith(("/edit", "/page", "/undo")):
-            await view.show(Shown(f"{incoming.user_name}: {incoming.text}"))
+            await view.show(OutgoingMessage(f"{incoming.user_name}: {incoming.text}"))
             return
         for card in cards:
             await view.show(card)
@@ -39,25 +39,25 @@ def showing(*cards: Shown) -> Script:
 
 async def card_for(server: DiscordServer, clock: FakeClock, bot: Bot, room: int = 0) -> Note:
     """Ana asks, and gets the card."""
-    before = bot.door.answered
+    before = bot.handler.answered
     await server.says(ANA, f"{ME} cartão" if room else "cartão", room=room)
-    await flow(server, clock, lambda: bot.door.answered > before)
+    await flow(server, clock, lambda: bot.handler.answered > before)
     channel = server.room(room) if room else server.direct(ANA)
     return channel.notes[server.writes[-1].message]
 
 
 async def test_buttons_stand_in_rows_of_five_and_what_is_listed_in_a_menu_above_them() -> None:
     clock = FakeClock()
-    choices = tuple(Choice(f"b{n}", "/same") for n in range(12))
-    menu = tuple(Choice(f"{n}. {'coisa ' * 30}", f"/memories {n}", in_place=True) for n in range(1, 31))
+    choices = tuple(Button(f"b{n}", "/same") for n in range(12))
+    menu = tuple(Button(f"{n}. {'coisa ' * 30}", f"/memories {n}", in_place=True) for n in range(1, 31))
     shown = [
-        Shown("muitos", choices=tuple(Choice(f"b{n}", f"/x {n}") for n in range(30))),
-        Shown("os dois", choices=choices, menu=menu),
-        Shown("um que não cabe", choices=(Choice("longo", "/" + "é" * 90), NEXT)),
+        OutgoingMessage("muitos", choices=tuple(Button(f"b{n}", f"/x {n}") for n in range(30))),
+        OutgoingMessage("os dois", choices=choices, menu=menu),
+        OutgoingMessage("um que não cabe", choices=(Button("longo", "/" + "é" * 90), NEXT)),
     ]
     async with DiscordServer(clock) as server, running(server, clock, showing(*shown)) as bot:
         await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         many, both, dropped = [note.components for note in server.direct(ANA).notes.values() if note.components]
         assert [len(row["components"]) for row in many] == [5] * 5
         assert [row["components"][0]["type"] for row in both] == [3, 3, 2, 2, 2]
@@ -77,9 +77,9 @@ async def test_a_press_in_direct_messages_is_its_pressers_and_edits_the_message_
         await flow(server, clock, lambda: note.text == "Ana: /page 2")
         assert turned.notes == [note]
         assert not note.components
-        pressed = bot.door.received[-1]
+        pressed = bot.handler.received[-1]
         assert (pressed.pressed, pressed.private, pressed.user) == (True, True, UserKey("discord", str(ANA.id)))
-        assert pressed.conversation == bot.door.received[0].conversation
+        assert pressed.conversation == bot.handler.received[0].conversation
 
 
 async def test_in_a_server_each_press_is_answered_to_who_pressed_alone_and_what_all_read_stays_as_it_is() -> None:
@@ -93,7 +93,7 @@ async def test_in_a_server_each_press_is_answered_to_who_pressed_alone_and_what_
                 await flow(server, clock, partial(getattr, pressed, "screen"))
                 assert pressed.screen == [f"{person.name}: /page 2"]
                 assert pressed.notes[0].flags & EPHEMERAL
-                incoming = bot.door.received[-1]
+                incoming = bot.handler.received[-1]
                 assert incoming.user == UserKey("discord", str(person.id))
                 assert incoming.chat == ChatKey("discord", str(ROOM), f"@{person.id}")
                 assert incoming.private
@@ -114,12 +114,14 @@ async def test_what_only_one_person_sees_is_edited_in_place_also_in_a_server_and
             assert turned.notes == used.notes
             assert server.room(ROOM).screen() == []
             assert not server.invalid
-            assert {one.chat for one in bot.door.received} == {ChatKey("discord", str(ROOM), f"@{ANA.id}")}
+            assert {one.chat for one in bot.handler.received} == {ChatKey("discord", str(ROOM), f"@{ANA.id}")}
 
 
 async def test_an_entry_of_a_menu_is_chosen_like_a_button() -> None:
     clock = FakeClock()
-    listed = Shown("1. a\n2. b", menu=(Choice("1. a", "/page 1", in_place=True), Choice("2. b", "/edit 2", asks="b?")))
+    listed = OutgoingMessage(
+        "1. a\n2. b", menu=(Button("1. a", "/page 1", in_place=True), Button("2. b", "/edit 2", asks="b?"))
+    )
     async with DiscordServer(clock) as server, running(server, clock, showing(listed)) as bot:
         note = await card_for(server, clock, bot)
         opened = await server.interactions.press(ANA, note, "2. b")
@@ -139,10 +141,10 @@ async def test_a_button_that_asks_opens_a_form_begun_with_the_text_and_sends_wha
         assert opened.form["title"] == "Novo conteúdo"
         assert label["label"] == YOUR_TEXT[Locale.PT]
         assert label["component"]["value"] == "senha: abc123"
-        assert [one.text for one in bot.door.received] == ["cartão"]
+        assert [one.text for one in bot.handler.received] == ["cartão"]
         await server.interactions.submit(ANA, opened, "senha:\n  xyz 789")
         await flow(server, clock, lambda: note.text == "Ana: /edit 7 senha:\n  xyz 789")
-        assert bot.door.received[-1].pressed
+        assert bot.handler.received[-1].pressed
 
 
 async def test_nobody_else_finds_a_persons_text_in_a_form_and_after_a_restart_or_an_hour_it_is_gone() -> None:
@@ -170,7 +172,7 @@ async def test_nobody_else_finds_a_persons_text_in_a_form_and_after_a_restart_or
 
 async def test_everything_that_can_be_pressed_goes_on_working_after_a_restart() -> None:
     clock = FakeClock()
-    listed = Shown("Lista.", choices=(UNDO,), menu=(Choice("1. a", "/page 1"),))
+    listed = OutgoingMessage("Lista.", choices=(UNDO,), menu=(Button("1. a", "/page 1"),))
     async with DiscordServer(clock) as server:
         async with running(server, clock, showing(listed, CARD)) as bot:
             card = await card_for(server, clock, bot)
@@ -181,8 +183,8 @@ async def test_everything_that_can_be_pressed_goes_on_working_after_a_restart() 
             await server.interactions.submit(ANA, opened, "novo")  # a form that was open meanwhile
             await server.interactions.press(ANA, menu, "1. a")
             await server.interactions.press(ANA, menu, "Desfazer")
-            await flow(server, clock, lambda: bot.door.answered == 3)
-            assert sorted(one.text for one in bot.door.received) == ["/edit 7 novo", "/page 1", "/undo 5"]
+            await flow(server, clock, lambda: bot.handler.answered == 3)
+            assert sorted(one.text for one in bot.handler.received) == ["/edit 7 novo", "/page 1", "/undo 5"]
             assert card.text == "Ana: /edit 7 novo"
             reopened = await server.interactions.press(ANA, menu, "Desfazer")
             await flow(server, clock, lambda: reopened.screen)
@@ -192,7 +194,7 @@ async def test_a_button_pressed_twice_in_a_hurry_is_answered_once() -> None:
     async def script(incoming: Incoming, view: View) -> None:
         if incoming.pressed:
             await clock.sleep(1)
-        await view.show(Shown("Feito." if incoming.pressed else "Um cartão.", choices=(UNDO,)))
+        await view.show(OutgoingMessage("Feito." if incoming.pressed else "Um cartão.", choices=(UNDO,)))
 
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
@@ -203,9 +205,9 @@ async def test_a_button_pressed_twice_in_a_hurry_is_answered_once() -> None:
         await flow(server, clock, lambda: first.screen == ["Feito."])
         assert second.kind == 6  # acknowledged, and that was all
         assert note.text == "Um cartão."
-        assert len(bot.door.received) == 2
+        assert len(bot.handler.received) == 2
         await server.interactions.press(ANA, note, "Desfazer")
-        await flow(server, clock, lambda: bot.door.answered == 3)
+        await flow(server, clock, lambda: bot.handler.answered == 3)
 
 
 @pytest.mark.parametrize("forged", ["elefante:do:pfa0:/edit 7", "elefante:do:x:/undo", "elefante:stop:1:2:x", "zzz"])
@@ -223,8 +225,8 @@ async def test_a_forged_id_gives_nobody_more_than_what_they_could_type(forged: s
                 await flow(server, clock, lambda: made.screen == ["Bia: /edit 7 meu agora"])
                 assert made.notes[0].flags & EPHEMERAL
             await idle(server)
-            assert all(one.user.user == str(BIA.id) for one in bot.door.received[1:])
-            assert [one.text for one in bot.door.received[1:]] == ([""] if not made.form and "pfa" not in forged else
+            assert all(one.user.user == str(BIA.id) for one in bot.handler.received[1:])
+            assert [one.text for one in bot.handler.received[1:]] == ([""] if not made.form and "pfa" not in forged else
                                                                   ["/edit 7 meu agora"])  # fmt: skip
             assert server.room(ROOM).screen() == ["Um cartão."]
 
@@ -238,12 +240,12 @@ async def test_a_press_where_the_bot_does_not_answer_any_more_says_so() -> None:
         async with running(server, clock, showing(CARD), DiscordConfig(TOKEN, rooms=frozenset({ROOM}))) as bot:
             pressed = await server.interactions.press(ANA, note, "Desfazer")
             await flow(server, clock, lambda: pressed.screen == [NOT_HERE[Locale.PT]])
-            assert not bot.door.received
+            assert not bot.handler.received
 
 
 async def test_a_button_below_an_answer_to_somebody_else_asks_the_model_again_for_nobody_but_its_presser() -> None:
     clock = FakeClock()
-    again = Shown("Resposta.", choices=(Choice("De novo", "/retry"),))
+    again = OutgoingMessage("Resposta.", choices=(Button("De novo", "/retry"),))
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, showing(again)) as bot:
@@ -251,20 +253,20 @@ async def test_a_button_below_an_answer_to_somebody_else_asks_the_model_again_fo
             theirs = await server.interactions.press(BIA, note, "De novo")
             await flow(server, clock, lambda: theirs.screen)
             assert theirs.notes[0].flags & EPHEMERAL
-            assert bot.door.received[-1].chat.thread == f"@{BIA.id}"
+            assert bot.handler.received[-1].chat.thread == f"@{BIA.id}"
             await server.interactions.press(ANA, note, "De novo")
             await flow(server, clock, lambda: len(server.room(ROOM).screen()) == 2)
-            assert bot.door.received[-1].chat == ChatKey("discord", str(ROOM))
-            assert not bot.door.received[-1].private
+            assert bot.handler.received[-1].chat == ChatKey("discord", str(ROOM))
+            assert not bot.handler.received[-1].private
 
 
 async def test_where_the_bot_was_brought_along_what_five_follow_ups_do_not_hold_goes_on_in_private() -> None:
     clock = FakeClock()
-    parts = [Shown(f"parte {n}") for n in range(8)]
+    parts = [OutgoingMessage(f"parte {n}") for n in range(8)]
     async with DiscordServer(clock) as server, running(server, clock, showing(*parts)) as bot:
         used = await server.interactions.command(ANA, "ask", context=2, message="conte")
-        await flow(server, clock, lambda: bot.door.answered)
-        assert not bot.door.failures
+        await flow(server, clock, lambda: bot.handler.answered)
+        assert not bot.handler.failures
         assert used.screen == [f"parte {n}" for n in range(6)]
         assert server.direct(ANA).screen()[-2:] == ["parte 6", "parte 7"]
         by_name = {command["name"]: command for command in server.commands[0]}
@@ -288,7 +290,7 @@ async def test_the_stop_button_of_an_answer_that_only_one_person_sees_stops_that
             used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True)
             await flow(server, clock, lambda: len(server.writes) >= 3)
             await server.interactions.press(ANA, used.notes[0], "⏹️")
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             assert 0 < len(used.notes[0].content) < len("palavra " * 60)
             assert not used.notes[0].components
             assert server.room(ROOM).screen() == []

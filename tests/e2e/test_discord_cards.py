@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Coroutine
 from functools import partial
 
-from adapters.discord.intake import Intake
+from adapters.discord.message_handler import UpdateHandler
 from core.commands import UNKNOWN
-from core.commands.card import VERDICTS
-from core.commands.memory_card import DELETE, EDIT, EDITED
-from core.commands.talk import AFRESH
 from core.dialogue import Prompt, Task
-from core.screen import Shown
+from core.features.access.card import VERDICTS
+from core.features.conversations.talk import AFRESH
+from core.features.memories.card import DELETE, EDIT, EDITED
+from core.outgoing import OutgoingMessage
 from core.texts import DEAD_BUTTON
 from core.types import ChatKey, ConversationKey, Locale, MemoryDraft, MemoryKind, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
@@ -56,7 +56,7 @@ async def test_nothing_recalled_aside_reaches_an_answer_that_all_read() -> None:
     access = built.access()
     async with DiscordServer(clock) as server:
         room = server.room(ROOM)
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(OWNER, "Ana")
             await knows(built)
             aside = await server.interactions.command(ANA, "ask", room=ROOM, message="em segredo: e ela?", private=True)
@@ -87,7 +87,7 @@ async def test_a_memory_is_chosen_from_a_menu_edited_by_a_form_and_the_change_un
     access = built.access()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(OWNER, "Ana")
             memory_id = await knows(built)
             used = await server.interactions.command(ANA, "memories", room=ROOM)
@@ -116,7 +116,7 @@ async def test_another_member_who_presses_a_forged_button_of_somebodys_memory_fi
     access = built.access()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(OWNER, "Ana")
             await access.own(UserKey("discord", str(BIA.id)), "Bia")
             memory_id = await knows(built)
@@ -138,13 +138,13 @@ async def test_the_owner_lets_a_stranger_in_by_the_card_in_direct_messages_also_
     built = finding(clock)
     access = built.access()
     async with DiscordServer(clock) as server:
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(OWNER, "Ana")
             await server.says(BIA, "hi, may I?")
             await flow(server, clock, lambda: server.direct(ANA).screen())
             [card] = [note for note in server.direct(ANA).notes.values() if note.components]
             assert "may I?" not in card.text
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             tried = await server.interactions.press(BIA, card, VERDICTS["allow"][PT])
             await flow(server, clock, lambda: tried.kind and not tried.thinking)
             assert card.components  # a stranger's press decides nothing
@@ -157,17 +157,17 @@ async def test_the_owner_lets_a_stranger_in_by_the_card_in_direct_messages_also_
 async def test_whose_direct_messages_are_closed_is_not_reached_and_two_notices_are_two_messages() -> None:
     clock = FakeClock()
     built = finding(clock)
-    door = built.chatbot(built.access())
-    async with DiscordServer(clock) as server, door, serving(server, clock, door):
-        notices = door._parts.desk.notices
+    handler = built.chatbot(built.access())
+    async with DiscordServer(clock) as server, handler, serving(server, clock, handler):
+        notifier = handler._parts.context.notifier
         for text in ("Um aviso.", "Outro aviso."):
-            told = await _during(server, clock, notices.tell(OWNER, Shown(text)))
+            told = await _during(server, clock, notifier.tell(OWNER, OutgoingMessage(text)))
             assert told
         assert server.direct(ANA).screen() == ["Um aviso.", "Outro aviso."]
         server.direct(BIA).refusal = (403, 50007)
         closed = UserKey("discord", str(BIA.id))
-        assert not await _during(server, clock, notices.tell(closed, Shown("Um aviso.")))
-        assert isinstance(notices.platforms["discord"], Intake)
+        assert not await _during(server, clock, notifier.tell(closed, OutgoingMessage("Um aviso.")))
+        assert isinstance(notifier.platforms["discord"], UpdateHandler)
 
 
 async def _during(server: DiscordServer, clock: FakeClock, work: Coroutine[None, None, bool]) -> bool:
@@ -182,10 +182,10 @@ async def test_a_slash_command_does_not_wait_for_the_answer_that_somebody_gets_i
     access = built.access()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(OWNER, "Ana")
             here = ConversationKey(ChatKey("discord", str(ROOM)), UserKey("discord", str(ANA.id)))
-            async with door._mailbox.lane(here):  # an answer is under way
+            async with handler._mailbox.lane(here):  # an answer is under way
                 listed = await server.interactions.command(ANA, "memories", room=ROOM)
                 await flow(server, clock, partial(getattr, listed, "screen"))
                 afresh = await server.interactions.command(ANA, "reset", room=ROOM)
@@ -201,7 +201,7 @@ async def test_the_talk_aside_is_begun_anew_by_itself_and_the_rooms_by_itself() 
     access = built.access()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(OWNER, "Ana")
             for private in (False, True):
                 asked = await server.interactions.command(ANA, "ask", room=ROOM, message="oi?", private=private)
@@ -224,7 +224,7 @@ async def test_who_lacks_the_right_has_no_such_command_whatever_the_menu_shows()
     access = built.access()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(OWNER, "Ana")
             used = await server.interactions.command(ANA, "admin allow", room=ROOM, person=BIA)
             await flow(server, clock, lambda: used.screen)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.commands import UNKNOWN
-from core.commands.memories import NO_MEMORIES
 from core.dialogue import Task
+from core.features.memories.memories import NO_MEMORIES
 from core.texts import AWAY, ONLY_TEXT, PRIVATE
 from core.types import Locale, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
@@ -34,7 +34,7 @@ async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in
     clock = FakeClock()
     built = house(clock)
     access = built.access()
-    async with DiscordServer(clock) as server, built.chatbot(access) as door, serving(server, clock, door):
+    async with DiscordServer(clock) as server, built.chatbot(access) as handler, serving(server, clock, handler):
         await access.own(UserKey("discord", str(ANA.id)), "Ana")
         screen = server.direct(ANA).screen
         await server.says(ANA, "lembre que a senha do wi-fi é abc123")
@@ -57,7 +57,7 @@ async def test_a_stranger_in_a_room_is_ignored_and_a_command_of_theirs_is_declin
     access = built.access()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(UserKey("discord", str(ANA.id)), "Ana")
             await server.says(BIA, f"{ME} what is Ana's password?", room=ROOM)
             asked = await server.interactions.command(BIA, "ask", room=ROOM, message="and now?")
@@ -77,7 +77,7 @@ async def test_the_cores_commands_answer_in_the_persons_language_to_that_person_
     access = built.access()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(UserKey("discord", str(BIA.id)), "Bia")
             used = await server.interactions.command(BIA, "memories", room=ROOM)
             await flow(server, clock, lambda: used.screen)
@@ -92,7 +92,7 @@ async def test_an_admin_lets_a_room_in_by_a_command_and_for_everybody_else_there
     access = built.access()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with built.chatbot(access) as door, serving(server, clock, door):
+        async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(UserKey("discord", str(ANA.id)), "Ana")
             let_in = await server.interactions.command(ANA, "admin allow", room=ROOM, text="here")
             await flow(server, clock, lambda: let_in.screen)
@@ -109,7 +109,7 @@ async def test_who_is_known_is_told_what_came_too_late_or_wordless_and_a_strange
     built = house(clock)
     access = built.access()
     picture = [{"id": "1", "filename": "a.png", "size": 1, "url": "http://x/a.png", "proxy_url": "http://x/a.png"}]
-    async with DiscordServer(clock) as server, built.chatbot(access) as door, serving(server, clock, door):
+    async with DiscordServer(clock) as server, built.chatbot(access) as handler, serving(server, clock, handler):
         await access.own(UserKey("discord", str(ANA.id)), "Ana")
         for person in (ANA, BIA):
             await server.says(person, "isso foi ontem", age_s=86_400)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from core.delivery.view import View
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
 from core.types import Incoming, MemoryItem, MemoryKind, Modal
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
 from tests.fakes.clock import START, FakeClock
@@ -16,7 +16,7 @@ from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import DiscordServer, too_many
 from tests.fakes.discord_world import Person
-from tests.fakes.door import slowly, words
+from tests.fakes.handler import slowly, words
 
 LONG = "\n\n".join(
     f"Parágrafo {n} com **negrito** e emoji 😀🐘 "
@@ -37,7 +37,7 @@ async def test_a_ten_thousand_character_answer_with_fences_and_emoji_arrives_who
     clock = FakeClock()
     async with DiscordServer(clock, Limits()) as server, running(server, clock, slowly(clock, LONG, 0.02)) as bot:
         await server.says(ANA, "conte tudo")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         screen = server.direct(ANA).screen()
         assert len(screen) >= 6
         assert all(len(text) <= 2000 and text.count("```") % 2 == 0 for text in screen)
@@ -57,7 +57,7 @@ async def test_a_status_is_edited_into_the_next_one_and_then_into_the_answer() -
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
         await server.says(ANA, "qual é a senha?")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         assert server.direct(ANA).screen() == ["É abc123."]
         assert [write.text for write in server.writes] == [
             "IA está pensando...", "Buscando por memórias...", "Buscando por memórias..., pesquisando", "É abc123.",
@@ -71,13 +71,13 @@ async def test_memories_replace_the_status_by_a_small_embed_with_everything_kept
 
     async def script(_: Incoming, view: View) -> None:
         await view.status("Buscando por memórias...")
-        await view.show(Shown("🧠 senha do wi-fi: ...", Modal.MEMORY, items))
+        await view.show(OutgoingMessage("🧠 senha do wi-fi: ...", Modal.MEMORY, items))
         await view.stream(words("Achei duas."))
 
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
         await server.says(ANA, "o que você sabe?")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         shown, said = [note for note in server.direct(ANA).notes.values() if note.by is not ANA]
         assert shown.content == ""
         assert shown.embeds[0]["description"].split("\n") == [
@@ -92,12 +92,12 @@ async def test_more_memories_than_an_embed_holds_are_counted_not_cut() -> None:
     items = tuple(_memory(f"coisa {n}", "x" * 290) for n in range(30))
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown("muitas", Modal.MEMORY, items))
+        await view.show(OutgoingMessage("muitas", Modal.MEMORY, items))
 
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
         await server.says(ANA, "tudo")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         lines = server.direct(ANA).screen()[0].split("\n")
         assert lines[-1] == f"+ {30 - (len(lines) - 1)}"
         assert all(line.endswith("|| · 2026-03-14") for line in lines[:-1])
@@ -112,7 +112,7 @@ async def test_everyone_in_a_models_answer_pings_nobody() -> None:
         server.room(ROOM)
         async with running(server, clock, script) as bot:
             await server.says(ANA, f"{ME} chame todos", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             [sent] = server.done("POST", "/messages")
             assert sent.body["allowed_mentions"] == {"parse": []}
 
@@ -122,7 +122,7 @@ async def test_edits_keep_their_distance_and_a_used_up_bucket_never_meets_a_429(
     limits = Limits(per_window=3, window_s=6.0)  # narrower than what we pace for: only the headers say so
     async with DiscordServer(clock, limits) as server, running(server, clock, slowly(clock, LONG[:1800], 0.1)) as bot:
         await server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         assert server.direct(ANA).screen() == [LONG[:1800].strip()]
         assert not server.invalid
         edits = [write.at_s for write in server.writes if write.verb == "edit"]
@@ -148,9 +148,9 @@ async def test_a_flood_wait_holds_back_one_channel_and_the_whole_answer_still_co
         async with running(server, clock, slowly(clock, LONG[:500], 0.05)) as bot:
             await server.says(ANA, f"{ME} aqui", room=ROOM)
             await server.says(BIA, f"{ME} there", room=OTHER_ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             assert server.room(OTHER_ROOM).screen() == [LONG[:500].strip()]
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
             assert server.room(ROOM).screen() == [LONG[:500].strip()]
             assert ends_s[0] <= clock.monotonic() <= ends_s[0] + 20
             assert len(server.invalid) == 1  # obeyed to the letter: nothing was tried before the time
@@ -169,7 +169,7 @@ async def test_a_global_limit_and_the_wall_before_discord_quiet_every_channel(*,
             await server.says(ANA, f"{ME} aqui", room=ROOM)
             await flow(server, clock, lambda: server.invalid)
             await server.says(BIA, "there")
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
             assert min(write.at_s for write in server.writes) >= 20
             assert len(server.invalid) == 1
 
@@ -180,7 +180,7 @@ async def test_a_failing_server_is_left_alone_longer_and_longer_and_nothing_is_t
         failures = [refusing(503, 0), refusing(502, 0), refusing(500, 0)]
         server.faults.append(lambda _method, path: failures.pop()("", "") if failures and "messages" in path else None)
         await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         assert server.direct(ANA).screen() == ["Você disse: oi"]
         assert clock.monotonic() >= 1 + 2 + 4
 
@@ -193,7 +193,7 @@ async def test_a_message_whose_confirmation_got_lost_is_not_sent_twice() -> None
             method == "POST" and path.endswith("/messages") and bool(lost and lost.pop())
         )
         await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         assert not lost
         assert server.direct(ANA).screen() == ["Você disse: oi"]
         assert len({call.body["nonce"] for call in server.done("POST", "/messages")}) == 1
@@ -206,7 +206,7 @@ async def test_a_message_deleted_meanwhile_is_written_anew_once_its_text_is_whol
         await flow(server, clock, lambda: len(server.writes) >= 3)
         channel = server.direct(ANA)
         channel.notes = {key: note for key, note in channel.notes.items() if note.by is ANA}
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         assert channel.screen() == [LONG[:400].strip()]
 
 
@@ -217,8 +217,8 @@ async def test_where_the_bot_may_not_write_it_knocks_no_more_than_its_forms_are(
         server.faults.append(lambda m, p: refusing(403, 50013)(m, p) if m == "POST" and str(ROOM) in p else None)
         async with running(server, clock, slowly(clock, LONG, 0.02)) as bot:
             await server.says(ANA, f"{ME} oi", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered)
-            assert [type(failure).__name__ for failure in bot.door.failures] == ["Undelivered"]
+            await flow(server, clock, lambda: bot.handler.answered)
+            assert [type(failure).__name__ for failure in bot.handler.failures] == ["Undelivered"]
             assert len(server.invalid) == 3  # the status, the text, the text alone
 
 
@@ -230,10 +230,10 @@ async def test_a_reply_that_is_not_allowed_or_has_nothing_to_reply_to_becomes_a_
         async with running(server, clock) as bot:
             server.faults.append(lambda m, p: refusals.pop()(m, p) if refusals and p.endswith("messages") else None)
             await server.says(ANA, f"{ME} um", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             asked = await server.says(ANA, f"{ME} dois", room=ROOM)
             del room.notes[asked.id]
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
             assert room.screen() == ["Você disse: um", "Você disse: dois"]
             assert [note.reply_to for note in room.notes.values() if note.by.bot] == [None, None]
 
@@ -245,7 +245,7 @@ async def test_a_hundred_chats_at_once_stay_within_the_limit_for_all() -> None:
     async with DiscordServer(clock, Limits()) as server, running(server, clock, slowly(clock, text, 1.0)) as bot:
         for person in people:
             await server.says(person, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 100)
+        await flow(server, clock, lambda: bot.handler.answered == 100)
         assert all(server.direct(person).screen() == [text] for person in people)
         assert not server.invalid
 

@@ -30,8 +30,8 @@ async def received(text: str, **more: Any) -> Incoming:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         await server.says(ANA, text, **more)
-        await flow(server, clock, lambda: bot.door.answered)
-        [incoming] = bot.door.received
+        await flow(server, clock, lambda: bot.handler.answered)
+        [incoming] = bot.handler.received
         return incoming
 
 
@@ -61,11 +61,11 @@ async def test_what_is_replied_to_comes_along_with_who_said_it() -> None:
             mine = await server.says(ANA, "eu vou", room=ROOM)
             await server.says(ANA, f"{ME} que festa?", room=ROOM, reply_to=bias.id)
             await server.says(ANA, f"{ME} e eu?", room=ROOM, reply_to=mine.id)
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
             ours = list(server.room(ROOM).notes.values())[-1]
             await server.says(ANA, "e isso?", room=ROOM, reply_to=ours.id)
-            await flow(server, clock, lambda: bot.door.answered == 3)
-            found = [[(one.text, one.speaker, one.name) for one in each.quotes] for each in bot.door.received]
+            await flow(server, clock, lambda: bot.handler.answered == 3)
+            found = [[(one.text, one.speaker, one.name) for one in each.quotes] for each in bot.handler.received]
     assert found[0] == [("a festa da @Ana é na sexta", Speaker.OTHER, "Bia")]
     assert found[1] == [("eu vou", Speaker.SELF, "")]
     assert found[2] == [(ours.text, Speaker.BOT, "")]

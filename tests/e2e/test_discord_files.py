@@ -9,20 +9,20 @@ import pytest
 
 from adapters.discord.attachment import MAX_FILE_BYTES
 from core.delivery.view import View
-from core.errors import FileTooLarge, SurfaceError
-from core.ports import Surface
-from core.screen import File, Shown
+from core.errors import ChannelError, FileTooLarge
+from core.outgoing import File, OutgoingMessage
+from core.ports import Channel
 from core.types import Incoming
 from tests.e2e.discord_kit import ANA, ROOM, flow, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, Note
-from tests.fakes.door import Script, ScriptedDoor
+from tests.fakes.handler import Script, ScriptedDoor
 
 
 def handing_over(path: Path) -> Script:
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown("Aqui está.", file=File(path, "memorias.json", "application/json")))
+        await view.show(OutgoingMessage("Aqui está.", file=File(path, "memorias.json", "application/json")))
         await view.flush()
 
     return script
@@ -38,17 +38,17 @@ async def test_a_file_is_handed_over_with_its_sentence(tmp_path: Path, by: str) 
         async with running(server, clock, handing_over(path)) as bot:
             if by == "message":
                 await server.says(ANA, "exporte")
-                await flow(server, clock, lambda: bot.door.answered)
+                await flow(server, clock, lambda: bot.handler.answered)
                 notes: Sequence[Note] = [note for note in server.direct(ANA).notes.values() if note.by is not ANA]
             else:
                 used = await server.interactions.command(ANA, "export", room=ROOM)
-                await flow(server, clock, lambda: bot.door.answered)
+                await flow(server, clock, lambda: bot.handler.answered)
                 notes = used.notes
             if by == "button":
                 notes[0].components = [{"type": 1, "components": [
                     {"type": 2, "label": "Exportar", "style": 2, "custom_id": "elefante:do:p0:/export"}]}]  # fmt: skip
                 pressed = await server.interactions.press(ANA, notes[0], "Exportar")
-                await flow(server, clock, lambda: bot.door.answered == 2)
+                await flow(server, clock, lambda: bot.handler.answered == 2)
                 notes = pressed.notes[1:]
             assert [note.text for note in notes] == ["Aqui está.\n📎 memorias.json"]
             assert list(server.uploaded.values())[-1] == path.read_bytes()
@@ -61,11 +61,11 @@ async def test_a_file_beyond_ten_megabytes_or_not_there_is_an_error_that_says_so
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, handing_over(path)) as bot:
         await server.says(ANA, "exporte")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         path.unlink()
         await server.interactions.command(ANA, "export")
-        await flow(server, clock, lambda: bot.door.answered == 2)
-        assert [str(error) for error in bot.door.failures] == [
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        assert [str(error) for error in bot.handler.failures] == [
             "a file of 10.0 MiB; Discord takes 10 MiB", "the file to send cannot be read: FileNotFoundError",
         ]  # fmt: skip
         assert not server.uploaded
@@ -76,30 +76,30 @@ class Keeping(ScriptedDoor):
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock)
-        self.surfaces: list[Surface] = []
+        self.channels: list[Channel] = []
 
-    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
-        self.surfaces.append(surface)
-        return await super().receive(incoming, surface)
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
+        self.channels.append(channel)
+        return await super().receive(incoming, channel)
 
 
 async def test_a_file_that_comes_with_words_or_a_command_can_be_read_as_long_as_its_address_is_good() -> None:
     clock = FakeClock()
-    door = Keeping(clock)
-    async with DiscordServer(clock) as server, serving(server, clock, door) as bot:
+    handler = Keeping(clock)
+    async with DiscordServer(clock) as server, serving(server, clock, handler) as bot:
         attached = server.upload("m.json", b"[1, 2]")
         await server.says(ANA, "/import", attachments=[attached])
         await server.interactions.command(ANA, "import", file=("n.json", b"[3]"))
-        await flow(server, clock, lambda: bot.door.answered == 2)
-        by_text = {one.file.rpartition("/")[2]: one for one in bot.door.received}
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        by_text = {one.file.rpartition("/")[2]: one for one in bot.handler.received}
         assert all(one.text == "/import" and bool(one.attachments) for one in by_text.values())
-        for incoming, surface in zip(bot.door.received, door.surfaces, strict=True):
-            assert await surface.fetch(incoming.file, 6) in {b"[1, 2]", b"[3]"}
+        for incoming, channel in zip(bot.handler.received, handler.channels, strict=True):
+            assert await channel.fetch(incoming.file, 6) in {b"[1, 2]", b"[3]"}
         with pytest.raises(FileTooLarge):
-            await door.surfaces[0].fetch(attached["url"], 5)
+            await handler.channels[0].fetch(attached["url"], 5)
         for bad in ("http://127.0.0.1:1/a", "https://evil.example/attachments/1/a", "file:///etc/passwd", "nonsense"):
-            with pytest.raises(SurfaceError):
-                await door.surfaces[0].fetch(bad, 100)
+            with pytest.raises(ChannelError):
+                await handler.channels[0].fetch(bad, 100)
         server.uploaded.clear()
-        with pytest.raises(SurfaceError, match="expired"):
-            await door.surfaces[0].fetch(attached["url"], 100)
+        with pytest.raises(ChannelError, match="expired"):
+            await handler.channels[0].fetch(attached["url"], 100)

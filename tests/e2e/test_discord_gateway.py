@@ -15,7 +15,7 @@ from tests.e2e.discord_kit import ANA, BIA, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import OWNER_ID, Person
-from tests.fakes.door import ScriptedDoor, slowly
+from tests.fakes.handler import ScriptedDoor, slowly
 
 
 async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() -> None:
@@ -63,10 +63,10 @@ async def test_a_dropped_line_is_resumed_and_nothing_said_meanwhile_is_lost() ->
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         await server.says(ANA, "antes")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         await server.gateway.drop()
         await server.says(ANA, "durante")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.gateway.resumed == 1
         assert len(server.gateway.identified) == 1
         assert server.direct(ANA).screen() == ["Você disse: antes", "Você disse: durante"]
@@ -78,7 +78,7 @@ async def test_a_gateway_named_by_the_owner_is_used_instead_of_the_apis() -> Non
         named, server.gateway.url = server.gateway.url, "ws://127.0.0.1:1/"
         async with running(server, clock, config=DiscordConfig(TOKEN, gateway_url=named)) as bot:
             await server.says(ANA, "oi")
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
 
 
 async def test_malformed_events_end_nothing() -> None:
@@ -90,7 +90,7 @@ async def test_malformed_events_end_nothing() -> None:
         await server.gateway.tell("CHANNEL_UPDATE", {})
         await server.gateway.tell("SOMETHING_NEW", {"a": [1]})
         await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         assert len(server.gateway.identified) == 1
 
 
@@ -121,7 +121,7 @@ async def test_an_intent_that_is_turned_off_while_running_is_done_without() -> N
         await server.gateway.drop(resumable=False)
         await flow(server, clock, lambda: server.gateway.online)
         await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         assert [bool(one["intents"] & (1 << 15)) for one in server.gateway.identified] == [True, True, False]
 
 
@@ -144,7 +144,7 @@ async def test_a_gateway_that_wants_new_sessions_all_the_time_is_left_alone_long
         assert clock.monotonic() - began_s > 30 * 4.5
         assert not bot.task.done()
         await server.says(ANA, "ainda aí?")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
     for thread in threading.enumerate():  # of sockets left while they identified; they would end at their next beat
         if isinstance(thread, KeepAliveHandler):
             thread.stop()
@@ -157,7 +157,7 @@ async def test_a_server_that_is_down_at_the_start_is_waited_for() -> None:
         server.faults.append(lambda m, p: down.pop()(m, p) if down else None)
         async with running(server, clock) as bot:
             await server.says(ANA, "oi")
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             assert clock.monotonic() >= 2 + 4
 
 
@@ -172,5 +172,5 @@ async def test_a_stop_lets_an_answer_finish_and_hears_nothing_more() -> None:
             await server.says(ANA, "mais uma")
             await flow(server, clock, bot.task.done)
             assert server.direct(ANA).screen() == ["uma resposta que demora"]
-            assert len(bot.door.received) == 1
+            assert len(bot.handler.received) == 1
         assert not server.gateway.online

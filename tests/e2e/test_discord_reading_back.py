@@ -12,7 +12,7 @@ from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idl
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import Note
-from tests.fakes.door import slowly
+from tests.fakes.handler import slowly
 
 
 async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_answered_once() -> None:
@@ -22,15 +22,15 @@ async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_an
         async with running(server, clock) as bot:
             await server.says(ANA, "antes")
             await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
             await server.gateway.drop(resumable=False)
             await server.says(ANA, "durante, em particular")
             await server.says(BIA, f"{ME} durante, na sala", room=ROOM)
             await server.says(BIA, "para ninguém", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 4)
+            await flow(server, clock, lambda: bot.handler.answered == 4)
             await server.says(ANA, "depois")
-            await flow(server, clock, lambda: bot.door.answered == 5)
-            said = [incoming.text for incoming in bot.door.received]
+            await flow(server, clock, lambda: bot.handler.answered == 5)
+            said = [incoming.text for incoming in bot.handler.received]
             assert sorted(said) == ["antes", "antes", "depois", "durante, em particular", "durante, na sala"]
             assert len(server.gateway.identified) == 2
             assert server.room(ROOM).screen() == ["Você disse: antes", "Você disse: durante, na sala"]
@@ -45,14 +45,14 @@ async def test_after_a_restart_open_conversations_are_read_back_and_others_are_l
         async with running(server, clock, config=config) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
             await server.says(ANA, "conversa alheia", room=OTHER_ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
         await server.says(ANA, f"{ME} durante", room=ROOM)
         await server.says(BIA, f"{ME} há dois dias", room=ROOM, age_s=-1)
         await server.says(ANA, f"{ME} numa sala onde nunca falamos", room=OTHER_ROOM)
         async with running(server, clock, config=config) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
             await idle(server)
-            assert [incoming.text for incoming in bot.door.received] == ["durante", "há dois dias"]
+            assert [incoming.text for incoming in bot.handler.received] == ["durante", "há dois dias"]
             assert not server.done("GET", f"{OTHER_ROOM}/messages")
 
 
@@ -63,13 +63,13 @@ async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to
         server.room(ROOM)
         async with running(server, clock, config=config) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
         await server.says(ANA, f"{ME} ontem", room=ROOM)
         await server.says(ANA, f"{ME} ontem ainda", room=ROOM)
         await clock.advance(24 * 3600)
         async with running(server, clock, config=config) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 2)
-            assert [(one.text, one.stale) for one in bot.door.received] == [("ontem", True), ("ontem ainda", True)]
+            await flow(server, clock, lambda: bot.handler.answered == 2)
+            assert [(one.text, one.stale) for one in bot.handler.received] == [("ontem", True), ("ontem ainda", True)]
 
 
 async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again(tmp_
         server.room(ROOM)
         async with running(server, clock, config=config) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
         await server.says(ANA, f"{ME} um", room=ROOM, age_s=3600)
         for text in ("dois", "três"):
             await server.says(ANA, f"{ME} {text}", room=ROOM)
@@ -88,8 +88,8 @@ async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again(tmp_
             lambda m, p: failures.pop()(m, p) if failures and m == "GET" and "/messages" in p else None
         )
         async with running(server, clock, config=config) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 2)
-            assert [incoming.text for incoming in bot.door.received] == ["dois", "três"]
+            await flow(server, clock, lambda: bot.handler.answered == 2)
+            assert [incoming.text for incoming in bot.handler.received] == ["dois", "três"]
             assert not failures
 
 
@@ -100,11 +100,11 @@ async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten(tmp_path: P
         server.room(ROOM)
         async with running(server, clock, config=config) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
         del server.channels[ROOM]
         async with running(server, clock, config=config) as bot:
             await server.says(ANA, "ainda aí?")
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
         assert str(ROOM) not in (tmp_path / "discord.json").read_text()
 
 
@@ -118,7 +118,7 @@ async def test_what_was_accepted_and_never_answered_goes_on_in_the_message_it_wa
             await flow(server, clock, lambda: server.writes)
         begun = server.writes[0].message
         async with running(server, clock, owed=[incoming]) as bot:
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             assert server.direct(ANA).screen() == ["Você disse: qual é a senha?"]
             assert server.writes[-1].message == begun
 
@@ -133,7 +133,7 @@ async def test_a_private_command_owed_from_before_a_crash_is_answered_directly_n
             _incoming("i124", "qual é?", private=False, chat=str(ROOM)),
         ]
         async with running(server, clock, owed=owed) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
             assert server.direct(ANA).screen() == ["Você disse: /memories"]
             assert server.room(ROOM).screen() == ["Você disse: qual é?"]
 
@@ -164,7 +164,7 @@ async def test_a_damaged_state_file_costs_reading_back_and_nothing_else(tmp_path
         running(server, clock, config=DiscordConfig(TOKEN, state_path=path)) as bot,
     ):
         await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
     assert json.loads(path.read_text())["rooms"][0]["private"] is True
 
 
@@ -186,4 +186,4 @@ def _sessions(server: DiscordServer, count: int) -> bool:
 
 
 def _answered(bot: Bot, count: int) -> bool:
-    return bot.door.answered == count
+    return bot.handler.answered == count

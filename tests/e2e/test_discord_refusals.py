@@ -9,13 +9,13 @@ import pytest
 from aiohttp import web
 
 from core.delivery.view import View
-from core.screen import Choice, Shown
+from core.outgoing import Button, OutgoingMessage
 from core.types import Incoming
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.door import slowly
+from tests.fakes.handler import slowly
 
 REFUSALS = [
     (400, 30046), (400, 50035), (400, 50006), (400, 99999), (403, 50013), (403, 160002), (403, 0), (404, 10008),
@@ -38,7 +38,7 @@ GARBAGE = [
 
 async def answer(_: Incoming, view: View) -> None:
     await view.status("IA está pensando...")
-    await view.show(Shown("um **dois** três", choices=(Choice("Desfazer", "/undo"),)))
+    await view.show(OutgoingMessage("um **dois** três", choices=(Button("Desfazer", "/undo"),)))
 
 
 class Front:
@@ -87,9 +87,9 @@ async def test_edits_that_are_refused_end_in_one_whole_message_and_no_stop_butto
         channel = server.room(ROOM) if room else server.direct(ANA)
         async with running(server, clock, slowly(clock, "um dois três", 3.0)) as bot:
             await server.says(ANA, f"{ME} conte", room=room)
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             if refusal in GONE:
-                assert bot.door.failures
+                assert bot.handler.failures
             else:
                 assert channel.screen() == ["um dois três"]
             assert not any(note.buttons for note in channel.notes.values())
@@ -106,11 +106,11 @@ async def test_an_answer_refused_in_its_form_is_there_once_as_plain_text(refusal
         server.room(ROOM)
         async with running(server, clock, answer) as bot:
             await server.says(ANA, f"{ME} conte", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             assert server.room(ROOM).screen() == ["um **dois** três"]
             edits.left = posts.left = 0
             await server.says(BIA, "conte")
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
             assert server.direct(BIA).screen() == ["um **dois** três"]
 
 
@@ -126,13 +126,13 @@ async def test_an_answer_nobody_understands_is_repeated_once_and_the_bot_goes_on
     front.body, front.done = body, done
     async with server, running(server, clock, answer) as bot:
         await server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         screen = server.direct(ANA).screen()
         assert sum("três" in text for text in screen) <= 1  # a nonce finds what is there already
         assert done or method == "PATCH" or not screen
         front.left = 0
         await server.says(BIA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.direct(BIA).screen() == ["um **dois** três"]
         assert not bot.task.done()
 
@@ -151,13 +151,13 @@ async def test_a_slash_command_whose_answer_is_refused_is_answered_elsewhere_and
         server.room(ROOM)
         async with running(server, clock, answer) as bot:
             asked = await server.interactions.command(ANA, "ask", room=ROOM, message="conte")
-            await flow(server, clock, lambda: bot.door.answered and not server.busy)
+            await flow(server, clock, lambda: bot.handler.answered and not server.busy)
             await flow(server, clock, lambda: not asked.thinking)
             told = [*server.room(ROOM).screen(), *server.direct(ANA).screen()]
             assert told == ["um **dois** três"]
             front.left = 0
             await server.says(BIA, "conte")
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
 
 
 def note(**more: Any) -> dict[str, Any]:
@@ -196,7 +196,7 @@ async def test_an_event_of_any_shape_ends_nothing_and_what_comes_after_it_is_ans
         if event == "READY":  # the library gives that session up, and another one begins
             await flow(server, clock, lambda: len(server.gateway.identified) > seen and server.gateway.online)
         await server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         assert server.direct(BIA).screen() == ["Você disse: oi"]
         assert not bot.task.done()
 
@@ -212,7 +212,7 @@ async def test_a_connection_that_is_closed_with_any_code_is_opened_again(code: i
         await socket.ws.close(code=code)
         await flow(server, clock, lambda: server.gateway.online)
         await server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         assert not bot.task.done()
 
 

@@ -10,16 +10,16 @@ import pytest
 from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
 from core.commands import COMMANDS, STAFF_COMMANDS
-from core.commands.admin import VERBS
 from core.delivery.view import View
-from core.screen import Shown
+from core.features.admin.admin import VERBS
+from core.outgoing import OutgoingMessage
 from core.types import ChatKey, Incoming, Locale
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import APP_ID, EPHEMERAL, GUILD_ID
-from tests.fakes.door import slowly
+from tests.fakes.handler import slowly
 
 LONG = "palavra " * 60
 
@@ -55,11 +55,11 @@ async def test_a_command_in_a_server_is_acknowledged_first_and_answered_to_that_
         server.room(ROOM)
         async with running(server, clock) as bot:
             used = await server.interactions.command(BIA, "memories", room=ROOM, text="wifi")
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             await flow(server, clock, lambda: used.screen == ["Você disse: /memories wifi"])
             assert all(note.flags & EPHEMERAL for note in used.notes)
             assert server.room(ROOM).screen() == []
-            [incoming] = bot.door.received
+            [incoming] = bot.handler.received
             assert (incoming.text, incoming.language, incoming.private) == ("/memories wifi", "en-US", True)
             assert incoming.chat == ChatKey("discord", str(ROOM), f"@{BIA.id}")
             interactions = [call for call in server.calls if "callback" in call.path or "webhooks" in call.path]
@@ -77,7 +77,7 @@ async def test_to_ask_by_a_command_is_answered_for_all_unless_the_person_wants_i
             await flow(server, clock, lambda: hidden.screen == ["Você disse: só eu"])
             direct = await server.interactions.command(ANA, "ask", message="aqui")
             await flow(server, clock, lambda: direct.screen == ["Você disse: aqui"])
-            assert [incoming.private for incoming in bot.door.received] == [False, True, True]
+            assert [incoming.private for incoming in bot.handler.received] == [False, True, True]
             assert len(server.room(ROOM).screen()) == 1
             assert not direct.notes[0].flags & EPHEMERAL
 
@@ -88,7 +88,7 @@ async def test_a_long_answer_to_a_command_goes_on_in_follow_ups() -> None:
         server.room(ROOM)
         async with running(server, clock, slowly(clock, LONG * 9, 0.02)) as bot:
             used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=True)
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             assert len(used.screen) == 3
             assert " ".join(used.screen).split() == (LONG * 9).split()
             assert all(note.flags & EPHEMERAL and not note.buttons for note in used.notes)
@@ -99,15 +99,15 @@ async def test_an_answer_that_outlives_its_fifteen_minutes_moves_to_an_ordinary_
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         await clock.sleep(16 * 60)
-        await view.show(Shown("Pronto."))
+        await view.show(OutgoingMessage("Pronto."))
 
     clock = FakeClock()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, script) as bot:
             await server.interactions.command(ANA, "ask", room=ROOM, message="demore", private=private)
-            await flow(server, clock, lambda: bot.door.answered)
-            assert not bot.door.failures
+            await flow(server, clock, lambda: bot.handler.answered)
+            assert not bot.handler.failures
             assert server.direct(ANA).screen() == (["Pronto."] if private else [])
             assert server.room(ROOM).screen()[-1:] == ([] if private else ["Pronto."])
             assert not server.invalid
@@ -118,12 +118,12 @@ async def test_a_command_is_stored_before_it_is_acknowledged() -> None:
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         stored_then: list[int] = []
         server.faults.append(
-            lambda _, path: stored_then.append(len(bot.door.received)) if path.endswith("/callback") else None
+            lambda _, path: stored_then.append(len(bot.handler.received)) if path.endswith("/callback") else None
         )
         used = await server.interactions.command(ANA, "help")
         await flow(server, clock, lambda: used.screen == ["Você disse: /help"])
         await server.interactions.press(ANA, used.notes[0], "elefante:do:0:/again", forged=True)
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert stored_then == [1, 2]
 
 
@@ -134,7 +134,7 @@ async def test_a_command_that_was_acknowledged_too_late_is_answered_in_a_message
         server.room(ROOM)
         server.faults.append(lambda m, p: refusing(404, 10062)(m, p) if "callback" in p else None)
         await server.interactions.command(ANA, "ask", room=ROOM, message="oi", private=private)
-        await flow(server, clock, lambda: bot.door.answered)
+        await flow(server, clock, lambda: bot.handler.answered)
         there, elsewhere = server.direct(ANA).screen(), server.room(ROOM).screen()
         assert (there if private else elsewhere) == ["Você disse: oi"]
         assert not (elsewhere if private else there)
@@ -152,9 +152,9 @@ async def interrupted(server: DiscordServer, clock: FakeClock, until: str, *, pr
         server.faults.append(lambda m, p: refusing(503, 0)(m, p) if "callback" in p else None)
     async with running(server, clock, script, DiscordConfig(TOKEN, drain_s=0.0)) as bot:
         used = await server.interactions.command(ANA, "ask", room=ROOM, message="conte", private=private)
-        await flow(server, clock, lambda: bot.door.received and (until == "stored" or used.kind))
+        await flow(server, clock, lambda: bot.handler.received and (until == "stored" or used.kind))
         await flow(server, clock, lambda: until != "written" or used.screen)
-        [asked] = bot.door.received
+        [asked] = bot.handler.received
     server.faults.clear()
     return Owed(used, asked, [str(used.notes[0].id)] if until == "written" else [""])
 
@@ -168,7 +168,7 @@ async def test_after_a_restart_a_command_is_answered_in_its_place(*, private: bo
         owed = await interrupted(server, clock, until, private=private)
         used = owed.used
         async with running(server, clock, owed=[owed.asked], posted=owed.posted) as bot:
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
         assert used.screen == ["Você disse: conte"]
         assert not used.thinking
         assert server.room(ROOM).screen() == ([] if private else ["Você disse: conte"])
@@ -186,7 +186,7 @@ async def test_a_quarter_of_an_hour_later_the_public_answer_still_takes_its_plac
         owed = await interrupted(server, clock, "written", private=private)
         await clock.advance(16 * 60)
         async with running(server, clock, owed=[owed.asked], posted=owed.posted) as bot:
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
         assert server.room(ROOM).screen() == ([] if private else ["Você disse: conte"])
         assert server.direct(ANA).screen() == (["Você disse: conte"] if private else [])
         assert not server.invalid
@@ -199,7 +199,7 @@ async def test_a_command_that_was_stored_and_never_acknowledged_is_answered_afte
         server.room(ROOM)
         owed = await interrupted(server, clock, "stored", private=private)
         async with running(server, clock, owed=[owed.asked], posted=owed.posted) as bot:
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
         assert server.room(ROOM).screen() == ([] if private else ["Você disse: conte"])
         assert server.direct(ANA).screen() == (["Você disse: conte"] if private else [])
 
@@ -213,7 +213,7 @@ async def test_a_sign_of_thinking_that_is_answered_by_nothing_after_a_restart_go
         server.room(ROOM)
         owed = await interrupted(server, clock, "thinking", private=False)
         async with running(server, clock, silence, owed=[owed.asked], posted=owed.posted) as bot:
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
         assert not owed.used.notes
 
 
@@ -232,14 +232,14 @@ async def test_an_answer_that_only_begins_after_fifteen_minutes_is_an_ordinary_m
         await clock.sleep(16 * 60)
         await view.status("Um momento...")
         await clock.sleep(5)
-        await view.show(Shown("Pronto."))
+        await view.show(OutgoingMessage("Pronto."))
 
     clock = FakeClock()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, script) as bot:
             await server.interactions.command(ANA, "ask", room=ROOM, message="demore")
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             assert server.room(ROOM).screen() == ["Pronto."]
 
 
@@ -252,7 +252,7 @@ async def test_a_response_that_somebody_deleted_is_written_anew_once_it_is_whole
             await flow(server, clock, lambda: len(server.writes) >= 3)
             server.room(ROOM).notes.clear()
             used.notes.clear()
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             assert server.room(ROOM).screen() == [LONG[:80].strip()]
 
 
@@ -278,7 +278,7 @@ async def test_a_command_where_the_bot_does_not_answer_says_so_to_that_person_al
             await flow(server, clock, lambda: used.notes)
             assert used.screen == [NOT_HERE[Locale.PT]]
             assert used.notes[0].flags & EPHEMERAL
-            assert not bot.door.received
+            assert not bot.handler.received
 
 
 async def test_commands_are_told_to_discord_when_they_changed_and_not_at_each_start(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ async def test_where_the_bot_was_brought_along_direct_messages_are_not_private()
         await flow(server, clock, lambda: for_both.screen == ["Você disse: para nós dois"])
         for_one = await server.interactions.command(ANA, "memories", context=2)
         await flow(server, clock, lambda: for_one.screen == ["Você disse: /memories"])
-        assert [incoming.private for incoming in bot.door.received] == [False, True]
+        assert [incoming.private for incoming in bot.handler.received] == [False, True]
         assert for_one.notes[0].flags & EPHEMERAL
 
 
@@ -342,13 +342,13 @@ async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() ->
             meddling = await server.interactions.press(BIA, note, button)
             await flow(server, clock, lambda: meddling.notes)
             assert meddling.screen == ["Only who asked can stop this answer."] == [NOT_YOURS[Locale.EN]]
-            assert not bot.door.answered
+            assert not bot.handler.answered
             pressed = await server.interactions.press(ANA, note, button)
-            await flow(server, clock, lambda: bot.door.answered and not pressed.thinking)
+            await flow(server, clock, lambda: bot.handler.answered and not pressed.thinking)
             assert not note.buttons
             assert 0 < len(note.content) < len(LONG)
             assert pressed.screen == []
-            assert bot.door.received[-1].conversation == bot.door.received[0].conversation
+            assert bot.handler.received[-1].conversation == bot.handler.received[0].conversation
 
 
 async def test_the_stop_button_knows_its_answer_also_where_that_could_not_stand_in_its_thread() -> None:
@@ -362,7 +362,7 @@ async def test_the_stop_button_knows_its_answer_also_where_that_could_not_stand_
             await flow(server, clock, lambda: len(server.writes) >= 3)
             note = server.room(ROOM).notes[server.writes[-1].message]
             await server.interactions.press(ANA, note, note.buttons[0])
-            await flow(server, clock, lambda: bot.door.answered)
+            await flow(server, clock, lambda: bot.handler.answered)
             assert 0 < len(note.content) < len(LONG)
 
 
@@ -378,7 +378,7 @@ async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away() -
         async with running(server, clock) as bot:
             pressed = await server.interactions.press(ANA, note, note.buttons[0])
             await flow(server, clock, lambda: not note.buttons)
-            assert [incoming.text for incoming in bot.door.received] == ["/stop"]
+            assert [incoming.text for incoming in bot.handler.received] == ["/stop"]
             assert pressed.screen == ["Você disse: /stop"]
 
 
@@ -390,7 +390,7 @@ async def test_stop_as_a_command_stops_the_answer_and_says_so_in_private() -> No
             await server.says(ANA, f"{ME} conte", room=ROOM)
             await flow(server, clock, lambda: len(server.writes) >= 3)
             used = await server.interactions.command(ANA, "stop", room=ROOM)
-            await flow(server, clock, lambda: bot.door.answered and used.screen)
+            await flow(server, clock, lambda: bot.handler.answered and used.screen)
             assert used.screen == [STOPPING[Locale.PT]]
             assert used.notes[0].flags & EPHEMERAL
             assert not any(note.buttons for note in server.room(ROOM).notes.values())

@@ -15,19 +15,19 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import Settings, load
+from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
-from core.access import Verdict
 from core.chatbot import ChatBot
-from core.commands.decided import streams_drafts
-from core.money import Asker
-from core.people import DEEDS, Matter, Person, Standing
+from core.features.access.people import DEEDS, DecisionKind, Person, Role
+from core.features.access.rules import Verdict
+from core.features.admin.decided import streams_drafts
+from core.features.ledger.calls import Asker
+from core.outgoing import ChannelLimits
 from core.prompts import SYSTEM, system_text
-from core.screen import SurfaceLimits
-from core.types import ChatKey, ConversationKey, Incoming, Message, Role, UserKey
+from core.types import ChatKey, ConversationKey, Incoming, Message, MessageRole, UserKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
 from tests.fakes.http_server import LoopbackServer
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
 from tests.unit.test_doctor import well
 
 OWNER, MEMBER, STRANGER = (UserKey("telegram", number) for number in "123")
@@ -45,7 +45,7 @@ async def verdict(app: App, user: UserKey, chat: ChatKey) -> Verdict:
     return await app.access.recheck(said("hi", user, chat))
 
 
-async def standing(app: App) -> object:
+async def role(app: App) -> object:
     return await verdict(app, STRANGER, ChatKey("telegram", "3"))
 
 
@@ -66,7 +66,7 @@ async def access(app: App) -> object:
 
 
 async def quota(app: App) -> object:
-    async with app.parts.desk.quotas.admitted(Asker(MEMBER), Standing.MEMBER, thinks=True) as full:
+    async with app.parts.context.quotas.admitted(Asker(MEMBER), Role.MEMBER, thinks=True) as full:
         return full and full.limit
 
 
@@ -85,7 +85,7 @@ async def policy(app: App) -> object:
 
 
 async def drafts(app: App) -> object:
-    kept = app.parts.desk.kept
+    kept = app.parts.context.stores
     return await streams_drafts(kept.decisions, kept.preferences, said("hi", MEMBER, ROOM))
 
 
@@ -98,17 +98,17 @@ class Case:
     chat: ChatKey = PRIVATE
 
 
-CASES: dict[Matter, Case] = {
-    Matter.STANDING: Case("/admin allow telegram:3", standing),
-    Matter.ROOM: Case("/admin allow here", room, ROOM),
-    Matter.ACTION: Case("/admin actions disable MemorySave", action),
-    Matter.PAUSE: Case("/admin pause", pause),
-    Matter.ACCESS: Case("/admin access members", access),
-    Matter.QUOTA: Case("/admin quota member tokens_day=0", quota),
-    Matter.MODEL: Case("/admin model chat ollama:tiny", model),
-    Matter.PROMPT: Case("/admin prompt here Be a pirate.", prompt, ROOM),
-    Matter.POLICY: Case("/admin policy here last-tokens", policy, ROOM),
-    Matter.DRAFTS: Case("/admin drafts on", drafts),
+CASES: dict[DecisionKind, Case] = {
+    DecisionKind.ROLE: Case("/admin allow telegram:3", role),
+    DecisionKind.ROOM: Case("/admin allow here", room, ROOM),
+    DecisionKind.ACTION: Case("/admin actions disable MemorySave", action),
+    DecisionKind.PAUSE: Case("/admin pause", pause),
+    DecisionKind.ACCESS: Case("/admin access members", access),
+    DecisionKind.QUOTA: Case("/admin quota member tokens_day=0", quota),
+    DecisionKind.MODEL: Case("/admin model chat ollama:tiny", model),
+    DecisionKind.PROMPT: Case("/admin prompt here Be a pirate.", prompt, ROOM),
+    DecisionKind.POLICY: Case("/admin policy here last-tokens", policy, ROOM),
+    DecisionKind.DRAFTS: Case("/admin drafts on", drafts),
 }
 
 
@@ -120,16 +120,16 @@ class Started:
     bot: ChatBot
 
     async def say(self, text: str, chat: ChatKey = PRIVATE) -> str:
-        surface = RecordingSurface(self.app.clock, SurfaceLimits(4096, 0.0))
-        await (await self.bot.receive(said(text, OWNER, chat), surface))
-        return "\n".join(surface.texts)
+        channel = RecordingChannel(self.app.clock, ChannelLimits(4096, 0.0))
+        await (await self.bot.receive(said(text, OWNER, chat), channel))
+        return "\n".join(channel.texts)
 
 
 @asynccontextmanager
 async def started(settings: Settings) -> AsyncIterator[Started]:
     async with build(settings) as app, open_chatbot(app) as bot:
-        nowhere = RecordingSurface(app.clock, SurfaceLimits(4096, 0.0))
-        await bot.resume("telegram", OneSurface(nowhere))
+        nowhere = RecordingChannel(app.clock, ChannelLimits(4096, 0.0))
+        await bot.resume("telegram", OneChannel(nowhere))
         yield Started(app, bot)
 
 
@@ -137,16 +137,16 @@ async def settle(run: Started) -> None:
     """Who is who, a room that was let in before, and a conversation: what the decisions are about."""
     now = run.app.clock.now()
     await run.app.access.own(OWNER, "Ana")
-    await run.app.parts.desk.access._people.put(Person(MEMBER, Standing.MEMBER, "Bia", now))
+    await run.app.parts.context.access._people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
     await run.say("/admin allow here", OTHER_ROOM)
     conversation = await run.app.conversations.open(ConversationKey(ROOM, MEMBER))
     for number in range(6):
-        await conversation.add(Message(Role.ASSISTANT if number % 2 else Role.USER, f"message {number}"))
+        await conversation.add(Message(MessageRole.ASSISTANT if number % 2 else MessageRole.USER, f"message {number}"))
 
 
-@pytest.mark.parametrize("matter", [matter for matter in Matter if matter not in DEEDS], ids=str)
+@pytest.mark.parametrize("matter", [matter for matter in DecisionKind if matter not in DEEDS], ids=str)
 async def test_a_decision_holds_at_once_survives_a_restart_is_on_record_and_can_be_undone(
-    matter: Matter, tmp_path: Path
+    matter: DecisionKind, tmp_path: Path
 ) -> None:
     case, server = CASES[matter], LoopbackServer([well])
     async with server.running():
@@ -181,7 +181,7 @@ async def test_a_bot_that_was_started_without_a_model_summarises_from_when_it_is
             conversation = await app.conversations.open(ConversationKey(ROOM, MEMBER))
             for text, summary in (("/admin status", None), ("/admin model summary ollama:tiny", "Olá!")):
                 await run.say(text)
-                for role in (Role.USER, Role.ASSISTANT):
+                for role in (MessageRole.USER, MessageRole.ASSISTANT):
                     await conversation.add(Message(role, "word " * 200))
                 assert app.conversations.summaries is not None
                 await app.conversations.summaries.settle()

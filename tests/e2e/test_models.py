@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from bot.settings import load
+from bot.settings.settings import load
 from bot.usage import usage
 from bot.wiring import build, open_chatbot
 from core.dialogue import Stop
 from core.types import ChatKey, Incoming, UserKey
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
-from tests.fakes.surface import RecordingSurface
 from tests.fakes.wires import Api, Wire, wire
 
 DRAFT = {"type": "text", "content": "a senha do wifi é abacate42", "bindings": ["senha do wifi"]}
@@ -93,12 +93,12 @@ async def test_with_a_key_the_bot_saves_forgets_nothing_over_a_restart_and_count
 async def told(text: str, folder: Path, **environment: str) -> list[str]:
     """What the person reads, from a bot in this process that is put together as any other."""
     settings = load(None, data_dir=folder, **{name.lower(): value for name, value in environment.items()})
-    async with build(settings) as app, open_chatbot(app) as door:
-        surface = RecordingSurface(app.clock)
+    async with build(settings) as app, open_chatbot(app) as handler:
+        channel = RecordingChannel(app.clock)
         person = UserKey("console", "ana")
         incoming = Incoming(ChatKey("console", "ana"), person, "Ana", "1", text, app.clock.now(), language="pt-br")
-        await (await door.receive(incoming, surface))
-    return surface.texts
+        await (await handler.receive(incoming, channel))
+    return channel.texts
 
 
 QUESTION = "Qual é a senha do wifi?"

@@ -32,7 +32,10 @@ async def test_a_telegram_group_that_takes_no_reactions_is_asked_once_and_answer
     clock = FakeClock()
     async with TelegramServer(clock) as server:
         server.chat(-1000).reactions = ""
-        async with house(clock, "telegram", 5.0, 0.0).chatbot() as door, telegram_kit.serving(server, clock, door):
+        async with (
+            house(clock, "telegram", 5.0, 0.0).chatbot() as handler,
+            telegram_kit.serving(server, clock, handler),
+        ):
             for number in range(3):
                 server.says(Person(7), f"@elefante_bot {number}?", chat_id=-1000)
             flow = partial(telegram_kit.flow, server, clock)
@@ -44,7 +47,7 @@ async def test_a_discord_channel_without_the_right_to_react_is_asked_once_and_an
     clock = FakeClock()
     async with DiscordServer(clock) as server:
         server.room(ROOM).no_reactions = True
-        async with house(clock, "discord", 5.0, 0.0).chatbot() as door, discord_kit.serving(server, clock, door):
+        async with house(clock, "discord", 5.0, 0.0).chatbot() as handler, discord_kit.serving(server, clock, handler):
             for number in range(3):
                 await server.says(ANA, f"{ME} {number}?", room=ROOM)
             flow = partial(discord_kit.flow, server, clock)
@@ -57,8 +60,8 @@ async def test_who_waits_in_private_for_their_own_answer_sees_that_they_were_hea
     slow = house(clock, "telegram", 5.0, 0.0)
     async with (
         TelegramServer(clock) as server,
-        slow.chatbot() as door,
-        telegram_kit.serving(server, clock, door),
+        slow.chatbot() as handler,
+        telegram_kit.serving(server, clock, handler),
     ):
         server.says(Person(7), "um")
         second = server.says(Person(7), "dois")

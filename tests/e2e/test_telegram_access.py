@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from core.dialogue import Task
-from core.people import Person as Known
-from core.people import Standing
-from core.storage.decisions import SqliteDecisions
+from core.features.access.people import Person as Known
+from core.features.access.people import Role
+from core.features.access.storage import SqlitePeople
+from core.features.admin.storage import SqliteDecisions
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
-from core.storage.people import SqlitePeople
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.e2e.telegram_kit import idle, serving
@@ -46,7 +46,7 @@ async def at_work(folder: Path, server: TelegramServer, clock: FakeClock) -> Asy
         history=SqliteHistory(database),
     )
     house.decisions = SqliteDecisions(database)
-    await house.people.put(Known(OWNER, Standing.OWNER, "Ana", clock.now()))
+    await house.people.put(Known(OWNER, Role.OWNER, "Ana", clock.now()))
     async with house.chatbot() as bot, serving(server, clock, bot):
         yield
     await database.close()

@@ -8,41 +8,41 @@ import pytest
 
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
-from core.screen import Choice, Shown
+from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Incoming
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import slowly, words
+from tests.fakes.handler import slowly, words
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia", "en")
 GROUP = -1001
-NEXT = Choice("Próximas ›", "/memories 2", in_place=True)
-SHOW = Choice("Mostrar", "/recall 1")
+NEXT = Button("Próximas ›", "/memories 2", in_place=True)
+SHOW = Button("Mostrar", "/recall 1")
 TEXT = "um dois três quatro"
 
 
 async def paging(incoming: Incoming, view: View) -> None:
     """Answer every command with its own text; with buttons, but on the last page."""
     last = incoming.text == "/memories 2"
-    await view.show(Shown(f"{incoming.user.user}: {incoming.text}", choices=() if last else (NEXT, SHOW)))
+    await view.show(OutgoingMessage(f"{incoming.user.user}: {incoming.text}", choices=() if last else (NEXT, SHOW)))
 
 
 async def test_a_press_is_the_command_of_whoever_presses_and_its_answer_takes_the_message_place() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
         server.says(ANA, "/memories")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         [post] = server.chats[7].ours()
         assert post.labels == [["Próximas ›", "Mostrar"]]
         server.presses(ANA, "Próximas ›")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.chats[7].screen() == ["7: /memories 2"]
         assert post.labels == []  # the answer has none, so those before it are gone
-    pressed = bot.door.received[1]
+    pressed = bot.handler.received[1]
     assert (pressed.pressed, pressed.text, pressed.user.user) == (True, "/memories 2", "7")
-    assert pressed.conversation == bot.door.received[0].conversation
+    assert pressed.conversation == bot.handler.received[0].conversation
     assert (pressed.addressed, pressed.private, pressed.stale, pressed.language) == (True, True, False, "pt-br")
 
 
@@ -50,9 +50,9 @@ async def test_an_answer_that_takes_no_place_is_a_new_message_and_the_buttons_st
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
         server.says(ANA, "/memories")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         server.presses(ANA, "Mostrar")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         first, second = server.chats[7].ours()
         assert (first.text, second.text) == ("7: /memories", "7: /recall 1")
         assert first.labels == second.labels == [["Próximas ›", "Mostrar"]]
@@ -63,12 +63,12 @@ async def test_a_press_is_heard_at_once_and_once_also_while_the_chat_is_flooded(
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
         server.says(ANA, "/memories")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         server.flood(7, 60)
         server.presses(ANA, "Próximas ›")
         await flow(server, clock, lambda: server.done("answercallbackquery"))
         assert clock.monotonic() < 1.0
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert clock.monotonic() >= 60.0
         assert server.chats[7].screen() == ["7: /memories 2"]
     assert len([call for call in server.calls if call.method == "answercallbackquery"]) == 1
@@ -78,31 +78,31 @@ async def test_a_double_press_is_one_command_and_both_are_heard() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0)) as bot:
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         [post] = server.chats[7].ours()
         for _ in range(2):
             server.forges(ANA, "+/recall 1", server.chats[7], post)
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         await idle(server)
         assert len(server.done("answercallbackquery")) == 2
-        assert [incoming.text for incoming in bot.door.received] == ["conte", "/recall 1"]
+        assert [incoming.text for incoming in bot.handler.received] == ["conte", "/recall 1"]
         server.forges(ANA, "+/recall 1", server.chats[7], post)  # later, it is a wish of its own
-        await flow(server, clock, lambda: bot.door.answered == 3)
+        await flow(server, clock, lambda: bot.handler.answered == 3)
 
 
 async def test_a_press_that_the_server_brings_twice_is_one_message() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
         server.says(ANA, "/memories")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         server.presses(ANA, "Mostrar")
         again = dict(server.updates[-1])
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         again.pop("update_id")
         server.push(again)
         await flow(server, clock, lambda: len([c for c in server.calls if c.method == "answercallbackquery"]) == 2)
         await flow(server, clock, lambda: not server.updates)
-    assert len(bot.door.received) == 2
+    assert len(bot.handler.received) == 2
 
 
 async def test_buttons_work_after_a_restart_and_when_the_press_is_too_old_to_be_told() -> None:
@@ -110,11 +110,11 @@ async def test_buttons_work_after_a_restart_and_when_the_press_is_too_old_to_be_
     async with TelegramServer(clock) as server:
         async with running(server, clock, paging) as bot:
             server.says(ANA, "/memories")
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
         server.presses(ANA, "Próximas ›")
         await clock.advance(600.0)
         async with running(server, clock, paging) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             assert server.chats[7].screen() == ["7: /memories 2"]
     [told] = [call for call in server.calls if call.method == "answercallbackquery"]
     assert "query is too old" in told.refusal
@@ -125,13 +125,13 @@ async def test_a_button_below_a_message_that_is_days_old_works(lost: bool) -> No
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
         server.says(ANA, "/memories")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         [post] = server.chats[7].ours()
         await clock.advance(49 * 3600.0)
         server.presses(ANA, "Próximas ›", post=post)
         if lost:
             del server.chats[7].posts[post.id]
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.chats[7].screen() == ["7: /memories 2"]
     assert len(server.done("sendmessage")) == (2 if lost else 1)
 
@@ -140,19 +140,19 @@ async def test_in_a_group_each_presses_for_themselves_and_nobody_changes_the_mes
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
         asked = server.says(ANA, "/memories@elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         [post] = server.chats[GROUP].ours()
         server.presses(BIA, "Próximas ›", chat_id=GROUP, post=post)
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.chats[GROUP].screen() == ["7: /memories", "8: /memories 2"]
         assert server.chats[GROUP].ours()[1].reply_to == post.id
         server.presses(ANA, "Mostrar", chat_id=GROUP, post=post)
-        await flow(server, clock, lambda: bot.door.answered == 3)
+        await flow(server, clock, lambda: bot.handler.answered == 3)
         assert server.chats[GROUP].ours()[2].reply_to == asked["message_id"]
         server.presses(ANA, "Próximas ›", chat_id=GROUP, post=post)
-        await flow(server, clock, lambda: bot.door.answered == 4)
+        await flow(server, clock, lambda: bot.handler.answered == 4)
         assert server.chats[GROUP].screen() == ["7: /memories 2", "8: /memories 2", "7: /recall 1"]
-    bia = bot.door.received[1]
+    bia = bot.handler.received[1]
     assert (bia.user.user, bia.private, bia.addressed) == ("8", False, True)
     assert bia.chat == ChatKey("telegram", str(GROUP))
 
@@ -161,11 +161,11 @@ async def test_in_a_group_a_button_below_an_old_message_answers_anew() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
         server.says(ANA, "/memories@elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         [post] = server.chats[GROUP].ours()
         await clock.advance(49 * 3600.0)
         server.presses(ANA, "Próximas ›", chat_id=GROUP, post=post)  # whose message it was is not told any more
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.chats[GROUP].screen() == ["7: /memories", "7: /memories 2"]
 
 
@@ -173,10 +173,10 @@ async def test_a_press_in_a_topic_stays_in_its_topic() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
         server.says(ANA, "/memories@elefante_bot", chat_id=GROUP, thread=11)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         server.presses(ANA, "Mostrar", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == 2)
-    assert bot.door.received[1].chat == ChatKey("telegram", str(GROUP), "11")
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+    assert bot.handler.received[1].chat == ChatKey("telegram", str(GROUP), "11")
     assert [call.params["message_thread_id"] for call in server.done("sendmessage")] == [11, 11]
 
 
@@ -185,10 +185,10 @@ async def test_forged_data_is_no_command(data: str) -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
         server.says(ANA, "/memories")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         server.forges(ANA, data, server.chats[7], server.chats[7].ours()[0])
-        await flow(server, clock, lambda: len(bot.door.received) == 2)
-    forged = bot.door.received[1]
+        await flow(server, clock, lambda: len(bot.handler.received) == 2)
+    forged = bot.handler.received[1]
     assert (forged.pressed, forged.text, forged.user.user) == (True, data, "7")
     assert not forged.text.startswith("/")  # the core says that this button is dead
 
@@ -200,8 +200,8 @@ async def test_a_press_without_data_or_without_a_message_is_heard_and_no_more() 
         server.push({"callback_query": query | {"inline_message_id": "x", "data": "+/help"}})
         server.push({"callback_query": query | {"inline_message_id": "x", "game_short_name": "g"}})
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
-    assert [incoming.text for incoming in bot.door.received] == ["oi"]
+        await flow(server, clock, lambda: bot.handler.answered == 1)
+    assert [incoming.text for incoming in bot.handler.received] == ["oi"]
     assert len([call for call in server.calls if call.method == "answercallbackquery"]) == 2
 
 
@@ -211,14 +211,14 @@ async def test_an_answer_in_place_that_takes_its_time_shows_its_status_there_too
             await view.status("Buscando por memórias...")
             await view.stream(words("achei duas"))
         else:
-            await view.show(Shown("lista", choices=(NEXT,)))
+            await view.show(OutgoingMessage("lista", choices=(NEXT,)))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         server.says(ANA, "/memories")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         server.presses(ANA, "Próximas ›")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.chats[7].screen() == ["achei duas"]
     assert "Buscando por memórias..." in [call.text for call in server.done("editmessagetext")]
 
@@ -233,7 +233,7 @@ async def test_a_growing_answer_has_a_stop_button_and_a_whole_one_has_none() -> 
         await flow(server, clock, lambda: server.chats[7].screen() == ["um"])
         [post] = server.chats[7].ours()
         assert post.labels == [["⏹ Parar"]]
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert (post.text, post.labels) == (TEXT, [])
 
 
@@ -243,19 +243,19 @@ async def test_who_asked_stops_the_answer_by_the_button_and_nobody_else_does() -
         server.says(ANA, "conte @elefante_bot", chat_id=GROUP)
         await flow(server, clock, lambda: server.chats.get(GROUP) and server.chats[GROUP].screen() == ["um"])
         server.presses(BIA, "⏹ Parar", chat_id=GROUP)
-        await flow(server, clock, lambda: server.notices)
-        assert server.notices == [("Bia", "Only who asked can stop this answer.")]
-        assert len(bot.door.received) == 1
+        await flow(server, clock, lambda: server.notifier)
+        assert server.notifier == [("Bia", "Only who asked can stop this answer.")]
+        assert len(bot.handler.received) == 1
         server.presses(ANA, "⏹ Parar", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert clock.monotonic() < 15.0
         [post] = server.chats[GROUP].ours()
         assert post.text.startswith("um")
         assert post.labels == []
-    stop = bot.door.received[1]
+    stop = bot.handler.received[1]
     assert (stop.text, stop.pressed, stop.user.user) == ("/stop", True, "7")
-    assert stop.conversation == bot.door.received[0].conversation
-    assert server.notices == [("Bia", "Only who asked can stop this answer.")]
+    assert stop.conversation == bot.handler.received[0].conversation
+    assert server.notifier == [("Bia", "Only who asked can stop this answer.")]
 
 
 async def test_the_owner_may_want_no_stop_button_and_who_speaks_for_a_group_has_none() -> None:
@@ -263,12 +263,12 @@ async def test_the_owner_may_want_no_stop_button_and_who_speaks_for_a_group_has_
     without = replace(TelegramConfig(TOKEN), stop_button=False)
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 2.0), without) as bot:
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
     assert not any("reply_markup" in call.params for call in server.calls)
     as_group = {"id": GROUP, "type": "supergroup", "title": "Grupo"}
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 2.0)) as bot:
         server.says(
             Person(1087968824, "Group", is_bot=True), "conte @elefante_bot", chat_id=GROUP, sender_chat=as_group
         )
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
     assert not any("reply_markup" in call.params for call in server.calls)

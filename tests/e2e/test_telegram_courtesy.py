@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.dialogue import Task
-from core.people import Person as Known
-from core.people import Standing
+from core.features.access.people import Person as Known
+from core.features.access.people import Role
 from core.types import UserKey
 from tests.e2e.telegram_kit import flow, serving
 from tests.fakes.clock import FakeClock
@@ -17,16 +17,16 @@ from tests.fakes.telegram_server import TelegramServer
 ANA, XENIA = Person(7), Person(9, "Xênia")
 
 
-@pytest.mark.parametrize(("standing", "age_s"), [(None, 0.0), (Standing.MEMBER, 7 * 3600.0)])
+@pytest.mark.parametrize(("role", "age_s"), [(None, 0.0), (Role.MEMBER, 7 * 3600.0)])
 async def test_a_line_that_waits_for_a_flood_to_end_keeps_no_other_chat_waiting(
-    standing: Standing | None, age_s: float
+    role: Role | None, age_s: float
 ) -> None:
     clock = FakeClock()
     house = House({Task.DECIDE: lambda _: "Finish", Task.FINISH: lambda _: "ok"}, clock=clock, trusted=())
-    await house.people.put(Known(UserKey("telegram", "7"), Standing.OWNER, "Ana", clock.now()))
-    if standing is not None:
-        await house.people.put(Known(UserKey("telegram", "9"), standing, "Xênia", clock.now()))
-    async with TelegramServer(clock) as server, house.chatbot() as door, serving(server, clock, door):
+    await house.people.put(Known(UserKey("telegram", "7"), Role.OWNER, "Ana", clock.now()))
+    if role is not None:
+        await house.people.put(Known(UserKey("telegram", "9"), role, "Xênia", clock.now()))
+    async with TelegramServer(clock) as server, house.chatbot() as handler, serving(server, clock, handler):
         server.chat(ANA.id)
         server.chat(XENIA.id)
         server.flood(XENIA.id, 300)

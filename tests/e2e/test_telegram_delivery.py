@@ -9,11 +9,11 @@ import pytest
 
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
 from core.types import Incoming, MemoryItem, MemoryKind, Modal
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import START, FakeClock
-from tests.fakes.door import slowly, words
+from tests.fakes.handler import slowly, words
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person, units
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -41,7 +41,7 @@ async def test_a_ten_thousand_character_answer_with_fences_and_emoji_arrives_who
     clock = FakeClock()
     async with TelegramServer(clock, Limits()) as server, running(server, clock, slowly(clock, LONG, 0.02)) as bot:
         server.says(ANA, "conte tudo")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         posts = [post for post in server.chats[7].posts.values() if post.by != ANA.id]
         assert len(posts) >= 3
         assert all(units(post.text) <= 4096 for post in posts)
@@ -61,7 +61,7 @@ async def test_a_status_is_edited_into_the_next_one_and_then_into_the_answer() -
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         server.says(ANA, "qual é a senha?")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["É abc123."]
         seen = [call.text for call in server.done("sendmessage", "editmessagetext")]
     assert seen[:3] == ["IA está pensando...", "Buscando por memórias...", "Buscando por memórias..., pesquisando"]
@@ -86,7 +86,7 @@ async def test_a_flood_wait_during_the_last_edit_delays_the_final_text_and_nothi
         server.says(BIA, "e eu?")
         await flow(server, clock, lambda: server.chats[8].screen() == ["um dois três quatro"])
         assert clock.monotonic() < flooded_s + max(wait_s, 10)
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.chats[7].screen() == ["um dois três quatro"]
         assert clock.monotonic() < flooded_s + wait_s + 5
     refused = [call for call in server.calls if call.code == 429]
@@ -103,7 +103,7 @@ async def test_two_people_and_two_groups_at_once_are_answered_each_in_its_own_ch
             server.says(ANA, "grupo A @elefante_bot", chat_id=GROUP_A),
             server.says(BIA, "grupo B @elefante_bot", chat_id=GROUP_B),
         ]
-        await flow(server, clock, lambda: bot.door.answered == 4)
+        await flow(server, clock, lambda: bot.handler.answered == 4)
         screens = {chat_id: chat.screen() for chat_id, chat in server.chats.items()}
         replies = [
             next(p.reply_to for p in server.chats[c].posts.values() if p.by == 42) for c in (GROUP_A, GROUP_B)
@@ -126,7 +126,7 @@ async def test_a_hundred_chats_at_once_stay_within_the_real_limits() -> None:
                 server.says(Person(100 + number), "oi")
             else:
                 server.says(Person(100 + number), "oi @elefante_bot", chat_id=-2000 - number)
-        await flow(server, clock, lambda: bot.door.answered == 100)
+        await flow(server, clock, lambda: bot.handler.answered == 100)
         assert all(chat.screen()[-1].endswith("fim") for chat in server.chats.values())
     assert not [call for call in server.calls if call.code == 429]
 
@@ -140,8 +140,8 @@ async def test_a_refused_format_is_sent_as_plain_text_and_a_dead_network_is_not(
             raise refusal
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown("isto é **forte**"))
-        await view.show(Shown("e isto **também**"))
+        await view.show(OutgoingMessage("isto é **forte**"))
+        await view.show(OutgoingMessage("e isto **também**"))
 
     async with TelegramServer(clock) as server, running(server, clock, script):
         server.faults.append(fault)
@@ -158,22 +158,22 @@ async def test_an_edit_that_arrived_but_whose_answer_got_lost_counts_as_done() -
         lost = iter([True])
         server.swallow = lambda method, _: method == "editmessagetext" and next(lost, False)
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["Você disse: oi"]
     assert "not modified" in "".join(call.refusal for call in server.calls)
-    assert not bot.door.failures
+    assert not bot.handler.failures
 
 
 async def test_an_equal_edit_is_not_even_sent() -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está **pensando**...")
-        await view.show(Shown("IA está __pensando__..."))  # other Markdown, the same message
+        await view.show(OutgoingMessage("IA está __pensando__..."))  # other Markdown, the same message
 
     clock = FakeClock()
     config = replace(TelegramConfig(TOKEN), stop_button=False)  # which an edit would take off
     async with TelegramServer(clock) as server, running(server, clock, script, config) as bot:
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
     assert not [call for call in server.calls if call.method == "editmessagetext"]
 
 
@@ -186,7 +186,7 @@ async def test_a_streaming_message_that_somebody_deletes_comes_back_once_and_who
         server.says(ANA, "conte")
         await flow(server, clock, lambda: len(server.done("editmessagetext")) == 1)
         del server.chats[7].posts[server.done("sendmessage")[0].message_id or 0]
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["um dois três quatro"]
 
 
@@ -199,10 +199,10 @@ async def test_a_chat_that_refuses_us_leaves_the_answer_undelivered_and_the_next
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.chat(7).refusal = refusal
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.failures)
+        await flow(server, clock, lambda: bot.handler.failures)
         server.says(BIA, "oi")
         await flow(server, clock, lambda: server.chats[8].screen() == ["Você disse: oi"])
-    assert [type(failure).__name__ for failure in bot.door.failures] == ["Undelivered"]
+    assert [type(failure).__name__ for failure in bot.handler.failures] == ["Undelivered"]
 
 
 async def test_a_group_that_becomes_a_supergroup_in_mid_answer_gets_the_rest_there() -> None:
@@ -212,7 +212,7 @@ async def test_a_group_that_becomes_a_supergroup_in_mid_answer_gets_the_rest_the
         await flow(server, clock, lambda: server.done("sendmessage"))
         server.chat(GROUP_B).posts.update(server.chats[GROUP_A].posts)
         server.chats[GROUP_A].moved_to = GROUP_B
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[GROUP_B].screen() == ["um dois três"]
 
 
@@ -221,7 +221,7 @@ async def test_recalled_memories_are_one_line_each_in_a_quote_that_opens() -> No
     item = MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), START, START)
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown("🧠 **senha**: abc123 · 2026-03-14", Modal.MEMORY, (item,)))
+        await view.show(OutgoingMessage("🧠 **senha**: abc123 · 2026-03-14", Modal.MEMORY, (item,)))
 
     clock = FakeClock(auto=True)
     async with TelegramServer(clock) as server, running(server, clock, script):

@@ -10,11 +10,11 @@ import pytest
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
 from core.errors import StorageError
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
 from core.types import Incoming, Modal
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import slowly, words
+from tests.fakes.handler import slowly, words
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
@@ -30,7 +30,7 @@ async def test_an_answer_grows_in_a_draft_and_then_stands_as_one_message() -> No
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == [TEXT]
         assert server.draft(7) is None
     drafts = [call.text for call in server.done("sendmessagedraft")]
@@ -44,14 +44,14 @@ async def test_an_answer_grows_in_a_draft_and_then_stands_as_one_message() -> No
 async def test_each_message_of_a_turn_stands_before_the_next_one_is_drafted() -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("Buscando por memórias...")
-        await view.show(Shown("🧠 **senha**: abc123", Modal.MEMORY))
+        await view.show(OutgoingMessage("🧠 **senha**: abc123", Modal.MEMORY))
         await view.status("IA está pensando...")
         await view.stream(words("É abc123."))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script, DRAFTS) as bot:
         server.says(ANA, "qual é a senha?")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["🧠 senha: abc123", "É abc123."]
         assert server.draft(7) is None
 
@@ -60,12 +60,12 @@ async def test_a_draft_does_not_fade_during_a_long_thought() -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         await clock.sleep(100.0)
-        await view.show(Shown("pronto"))
+        await view.show(OutgoingMessage("pronto"))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script, DRAFTS) as bot:
         server.says(ANA, "pense bem")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
     shown = [call.at_s for call in server.done("sendmessagedraft", "sendmessage")]
     assert len(shown) >= 5
     assert all(later - earlier < 30.0 for earlier, later in pairwise(shown))
@@ -82,11 +82,11 @@ async def test_a_refused_draft_becomes_a_message_with_edits_for_that_message_onl
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:
         server.faults.append(fault)
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.done("editmessagetext")
         assert not server.done("sendmessagedraft")
         server.says(ANA, "de novo")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.done("sendmessagedraft")
         assert server.chats[7].screen() == [TEXT, TEXT]
 
@@ -101,7 +101,7 @@ async def test_a_draft_refused_in_mid_answer_goes_on_as_a_message() -> None:
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 2.0), DRAFTS) as bot:
         server.faults.append(fault)
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == [TEXT]
         assert server.done("editmessagetext")
 
@@ -112,7 +112,7 @@ async def test_a_flood_wait_on_drafts_does_not_lose_the_final_text() -> None:
         server.says(ANA, "conte")
         await flow(server, clock, lambda: len(server.done("sendmessagedraft")) == 3)
         server.flood(7, 280)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == [TEXT]
     assert sum(call.code == 429 for call in server.calls) == 1
 
@@ -138,10 +138,10 @@ async def test_whether_an_answer_is_drafted_is_asked_for_each_message_once(*, us
         for number, text in enumerate(texts, 1):
             before = len(server.done("sendmessagedraft"))
             server.says(ANA, text)
-            await flow(server, clock, lambda: bot.door.answered == number)  # noqa: B023 (awaited at once)
+            await flow(server, clock, lambda: bot.handler.answered == number)  # noqa: B023 (awaited at once)
             drafted[text] = len(server.done("sendmessagedraft")) > before
         server.says(ANA, "oi @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == len(texts) + 1)
+        await flow(server, clock, lambda: bot.handler.answered == len(texts) + 1)
     assert drafted == {"com": True, "sem": False, "tanto faz": usual, "quebrado": usual}
     assert asked == list(texts)
 
@@ -150,7 +150,7 @@ async def test_groups_get_no_drafts() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:
         server.says(ANA, "conte @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert not server.done("sendmessagedraft")
         assert server.chats[GROUP].screen() == [TEXT]
 
@@ -161,12 +161,12 @@ async def test_the_stop_button_under_a_draft_stops_the_answer() -> None:
         server.says(ANA, "conte")
         await flow(server, clock, lambda: "um" in [call.text for call in server.done("sendmessagedraft")])
         server.push({"stopped_message_generation": {"chat": server.chats[7].json(), "draft_id": 1}})
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert clock.monotonic() < 12.0
         assert server.chats[7].screen()[-1].startswith("um")
-    stop = bot.door.received[-1]
+    stop = bot.handler.received[-1]
     assert (stop.text, stop.user.user, stop.private) == ("/stop", "7", True)
-    assert stop.conversation == bot.door.received[0].conversation
+    assert stop.conversation == bot.handler.received[0].conversation
 
 
 async def test_typing_is_shown_while_only_a_status_says_that_work_goes_on() -> None:
@@ -179,7 +179,7 @@ async def test_typing_is_shown_while_only_a_status_says_that_work_goes_on() -> N
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         server.says(ANA, "pense")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
     assert [call.at_s for call in server.done("sendchataction")] == pytest.approx([5.0, 10.0, 15.0, 20.0])
 
 
@@ -196,4 +196,4 @@ async def test_typing_never_takes_what_the_answer_of_a_group_needs() -> None:
         assert clock.monotonic() == pytest.approx(60.0, abs=0.5)
         assert len(server.done("sendchataction")) > 3
         await idle(server)
-        assert bot.door.answered == 1
+        assert bot.handler.answered == 1

@@ -25,8 +25,8 @@ async def received(person: Person, text: str | None, **more: Any) -> Incoming:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.says(person, text, **more)
-        await flow(server, clock, lambda: bot.door.answered)
-    [incoming] = bot.door.received
+        await flow(server, clock, lambda: bot.handler.answered)
+    [incoming] = bot.handler.received
     return incoming
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from core.delivery.view import View
-from core.errors import FileTooLarge, SurfaceError
-from core.ports import Surface
-from core.screen import Choice, File, Shown
+from core.errors import ChannelError, FileTooLarge
+from core.outgoing import Button, File, OutgoingMessage
+from core.ports import Channel
 from core.types import Incoming
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import Script, ScriptedDoor
+from tests.fakes.handler import Script, ScriptedDoor
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_writing import Upload
@@ -41,7 +41,7 @@ def handing_over(path: Path, media_type: str, text: str = "Tudo o que **guardo**
     async def script(_: Incoming, view: View) -> None:
         await view.status("Juntando tudo...")
         file = File(path, f"elefante{path.suffix}", media_type)
-        await view.show(Shown(text, file=file, choices=(Choice("Apagar tudo", "/forget all"),)))
+        await view.show(OutgoingMessage(text, file=file, choices=(Button("Apagar tudo", "/forget all"),)))
         await view.flush()
         await asyncio.to_thread(path.unlink)  # from now on the person has it
 
@@ -64,25 +64,25 @@ async def test_a_file_arrives_whole_below_its_sentence_as_what_it_is(
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, handing_over(path, media_type)) as bot:
         server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         said, sent = server.chats[GROUP].ours()  # the sentence took the status' place
     assert said.text == "Tudo o que guardo."
     assert (sent.file, sent.text) == (Upload("elefante.bin", content), "")
     assert sent.labels == [["Apagar tudo"]]
     assert [call.method for call in server.done("senddocument", "sendphoto")] == [method]
-    assert not bot.door.failures
+    assert not bot.handler.failures
 
 
 async def test_the_first_thing_of_an_answer_can_be_a_file_with_its_caption(tmp_path: Path) -> None:
     (path := tmp_path / "all.json").write_text("{}")
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown("Tudo o que **guardo**.", file=File(path, "a.json", "application/json")))
+        await view.show(OutgoingMessage("Tudo o que **guardo**.", file=File(path, "a.json", "application/json")))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         asked = server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         [sent] = server.chats[GROUP].ours()
     assert (sent.text, sent.entities[0]["type"], sent.reply_to) == ("Tudo o que guardo.", "bold", asked["message_id"])
 
@@ -94,18 +94,20 @@ async def test_a_caption_that_is_too_long_for_one_stands_before_the_file_once_ho
     text = "palavra " * 150
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown(text, file=File(path, "a.json", "application/json"), choices=(Choice("x", "/y"),)))
+        await view.show(
+            OutgoingMessage(text, file=File(path, "a.json", "application/json"), choices=(Button("x", "/y"),))
+        )
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
 
         def flood(method: str, _: object) -> None:
-            if method == "senddocument" and not bot.door.answered and server.chats[7].flooded_until_s == 0.0:
+            if method == "senddocument" and not bot.handler.answered and server.chats[7].flooded_until_s == 0.0:
                 server.flood(7, 20)
 
         server.faults.append(flood)
         server.says(ANA, "/export")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         said, sent = server.chats[7].ours()
     assert (said.text, said.labels, sent.text, sent.labels) == (text.strip(), [], "", [["x"]])
     assert sent.file == Upload("a.json", b"{}")
@@ -121,15 +123,15 @@ async def test_a_file_that_cannot_be_sent_is_an_error_that_says_why(
             file.truncate(size)
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown("tudo", file=File(path, "a.json", "application/json")))
+        await view.show(OutgoingMessage("tudo", file=File(path, "a.json", "application/json")))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         server.says(ANA, "/export")
-        await flow(server, clock, lambda: bot.door.failures)
-    assert type(bot.door.failures[0]) is SurfaceError
-    assert told in str(bot.door.failures[0])
-    assert str(tmp_path) not in str(bot.door.failures[0])
+        await flow(server, clock, lambda: bot.handler.failures)
+    assert type(bot.handler.failures[0]) is ChannelError
+    assert told in str(bot.handler.failures[0])
+    assert str(tmp_path) not in str(bot.handler.failures[0])
 
 
 # --- what people send ---
@@ -141,11 +143,11 @@ def document(server: TelegramServer, content: bytes, **more: Any) -> dict[str, A
 
 
 class FetchingDoor(ScriptedDoor):
-    """Keeps the surfaces, too, to fetch by."""
+    """Keeps the channels, too, to fetch by."""
 
-    async def receive(self, incoming: Incoming, surface: Surface) -> Any:
-        self.surface = surface
-        return await super().receive(incoming, surface)
+    async def receive(self, incoming: Incoming, channel: Channel) -> Any:
+        self.channel = channel
+        return await super().receive(incoming, channel)
 
 
 async def test_a_document_is_a_handle_and_its_caption_the_text() -> None:
@@ -154,8 +156,8 @@ async def test_a_document_is_a_handle_and_its_caption_the_text() -> None:
         server.says(ANA, None, caption="/import", caption_entities=[], **document(server, b"{}"))
         server.says(ANA, None, **document(server, b"{}"))
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 3)
-    assert [(one.text, one.file, bool(one.attachments)) for one in bot.door.received] == [
+        await flow(server, clock, lambda: bot.handler.answered == 3)
+    assert [(one.text, one.file, bool(one.attachments)) for one in bot.handler.received] == [
         ("/import", "file-1", True),
         ("", "file-1", True),
         ("oi", "", False),
@@ -167,10 +169,10 @@ async def fetched(content: bytes, max_bytes: int, fault: str = "") -> bytes:
     read: list[bytes] = []
     clock = FakeClock()
     async with TelegramServer(clock) as server:
-        door = FetchingDoor(clock)
-        async with serving(server, clock, door):
+        handler = FetchingDoor(clock)
+        async with serving(server, clock, handler):
             server.says(ANA, None, caption="/import", **document(server, content))
-            await flow(server, clock, lambda: door.answered == 1)
+            await flow(server, clock, lambda: handler.answered == 1)
             if fault == "gone":
                 server.files.clear()
             elif fault == "cut":
@@ -179,7 +181,7 @@ async def fetched(content: bytes, max_bytes: int, fault: str = "") -> bytes:
                 server.hides.add("file_path")
             elif fault == "no size":
                 server.hides.add("file_size")
-            read.append(await door.surface.fetch("file-1", max_bytes))
+            read.append(await handler.channel.fetch("file-1", max_bytes))
     return read[0]
 
 
@@ -201,13 +203,13 @@ async def test_a_file_whose_size_is_not_told_is_measured_when_it_came() -> None:
 
 
 async def test_a_file_that_the_server_keeps_no_more_is_told_as_that() -> None:
-    with pytest.raises(SurfaceError, match="not there any more"):
+    with pytest.raises(ChannelError, match="not there any more"):
         await fetched(b"{}", 100, "no path")
 
 
 @pytest.mark.parametrize("fault", ["gone", "cut"])
 async def test_a_file_that_cannot_be_had_is_told_without_an_address(fault: str) -> None:
-    with pytest.raises(SurfaceError) as caught:
+    with pytest.raises(ChannelError) as caught:
         await fetched(b"{}", 100, fault)
     assert "cannot be had" in str(caught.value)
     assert "http" not in str(caught.value)

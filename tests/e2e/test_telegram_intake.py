@@ -16,7 +16,7 @@ from core.errors import ConfigError
 from core.types import ChatKey, Incoming, UserKey
 from tests.e2e.telegram_kit import flow, idle, running, serving
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import slowly
+from tests.fakes.handler import slowly
 from tests.fakes.house import House
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -30,13 +30,13 @@ async def test_the_server_may_forget_an_update_only_after_it_was_taken() -> None
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         gate = asyncio.Event()
-        receive = bot.door.receive
+        receive = bot.handler.receive
 
-        async def slow_disk(incoming: Incoming, surface: object) -> object:
+        async def slow_disk(incoming: Incoming, channel: object) -> object:
             await gate.wait()
-            return await receive(incoming, surface)  # type: ignore[arg-type]  # handed through
+            return await receive(incoming, channel)  # type: ignore[arg-type]  # handed through
 
-        bot.door.receive = slow_disk  # type: ignore[method-assign, assignment]  # a fault set inside
+        bot.handler.receive = slow_disk  # type: ignore[method-assign, assignment]  # a fault set inside
         first = server.says(ANA, "um")
         server.says(ANA, "dois")
         await idle(server)
@@ -44,7 +44,7 @@ async def test_the_server_may_forget_an_update_only_after_it_was_taken() -> None
         assert first["message_id"] == server.updates[0]["message"]["message_id"]
         gate.set()
         await flow(server, clock, lambda: server.offset and not server.updates)
-    assert [incoming.text for incoming in bot.door.received] == ["um", "dois"]
+    assert [incoming.text for incoming in bot.handler.received] == ["um", "dois"]
 
 
 async def test_a_batch_of_a_hundred_is_taken_in_order_while_answers_run_side_by_side() -> None:
@@ -52,10 +52,10 @@ async def test_a_batch_of_a_hundred_is_taken_in_order_while_answers_run_side_by_
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "sim senhor", 5.0)) as bot:
         for number in range(100):
             server.says(Person(100 + number % 20), f"mensagem {number}")
-        await flow(server, clock, lambda: len(bot.door.received) == 100)
+        await flow(server, clock, lambda: len(bot.handler.received) == 100)
         assert clock.monotonic() < 5.0  # taking did not wait for answering
-        await flow(server, clock, lambda: bot.door.answered == 100)
-    assert [incoming.text for incoming in bot.door.received] == [f"mensagem {n}" for n in range(100)]
+        await flow(server, clock, lambda: bot.handler.answered == 100)
+    assert [incoming.text for incoming in bot.handler.received] == [f"mensagem {n}" for n in range(100)]
 
 
 async def test_an_update_that_comes_twice_is_answered_once() -> None:
@@ -65,7 +65,7 @@ async def test_an_update_that_comes_twice_is_answered_once() -> None:
         server.push({"message": message})
         server.updates.append(server.updates[-1])
         server.says(ANA, "dois")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         await idle(server)
         assert server.chats[7].screen() == ["Você disse: um", "Você disse: dois"]
 
@@ -77,10 +77,10 @@ async def test_an_edited_message_is_answered_anew_if_its_text_changed_and_only_t
         server.edits(message, "a senha é 12")  # a link preview, a reaction
         server.edits(message, "a senha é 123")
         server.edits(message, "a senha é 123")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         await idle(server)
         assert server.chats[7].screen() == ["Você disse: a senha é 12", "Você disse: a senha é 123"]
-    ids = [incoming.message_id for incoming in bot.door.received]
+    ids = [incoming.message_id for incoming in bot.handler.received]
     assert ids[1].startswith(f"{ids[0]}.")
 
 
@@ -102,8 +102,8 @@ async def test_media_without_words_is_a_message_without_words(content: dict[str,
         server.says(ANA, None, **content)
         server.says(ANA, None, chat_id=GROUP, **content)
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 2)
-    assert [(incoming.text, bool(incoming.attachments)) for incoming in bot.door.received] == [
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+    assert [(incoming.text, bool(incoming.attachments)) for incoming in bot.handler.received] == [
         ("", True),
         ("oi", False),
     ]
@@ -118,9 +118,9 @@ async def test_an_album_is_one_message_and_a_caption_is_read() -> None:
         server.says(ANA, None, photo=photo, media_group_id="told", caption="lembre desta")
         server.says(ANA, None, photo=photo, media_group_id="told")
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 3)
-    assert [incoming.text for incoming in bot.door.received] == ["", "lembre desta", "oi"]
-    assert [bool(incoming.attachments) for incoming in bot.door.received] == [True, True, False]
+        await flow(server, clock, lambda: bot.handler.answered == 3)
+    assert [incoming.text for incoming in bot.handler.received] == ["", "lembre desta", "oi"]
+    assert [bool(incoming.attachments) for incoming in bot.handler.received] == [True, True, False]
 
 
 async def test_a_message_older_than_the_owner_wants_answered_says_so() -> None:
@@ -128,8 +128,8 @@ async def test_a_message_older_than_the_owner_wants_answered_says_so() -> None:
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.says(ANA, "de ontem", age_s=6 * 3600 + 1)
         server.says(ANA, "de hoje", age_s=6 * 3600 - 1)
-        await flow(server, clock, lambda: bot.door.answered == 2)
-    assert [incoming.stale for incoming in bot.door.received] == [True, False]
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+    assert [incoming.stale for incoming in bot.handler.received] == [True, False]
 
 
 async def test_service_messages_and_pictures_among_people_are_nobodys_question() -> None:
@@ -139,7 +139,7 @@ async def test_service_messages_and_pictures_among_people_are_nobodys_question()
         server.says(ANA, None, message_auto_delete_timer_changed={"message_auto_delete_time": 86400})
         server.says(ANA, None, chat_id=GROUP, photo=photo)
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["Você disse: oi"]
         assert not server.chats[GROUP].screen()
 
@@ -151,7 +151,7 @@ async def test_messages_from_a_long_absence_get_one_honest_line_a_chat() -> None
         clock=clock,
         trusted=("telegram",),
     )
-    async with TelegramServer(clock) as server, house.chatbot() as door, serving(server, clock, door):
+    async with TelegramServer(clock) as server, house.chatbot() as handler, serving(server, clock, handler):
         for text in ("um", "dois", "três"):
             server.says(ANA, text, age_s=7 * 3600)
         server.says(Person(8, "Joe", "en"), "one", age_s=7 * 3600)
@@ -166,7 +166,7 @@ async def test_an_update_the_library_cannot_read_does_not_hold_up_the_others(cap
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.push({"message": {"message_id": "?", "text": "segredo"}})
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
     assert "an update was left out" in caplog.text
     assert "segredo" not in caplog.text
 
@@ -184,7 +184,7 @@ async def test_a_second_poller_is_named_once_and_outlived(caplog: pytest.LogCapt
         server.says(ANA, "oi")
         await flow(server, clock, lambda: sum(call.code == 409 for call in server.calls) == 3)
         server.faults.clear()
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
     told = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert ["another process polls" in record.message for record in told] == [True]
 
@@ -204,12 +204,12 @@ async def test_a_network_that_comes_and_goes_costs_time_and_no_message() -> None
             assert clock.monotonic() == pytest.approx(7.0)
             outage["on"] = False
             server.says(ANA, "oi")
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             outage["on"] = True
             server.says(ANA, "e agora?")
             await flow(server, clock, lambda: sum(call.code == 502 for call in server.calls) >= 7)
             outage["on"] = False
-            await flow(server, clock, lambda: bot.door.answered == 2)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
             assert server.chats[7].screen() == ["Você disse: oi", "↻ Você disse: e agora?"]  # who knows what a 502 did
 
 
@@ -225,7 +225,7 @@ async def test_a_token_that_does_not_count_stops_the_run_and_names_the_setting(
         async with running(server, clock) as bot:
             if when == "in flight":
                 server.says(ANA, "oi")
-                await flow(server, clock, lambda: bot.door.answered == 1)
+                await flow(server, clock, lambda: bot.handler.answered == 1)
                 server.token = "999:another"
                 server.says(ANA, "e agora?")
                 await flow(server, clock, bot.task.done)
@@ -247,7 +247,7 @@ async def test_what_was_owed_at_the_last_stop_is_answered_where_it_was_asked() -
         )  # fmt: skip
         server.updates.clear()
         async with running(server, clock, owed=[owed]) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             [sent] = server.done("sendmessage")
             assert sent.params["message_thread_id"] == 11
             assert sent.params["reply_parameters"]["message_id"] == asked["message_id"]
@@ -265,7 +265,7 @@ async def test_a_graceful_stop_lets_open_answers_end_and_acknowledges_what_was_t
         assert not server.updates
         server.says(ANA, "tarde demais")
         await idle(server)
-        assert len(bot.door.received) == 1
+        assert len(bot.handler.received) == 1
 
 
 async def test_a_graceful_stop_is_bounded() -> None:

@@ -101,7 +101,7 @@ async def test_one_of_the_staff_who_never_wrote_to_the_bot_is_no_failure_and_get
             assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
             server.says(ANA, "/start abc")  # whoever comes by a link may just have become the owner
             await flow(server, clock, lambda: offered(server, ANA) == ALL)
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
 
 
 async def test_a_menu_of_staff_that_cannot_be_set_now_is_set_at_the_next_change(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from core.screen import Choice, Shown
+from core.outgoing import Button, OutgoingMessage
 from core.types import UserKey
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
@@ -15,7 +15,7 @@ from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 
 ANA = Person(7)
-HELP = Choice("Ajuda", "/help")
+HELP = Button("Ajuda", "/help")
 
 
 async def test_a_private_message_is_answered_in_the_message_that_was_its_status() -> None:
@@ -34,10 +34,12 @@ async def test_a_private_message_is_answered_in_the_message_that_was_its_status(
 async def told(server: TelegramServer, clock: FakeClock, user: str) -> bool:
     """Whether that person has a notice in their private chat."""
     house = House(clock=clock, trusted=("telegram",))
-    async with house.chatbot() as door, serving(server, clock, door):
+    async with house.chatbot() as handler, serving(server, clock, handler):
         await flow(server, clock, lambda: server.polled)
-        desk = door._parts.desk  # what owners tell by
-        telling = asyncio.create_task(desk.notices.tell(UserKey("telegram", user), Shown("**Olá**", choices=(HELP,))))
+        context = handler._parts.context  # what owners tell by
+        telling = asyncio.create_task(
+            context.notifier.tell(UserKey("telegram", user), OutgoingMessage("**Olá**", choices=(HELP,)))
+        )
         await flow(server, clock, telling.done)
         return await telling
 

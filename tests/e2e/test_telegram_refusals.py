@@ -11,11 +11,11 @@ from aiohttp import web
 
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
-from core.screen import Choice, Shown
+from core.outgoing import Button, OutgoingMessage
 from core.types import Incoming
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import slowly
+from tests.fakes.handler import slowly
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
@@ -74,7 +74,7 @@ def plain_and_new(params: dict[str, Any]) -> bool:
 
 async def answer(_: Incoming, view: View) -> None:
     await view.status("IA está pensando...")
-    await view.show(Shown("um **dois** três", choices=(Choice("Desfazer", "/undo"),)))
+    await view.show(OutgoingMessage("um **dois** três", choices=(Button("Desfazer", "/undo"),)))
 
 
 @pytest.mark.parametrize("chat_id", [7, GROUP])
@@ -87,13 +87,13 @@ async def test_an_answer_refused_in_its_form_is_there_once_as_plain_text_and_no_
         server.faults.append(Fault(said, "editmessagetext"))
         server.faults.append(Fault(said, "sendmessage", lambda params: final(params) and not plain_and_new(params)))
         server.says(ANA, "conte @elefante_bot", chat_id=chat_id)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         gone = "403" in said or any(sign in said for sign in ("TOPIC", "thread", "PEER"))
         assert server.chats[chat_id].screen() == ([] if gone else ["um dois três"])
-        assert bool(bot.door.failures) == gone
+        assert bool(bot.handler.failures) == gone
         server.faults.clear()
         server.says(ANA, "de novo @elefante_bot", chat_id=chat_id)
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.chats[chat_id].screen()[-1] == "um dois três"
 
 
@@ -104,9 +104,9 @@ async def test_edits_refused_in_mid_stream_end_in_one_whole_message_and_no_stop_
     async with TelegramServer(clock) as server, running(server, clock, script, EDITS_ONLY) as bot:
         server.faults.append(Fault(said, "editmessagetext"))
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         if "403" in said or any(sign in said for sign in ("TOPIC", "thread", "PEER")):
-            assert bot.door.failures
+            assert bot.handler.failures
         else:
             assert server.chats[7].screen() == ["um dois três"]
         assert not any(post.buttons for post in server.chats[7].ours())
@@ -118,8 +118,8 @@ async def test_a_message_that_can_neither_be_changed_nor_taken_away_does_not_hol
     async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
         server.faults += [Fault(said, "editmessagetext"), Fault(said, "deletemessage")]
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
-        if not bot.door.failures:
+        await flow(server, clock, lambda: bot.handler.answered == 1)
+        if not bot.handler.failures:
             assert server.chats[7].screen()[-1] == "um dois três"
 
 
@@ -132,7 +132,7 @@ async def test_a_courtesy_that_is_refused_costs_no_answer(method: str, said: str
             server.faults.append(Fault(said, method))
         async with running(server, clock, slowly(clock, "um dois três", 6.0)) as bot:
             server.says(ANA, "conte")
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             assert server.chats[7].screen() == ["um dois três"]
             assert not bot.task.done()
 
@@ -162,13 +162,13 @@ async def test_an_answer_nobody_understands_is_repeated_once_and_the_bot_goes_on
     garbling = Garbling(server, body, "sendmessage", done=done)
     async with server, running(server, clock, answer, EDITS_ONLY) as bot:
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         screen = server.chats[7].screen()
         assert sum("três" in text for text in screen) <= 2
         assert done == any("três" in text for text in screen)
         garbling.left = 0
         server.says(BIA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.chats[8].screen() == ["um dois três"]
         assert not bot.task.done()
 
@@ -183,7 +183,7 @@ async def test_an_answer_that_is_not_understood_for_a_moment_leaves_the_text_on_
     Garbling(server, body, method, done=False, times=1)
     async with server, running(server, clock, answer, EDITS_ONLY) as bot:
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
 
 
@@ -193,7 +193,7 @@ async def test_edits_that_are_done_and_never_confirmed_end_in_one_message() -> N
     Garbling(server, b"null", "editmessagetext", done=True)
     async with server, running(server, clock, answer, EDITS_ONLY) as bot:
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
 
 
@@ -208,11 +208,11 @@ async def test_a_server_that_fails_for_long_is_waited_for_and_then_given_up(seco
     async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
         server.faults.append(fault)
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         if seconds < 1800:
             assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
         else:
-            assert bot.door.failures
+            assert bot.handler.failures
 
 
 UPDATES: list[Any] = [
@@ -230,7 +230,7 @@ async def test_a_poll_answered_with_anything_is_asked_again(body: bytes) -> None
     garbling = Garbling(server, body, "getupdates", done=False, times=20)
     async with server, running(server, clock) as bot:
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert garbling.left == 0
         assert clock.monotonic() > 19  # it was not hammered
 
@@ -265,7 +265,7 @@ async def test_an_update_of_any_shape_is_left_out_once_and_what_comes_after_it_i
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.push(update)
         server.says(BIA, "oi")
-        await flow(server, clock, lambda: any(one.user.user == "8" for one in bot.door.received))
+        await flow(server, clock, lambda: any(one.user.user == "8" for one in bot.handler.received))
         await flow(server, clock, lambda: server.chats[8].screen() == ["Você disse: oi"])
         await flow(server, clock, lambda: not server.updates)
         assert not bot.task.done()

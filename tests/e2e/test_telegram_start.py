@@ -12,7 +12,7 @@ from adapters.telegram.config import TelegramConfig
 from core.commands import COMMANDS, DRAFT_COMMANDS
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import ScriptedDoor
+from tests.fakes.handler import ScriptedDoor
 from tests.fakes.telegram_people import BOT, Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused

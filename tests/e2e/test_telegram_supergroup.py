@@ -10,9 +10,9 @@ import pytest
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.state import State
 from core.dialogue import Task
-from core.people import Person as Known
-from core.people import Standing
-from core.types import ChatKey, Incoming, Role, UserKey
+from core.features.access.people import Person as Known
+from core.features.access.people import Role
+from core.types import ChatKey, Incoming, MessageRole, UserKey
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
@@ -41,24 +41,24 @@ async def test_history_permission_and_memories_of_a_group_go_on_in_the_supergrou
         clock=clock,
         trusted=(),
     )
-    await house.people.put(Known(OWNER, Standing.OWNER, "Ana", clock.now()))
+    await house.people.put(Known(OWNER, Role.OWNER, "Ana", clock.now()))
     async with TelegramServer(clock) as server:
         old = server.chat(GROUP)
         old.type = "group"
-        async with house.chatbot() as door, serving(server, clock, door, config(tmp_path)):
+        async with house.chatbot() as handler, serving(server, clock, handler, config(tmp_path)):
             for number, text in enumerate(("/admin allow here", "/remember a pizza é na sexta", "@elefante_bot oi"), 1):
                 server.says(ANA, text, chat_id=GROUP)
                 await flow(server, clock, lambda: len(old.screen()) == number)  # noqa: B023 (awaited at once)
             new = server.grows_up(old, SUPER)
             server.says(ANA, "@elefante_bot e aqui?", chat_id=SUPER)
             await flow(server, clock, lambda: new.screen() == ["Você disse: e aqui?"])
-        async with house.chatbot() as door, serving(server, clock, door, config(tmp_path)):
+        async with house.chatbot() as handler, serving(server, clock, handler, config(tmp_path)):
             asked = server.says(BIA, "@elefante_bot também posso?", chat_id=SUPER)  # a guest of the room
             await flow(server, clock, lambda: new.screen()[-1] == "Você disse: também posso?")
             assert new.ours()[-1].reply_to == asked["message_id"]
     [thread] = await house.history.threads(OWNER)
     assert thread.conversation.chat == ChatKey("telegram", str(GROUP))
-    said = [m.text for m in await house.history.tail(thread.id, 10) if m.role is Role.USER]
+    said = [m.text for m in await house.history.tail(thread.id, 10) if m.role is MessageRole.USER]
     assert said == ["a pizza é na sexta", "oi", "e aqui?"]
     [memory] = await house.store.page(OWNER, limit=5)
     assert memory.rooms == (f"telegram:{GROUP}",)
@@ -70,15 +70,15 @@ async def test_a_message_of_the_supergroup_is_not_taken_for_the_one_that_had_its
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         for number in range(1, 6):
             server.says(ANA, f"{number} @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == 5)
+        await flow(server, clock, lambda: bot.handler.answered == 5)
         server.grows_up(server.chats[GROUP], SUPER)
         for number in range(6, 9):  # numbers 2 to 4, again
             server.says(ANA, f"{number} @elefante_bot", chat_id=SUPER)
         message = server.says(BIA, "9 @elefante_bot", chat_id=SUPER)
         server.edits(message, "9! @elefante_bot")
-        await flow(server, clock, lambda: bot.door.answered == 10)
-    assert {incoming.chat.chat for incoming in bot.door.received} == {str(GROUP)}
-    assert len({incoming.message_id for incoming in bot.door.received}) == 10
+        await flow(server, clock, lambda: bot.handler.answered == 10)
+    assert {incoming.chat.chat for incoming in bot.handler.received} == {str(GROUP)}
+    assert len({incoming.message_id for incoming in bot.handler.received}) == 10
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -95,7 +95,7 @@ async def test_an_answer_that_was_owed_before_the_move_hangs_on_no_message_of_an
             private=False,
         )  # fmt: skip
         async with running(server, clock, config=config(tmp_path), owed=[owed]) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             [sent] = server.chats[SUPER].ours()
     assert sent.reply_to == (asked if there else None)
 
@@ -110,7 +110,7 @@ async def test_a_button_pressed_before_the_move_changes_no_message_of_another_af
             ChatKey("telegram", str(GROUP)), OWNER, "Ana", f"{asked}.!99", "/memories 2", clock.now(), private=False
         )
         async with running(server, clock, config=config(tmp_path), owed=[owed]) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
     assert [call.code for call in server.calls if call.method == "editmessagetext"] == [200]  # of its own status
 
 
@@ -118,7 +118,7 @@ async def test_the_greeting_is_not_said_again_when_a_group_grows_up() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.says(ANA, "oi @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         server.grows_up(server.chats[GROUP], SUPER)
         server.invites(ANA, SUPER)
         await flow(server, clock, lambda: not server.updates)

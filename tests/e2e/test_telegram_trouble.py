@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.delivery.view import View
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
 from core.types import Incoming
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
@@ -30,7 +30,7 @@ async def test_a_flood_wait_of_the_poll_itself_is_obeyed() -> None:
         server.faults.append(fault)
         async with running(server, clock) as bot:
             server.says(ANA, "oi")
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             assert 35.0 <= clock.monotonic() < 37.0
 
 
@@ -50,9 +50,9 @@ async def test_a_refusal_nobody_knows_ends_that_answer_and_not_the_next(refusal:
         server.faults.append(fault)
         server.says(ANA, "oi")
         server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 2)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
         assert server.chats[8].screen() == ["Você disse: oi"]
-    assert [type(failure).__name__ for failure in bot.door.failures] == ["Undelivered"]
+    assert [type(failure).__name__ for failure in bot.handler.failures] == ["Undelivered"]
 
 
 async def test_a_greeting_in_a_group_that_let_nobody_write_harms_nobody() -> None:
@@ -61,7 +61,7 @@ async def test_a_greeting_in_a_group_that_let_nobody_write_harms_nobody() -> Non
         server.chat(GROUP).refusal = KICKED
         server.invites(ANA, GROUP)
         server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         await flow(server, clock, lambda: any(call.code == 403 for call in server.calls))
 
 
@@ -72,7 +72,7 @@ async def test_a_greeting_waits_out_a_flood_without_holding_up_the_intake() -> N
         server.flood(GROUP, 100)
         server.invites(ANA, GROUP)
         server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert clock.monotonic() < 5.0
         await flow(server, clock, server.chats[GROUP].screen)
         assert 100.0 <= clock.monotonic() < 105.0
@@ -85,8 +85,8 @@ async def test_a_kind_of_update_nobody_knows_is_left_out(stopped: object) -> Non
         server.push({"stopped_message_generation": stopped})
         server.push({"poll_answer": {"poll_id": "1", "option_ids": [], "option_persistent_ids": []}})
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
-    assert [incoming.text for incoming in bot.door.received] == ["oi"]
+        await flow(server, clock, lambda: bot.handler.answered == 1)
+    assert [incoming.text for incoming in bot.handler.received] == ["oi"]
 
 
 async def test_an_edit_of_a_message_long_forgotten_is_taken_as_news() -> None:
@@ -95,19 +95,19 @@ async def test_an_edit_of_a_message_long_forgotten_is_taken_as_news() -> None:
         first = server.says(ANA, "a senha é 12", chat_id=-1001)
         for number in range(1100):
             server.says(BIA, f"conversa {number}", chat_id=-1001)
-        await flow(server, clock, lambda: len(bot.door.received) == 1101)
+        await flow(server, clock, lambda: len(bot.handler.received) == 1101)
         server.edits(first, "a senha é 12")
-        await flow(server, clock, lambda: len(bot.door.received) == 1102)
+        await flow(server, clock, lambda: len(bot.handler.received) == 1102)
 
 
 async def test_a_message_that_is_all_marks_is_shown_rather_than_refused() -> None:
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown("```\n```"))
+        await view.show(OutgoingMessage("```\n```"))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         await idle(server)
         assert len(server.chats[7].screen()) == 1
-    assert not bot.door.failures
+    assert not bot.handler.failures

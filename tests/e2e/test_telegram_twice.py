@@ -10,12 +10,12 @@ import pytest
 
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
-from core.screen import Choice, File, Shown
+from core.outgoing import Button, File, OutgoingMessage
 from core.texts import AGAIN
 from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import echo, slowly, words
+from tests.fakes.handler import echo, slowly, words
 from tests.fakes.telegram_people import BOT_ID, Person, Post
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
@@ -35,7 +35,7 @@ def swallows(server: TelegramServer, method: str, text: str = "", times: int = 1
 
 
 async def plain(_: Incoming, view: View) -> None:
-    await view.show(Shown("é **abc123**", choices=(Choice("Desfazer", "/undo"),)))
+    await view.show(OutgoingMessage("é **abc123**", choices=(Button("Desfazer", "/undo"),)))
 
 
 async def test_a_message_whose_confirmation_got_lost_is_repeated_with_a_mark_and_its_buttons() -> None:
@@ -43,7 +43,7 @@ async def test_a_message_whose_confirmation_got_lost_is_repeated_with_a_mark_and
     async with TelegramServer(clock) as server, running(server, clock, plain) as bot:
         swallows(server, "sendmessage")
         server.says(ANA, "qual é a senha?")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         first, second = server.chats[7].ours()
     assert (first.text, second.text) == ("é abc123", "↻ é abc123")
     assert [(one["offset"], one["length"]) for one in second.entities] == [(4, 6)]
@@ -64,7 +64,7 @@ async def test_a_message_that_was_never_sent_is_repeated_without_a_mark(monkeypa
     async with TelegramServer(clock) as server, running(server, clock, plain) as bot:
         monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", no_way)
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["é abc123"]
         assert refused
 
@@ -83,7 +83,7 @@ async def test_the_first_words_of_an_answer_that_got_lost_leave_a_mark_on_what_g
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         swallows(server, "sendmessage")
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["um", "↻ um dois três"]
 
 
@@ -93,7 +93,7 @@ async def test_where_a_status_got_lost_the_answer_that_takes_its_place_is_there_
         swallows(server, "sendmessage", "IA está pensando")
         server.says(ANA, "conte")
         await flow(server, clock, lambda: server.chats[7].screen()[1:] == ["↻ IA está pensando..."])
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["IA está pensando...", "um dois"]
 
 
@@ -102,7 +102,7 @@ async def test_an_answer_that_takes_a_status_place_is_never_there_twice_however_
     async with TelegramServer(clock) as server, running(server, clock, echo) as bot:
         swallows(server, "editmessagetext", times=3)
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["Você disse: oi"]
 
 
@@ -113,7 +113,7 @@ async def test_a_deleted_answer_that_is_written_anew_and_not_confirmed_says_that
         await flow(server, clock, lambda: server.chats[7].screen() == ["um"])
         server.chats[7].posts.clear()
         swallows(server, "sendmessage", "três")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["um dois três", "↻ um dois três"]
 
 
@@ -121,13 +121,13 @@ async def test_a_file_whose_confirmation_got_lost_is_repeated_with_a_mark(tmp_pa
     (path := tmp_path / "all.json").write_text("{}")
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown("tudo o que guardo", file=File(path, "elefante.json", "application/json")))
+        await view.show(OutgoingMessage("tudo o que guardo", file=File(path, "elefante.json", "application/json")))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         swallows(server, "senddocument")
         server.says(ANA, "/export")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["tudo o que guardo", "↻ tudo o que guardo"]
 
 
@@ -135,12 +135,12 @@ async def test_the_longest_message_leaves_room_for_the_mark() -> None:
     clock = FakeClock()
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown("x" * 5000))
+        await view.show(OutgoingMessage("x" * 5000))
 
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         swallows(server, "sendmessage", times=2)
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
     texts = server.chats[7].screen()
     assert "".join(text for text in texts if text.startswith("↻")).count("x") + texts[-1].count("x") >= 5000
     assert max(map(len, texts)) == 4096
@@ -156,25 +156,25 @@ async def test_what_is_taken_up_after_a_crash_is_marked_once_be_it_written_or_ed
         if with_status:
             await view.status("IA está pensando...")
         await view.stream(words("é abc123"))
-        await view.show(Shown("e mais nada"))
+        await view.show(OutgoingMessage("e mais nada"))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server:
         server.chat(7)
         async with running(server, clock, script, owed=[owed(clock)]) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             assert server.chats[7].screen() == ["↻ é abc123", "e mais nada"]
 
 
 async def test_what_the_core_says_of_the_interruption_is_not_marked_twice() -> None:
     async def script(_: Incoming, view: View) -> None:
-        await view.show(Shown(f"{AGAIN[Locale.PT]}\né abc123"))
+        await view.show(OutgoingMessage(f"{AGAIN[Locale.PT]}\né abc123"))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server:
         server.chat(7)
         async with running(server, clock, script, owed=[owed(clock)]) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             assert server.chats[7].screen() == [f"{AGAIN[Locale.PT]}\né abc123"]
 
 
@@ -189,12 +189,12 @@ async def test_after_a_restart_an_answer_takes_the_place_of_what_was_begun_and_n
         async with running(server, clock, slowly(clock, "um dois três", 3.0), STOPS_AT_ONCE) as bot:
             server.says(ANA, "qual é a senha?")
             await flow(server, clock, lambda: server.chats[7].ours() and server.chats[7].screen() == ["um"])
-            [asked] = bot.door.received
+            [asked] = bot.handler.received
         begun = [str(post.id) for post in server.chats[7].ours()]
         left_over = server.chats[7].ours()[0].id + 100
         server.chats[7].posts[left_over] = Post(left_over, BOT_ID, "e um pedaço", [], at_s=clock.monotonic())
         async with running(server, clock, script, owed=[asked], posted=[*begun, str(left_over)]) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
         [answer] = server.chats[7].ours()
     assert (answer.text, answer.labels, str(answer.id)) == ("é abc123", [], begun[0])
 
@@ -208,7 +208,7 @@ async def test_what_is_too_old_to_be_deleted_loses_its_words_and_buttons() -> No
         server.chat(7).posts[5] = Post(5, BOT_ID, "um pedaço", [], at_s=0.0, buttons=[[{"text": "Parar"}]])
         await clock.advance(72 * 3600.0)
         async with running(server, clock, silence, owed=[owed(clock)], posted=["5"]) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
         [left] = server.chats[7].ours()
     assert (left.text, left.labels) == ("…", [])
 
@@ -218,7 +218,7 @@ async def test_a_begun_answer_that_somebody_deleted_meanwhile_is_written_anew() 
     async with TelegramServer(clock) as server:
         server.chat(7)
         async with running(server, clock, echo, owed=[owed(clock)], posted=["5"]) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             assert server.chats[7].screen() == ["Você disse: oi"]
 
 
@@ -227,5 +227,5 @@ async def test_what_waited_and_was_never_begun_is_answered_without_a_mark() -> N
     async with TelegramServer(clock) as server:
         server.chat(7)
         async with running(server, clock, echo, owed=[owed(clock)], posted=[]) as bot:
-            await flow(server, clock, lambda: bot.door.answered == 1)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
             assert server.chats[7].screen() == ["Você disse: oi"]

@@ -60,9 +60,9 @@ async def test_a_pushed_update_is_taken_before_telegram_is_told_so_and_answered(
             headers = {HEADER: server.webhook["secret_token"]}
             async with session.post(url, json=server.updates[0], headers=headers) as response:
                 assert response.status == 200
-            assert [incoming.text for incoming in bot.door.received] == ["oi"]
+            assert [incoming.text for incoming in bot.handler.received] == ["oi"]
         await flow(server, clock, lambda: server.chats[7].screen() == ["Você disse: oi"])
-        assert bot.door.answered == 1
+        assert bot.handler.answered == 1
         assert not any(call.method == "getupdates" for call in server.calls)
 
 
@@ -74,7 +74,7 @@ async def test_who_does_not_know_the_secret_is_not_listened_to(secret: str | Non
         headers = {} if secret is None else {HEADER: secret}
         async with session.post(url, json=server.updates[0], headers=headers) as response:
             assert response.status == 403
-        assert not bot.door.received
+        assert not bot.handler.received
 
 
 async def test_what_is_no_update_is_refused_or_left_out_and_the_next_one_is_taken() -> None:
@@ -88,7 +88,7 @@ async def test_what_is_no_update_is_refused_or_left_out_and_the_next_one_is_take
         server.says(ANA, "oi")
         async with session.post(url, json=server.updates[0], headers=headers) as response:
             assert response.status == 200
-        assert [incoming.text for incoming in bot.door.received] == ["oi"]
+        assert [incoming.text for incoming in bot.handler.received] == ["oi"]
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes its certificate with openssl")
@@ -105,7 +105,7 @@ async def test_a_certificate_of_our_own_is_served_and_shown_to_telegram(tmp_path
         trusting = ssl.create_default_context(cafile=str(cert))
         async with session.post(url, json=server.updates[0], headers=headers, ssl=trusting) as response:
             assert response.status == 200
-        assert [incoming.text for incoming in bot.door.received] == ["oi"]
+        assert [incoming.text for incoming in bot.handler.received] == ["oi"]
         assert server.webhook["certificate"].content == cert.read_bytes()
 
 
@@ -193,4 +193,4 @@ async def test_a_body_of_any_shape_is_not_pushed_for_ever_and_ends_nothing(body:
         server.says(ANA, "oi")
         async with session.post(url, json=server.updates[0], headers=headers) as response:
             assert response.status == 200
-        await flow(server, clock, lambda: bot.door.answered == 1)
+        await flow(server, clock, lambda: bot.handler.answered == 1)

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from core.people import Person as Known
-from core.people import Standing
+from core.features.access.people import Person as Known
+from core.features.access.people import Role
 from core.types import Locale, UserKey
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
@@ -29,7 +29,7 @@ async def test_two_who_decide_at_once_on_two_platforms_make_one_decision_and_bot
     clock = FakeClock()
     house = House(clock=clock, trusted=(), language=Locale.EN)
     for user, name in ((UserKey("telegram", "7"), "Ana"), (UserKey("discord", str(DONA.id)), "Dona")):
-        await house.people.put(Known(user, Standing.OWNER, name, clock.now()))
+        await house.people.put(Known(user, Role.OWNER, name, clock.now()))
     async with TelegramServer(clock) as telegram, DiscordServer(clock) as discord, house.chatbot() as bot:  # noqa: SIM117
         async with telegram_kit.serving(telegram, clock, bot), discord_kit.serving(discord, clock, bot):
             telegram.chat(ANA.id)
@@ -57,6 +57,6 @@ async def test_two_who_decide_at_once_on_two_platforms_make_one_decision_and_bot
                 assert by in text
             found = await house.people.find(STRANGER)
             assert found is not None
-            assert found.standing == decided[0].after
+            assert found.role == decided[0].after
             told = [text for text in telegram.chat(EVA.id).screen() if text.startswith("Good news")]
-            assert len(told) == (decided[0].after == Standing.MEMBER)
+            assert len(told) == (decided[0].after == Role.MEMBER)

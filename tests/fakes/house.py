@@ -6,47 +6,47 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
-from core.access import Access, Mode
 from core.actions import ACTIONS
 from core.actions.registry import Registry
-from core.broadcast.broadcasts import Broadcasts
 from core.chatbot import ChatBot, ChatBotParts, TurnLimits
-from core.commands import Desk, Kept
-from core.commands.decided import ways_by
-from core.commands.machine import Machine
+from core.commands import CommandContext, Stores
 from core.confirmations import Confirmations
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
+from core.features.access.people import Decisions, LinkCodes, People, PreferenceStore
+from core.features.access.rules import Access, Mode
+from core.features.admin.decided import place_settings_by
+from core.features.admin.machine import Machine
+from core.features.broadcast.broadcasts import Broadcasts
+from core.features.ledger.calls import Ledger
+from core.features.quotas.limits import Defaults
+from core.features.quotas.quotas import Quotas
 from core.history.conversation import Conversations
-from core.llm import MODES, HotModel, Models
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.money import Ledger
-from core.people import Decisions, LinkCodes, People, PreferenceStore
+from core.models import MODES, HotModel, Models
+from core.outgoing import ChannelLimits
 from core.ports import Clock
-from core.quota.limits import Defaults
-from core.quota.quotas import Quotas
-from core.screen import SurfaceLimits
-from core.storage.exact_index import ExactIndex
-from core.storage.in_memory_awaited import InMemoryAwaited
-from core.storage.in_memory_broadcasts import InMemoryBroadcasts
-from core.storage.in_memory_confirmations import InMemoryConfirmations
-from core.storage.in_memory_decisions import InMemoryDecisions
-from core.storage.in_memory_history import InMemoryHistory
-from core.storage.in_memory_inbox import InMemoryInbox
-from core.storage.in_memory_ledger import InMemoryLedger
-from core.storage.in_memory_link_codes import InMemoryLinkCodes
-from core.storage.in_memory_memories import InMemoryMemories
-from core.storage.in_memory_people import InMemoryPeople
-from core.storage.in_memory_preferences import InMemoryPreferences
 from core.stores import HistoryStore, Inbox, MemoryStore
-from core.thread import Awaited, ConfirmationStore
+from core.threads import ConfirmationStore, PendingInputs
 from core.turn import Turn
-from core.types import ChatKey, Incoming, Locale, Message, Role, UserKey
+from core.types import ChatKey, Incoming, Locale, Message, MessageRole, UserKey
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.machine import machine
 from tests.fakes.model import Answer, HashEmbedder, ScriptedModel
-from tests.fakes.surface import RecordingSurface
+from tests.reference.broadcasts import InMemoryBroadcasts
+from tests.reference.confirmations import InMemoryConfirmations
+from tests.reference.decisions import InMemoryDecisions
+from tests.reference.exact_index import ExactIndex
+from tests.reference.history import InMemoryHistory
+from tests.reference.inbox import InMemoryInbox
+from tests.reference.ledger import InMemoryLedger
+from tests.reference.link_codes import InMemoryLinkCodes
+from tests.reference.memories import InMemoryMemories
+from tests.reference.pending_inputs import InMemoryPendingInputs
+from tests.reference.people import InMemoryPeople
+from tests.reference.preferences import InMemoryPreferences
 
 Script = Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]]
 ANA = UserKey("test", "ana")
@@ -56,8 +56,8 @@ BIA = UserKey("test", "bia")
 class ToldView(View):
     """A view that keeps every status it was told, also those that were gone before they could be written."""
 
-    def __init__(self, surface: RecordingSurface, clock: Clock) -> None:
-        super().__init__(surface, clock)
+    def __init__(self, channel: RecordingChannel, clock: Clock) -> None:
+        super().__init__(channel, clock)
         self.told: list[str] = []
 
     async def status(self, text: str) -> None:
@@ -84,7 +84,7 @@ class House:
     language: Locale | None = None
     log_content: bool = False
     links: LinkCodes = field(default_factory=InMemoryLinkCodes)
-    awaited: Awaited = field(default_factory=InMemoryAwaited)
+    pending_inputs: PendingInputs = field(default_factory=InMemoryPendingInputs)
     confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
     broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
     ledger: Ledger = field(default_factory=InMemoryLedger)
@@ -107,34 +107,36 @@ class House:
         self.models = Models(heavy, reasoning, chat, summary, self.embedder)
         self.machine = machine(self.models)
         self.memories = Memories(self.store, self.embedder, Indexes(self.store, ExactIndex, max_owners=8), self.clock)
-        self.conversations = Conversations(self.history, self.clock, ways=ways_by(self.decisions), zone=self.zone)
+        self.conversations = Conversations(
+            self.history, self.clock, place_settings=place_settings_by(self.decisions), zone=self.zone
+        )
         self.registry = Registry(ACTIONS, self.off)
 
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)
 
-    def desk(self, access: Access) -> Desk:
+    def context(self, access: Access) -> CommandContext:
         stores = (self.preferences, self.decisions, self.quotas, self.history, self.inbox, self.broadcasts)
-        kept = Kept(
+        kept = Stores(
             self.decisions,
             self.preferences,
             self.memories,
             self.history,
             stores,
             self.links,
-            self.awaited,
+            self.pending_inputs,
             self.confirmations,
             self.broadcasts,
         )
         parts = (access, kept, self.models, self.registry, self.clock, self.quotas)
-        desk = Desk(*parts, machine=self.machine, language=self.language)
-        desk.started_s = 0.0
-        return desk
+        context = CommandContext(*parts, machine=self.machine, language=self.language)
+        context.started_s = 0.0
+        return context
 
     def chatbot(self, access: Access | None = None) -> ChatBot:
         return ChatBot(
             ChatBotParts(
-                desk=self.desk(access or self.access()),
+                context=self.context(access or self.access()),
                 inbox=self.inbox,
                 conversations=self.conversations,
                 memories=self.memories,
@@ -149,19 +151,19 @@ class House:
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")
 
-    def surface(self) -> RecordingSurface:
-        return RecordingSurface(self.clock, SurfaceLimits(max_chars=4096, edit_interval_s=0.0))  # time stands still
+    def channel(self) -> RecordingChannel:
+        return RecordingChannel(self.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0))  # time stands still
 
-    async def turn(self, text: str, surface: RecordingSurface, *, user: UserKey = ANA, chat: str = "c") -> Turn:
+    async def turn(self, text: str, channel: RecordingChannel, *, user: UserKey = ANA, chat: str = "c") -> Turn:
         conversation = await self.conversations.open(self.incoming(text, user=user, chat=chat).conversation)
-        asked = await conversation.add(Message(Role.USER, text, turn=f"t{len(surface.log)}"))
+        asked = await conversation.add(Message(MessageRole.USER, text, turn=f"t{len(channel.log)}"))
         return Turn(
             asked=asked,
             locale=Locale.EN,
             conversation=conversation,
             memory=self.memories.of(user),
             models=self.models,
-            view=ToldView(surface, self.clock),
+            view=ToldView(channel, self.clock),
             clock=self.clock,
             confirmations=Confirmations(self.confirmations, self.clock),
         )

@@ -12,12 +12,12 @@ from typing import Any, Self
 
 from core.chatbot import ChatBot
 from core.dialogue import Task
-from core.people import Person, Standing
-from core.screen import Choice, Shown
+from core.features.access.people import Person, Role
+from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, UserKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
 from tests.fakes.house import House
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
 
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 
@@ -27,7 +27,7 @@ class Lobby:
 
     def __init__(self, house: House | None = None, platforms: tuple[str, ...] = ("test",)) -> None:
         self.house = house or House(FINISH, trusted=())
-        self.private: dict[UserKey, RecordingSurface] = defaultdict(self.house.surface)
+        self.private: dict[UserKey, RecordingChannel] = defaultdict(self.house.channel)
         self.bot: ChatBot
         self._platforms = platforms
         self._numbers = count()
@@ -36,7 +36,7 @@ class Lobby:
     async def __aenter__(self) -> Self:
         self.bot = await self._stack.enter_async_context(self.house.chatbot())
         for platform in self._platforms:
-            await self.bot.resume(platform, OneSurface(self.house.surface(), self.private.__getitem__))
+            await self.bot.resume(platform, OneChannel(self.house.channel(), self.private.__getitem__))
         return self
 
     async def __aexit__(
@@ -44,24 +44,24 @@ class Lobby:
     ) -> None:
         await self._stack.__aexit__(kind, error, traceback)
 
-    async def give(self, user: UserKey, standing: Standing) -> None:
-        await self.house.people.put(Person(user, standing, user.user, self.house.clock.now()))
+    async def give(self, user: UserKey, role: Role) -> None:
+        await self.house.people.put(Person(user, role, user.user, self.house.clock.now()))
 
     async def say(self, text: str, user: UserKey, *, room: str = "", **changes: Any) -> list[str]:
         """Say something, in private unless a room is named, and return what was answered there."""
-        surface = self.house.surface()
+        channel = self.house.channel()
         chat = ChatKey(user.platform, room or f"with {user.user}")
         incoming = replace(self.house.incoming(text, user=user, message_id=f"{next(self._numbers)}"), chat=chat)
         incoming = replace(incoming, private=not room, **changes)
-        await (await self.bot.receive(incoming, surface))
+        await (await self.bot.receive(incoming, channel))
         await self.settle()
-        return surface.texts
+        return channel.texts
 
-    async def press(self, choice: Choice, user: UserKey) -> str:
+    async def press(self, choice: Button, user: UserKey) -> str:
         """Press a button and return what is said."""
         return "\n".join(await self.say(choice.command, user, pressed=True))
 
-    def seen(self, user: UserKey) -> list[Shown]:
+    def seen(self, user: UserKey) -> list[OutgoingMessage]:
         """Return what was written to somebody who had not just written."""
         return self.private[user].screen
 

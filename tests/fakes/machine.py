@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.commands.machine import Doubt, Machine, ModelDesk, Proof, Trouble, TroubleLog
-from core.llm import MODES, HotModel, Models
+from core.features.admin.machine import Doubt, Machine, ModelSwitch, Proof, Trouble, TroubleLog
+from core.models import MODES, HotModel, Models
 from core.ports import ChatModel
 
 
-class NamedModels(ModelDesk):
+class NamedModels(ModelSwitch):
     """Knows models by the names that a test gives them; any other name is doubted."""
 
     def __init__(self, models: Models, known: Mapping[str, ChatModel] | None = None) -> None:

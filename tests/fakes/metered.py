@@ -7,16 +7,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from bot.metering import AttributedDoor, Meter
-from bot.prices import Price, Prices
+from bot.models.metering import AttributedHandler, Meter
+from bot.models.prices import Price, Prices
 from core.history.summary import Summaries, Summarizer
-from core.llm import MODES, HotModel, Models
-from core.ports import Door
-from core.screen import Shown
+from core.models import MODES, HotModel, Models
+from core.outgoing import OutgoingMessage
+from core.ports import MessageHandler
 from core.types import Incoming, UserKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, House
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
 
 TURN_TOKENS = 30
 """A decision and an answer of the scripted model: ten tokens in and five out, twice."""
@@ -31,7 +31,7 @@ class MeteredHouse:
 
     house: House
     prices: Prices = DOLLAR_A_TOKEN
-    told: dict[UserKey, RecordingSurface] = field(default_factory=dict)
+    told: dict[UserKey, RecordingChannel] = field(default_factory=dict)
     numbers: count[int] = field(default_factory=count)
 
     def __post_init__(self) -> None:
@@ -53,18 +53,25 @@ class MeteredHouse:
             yield summaries
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[Door]:
+    async def open(self) -> AsyncIterator[MessageHandler]:
         """Run the bot, connected to everybody's private chat."""
         async with self.house.chatbot() as chatbot:
-            door = AttributedDoor(chatbot)
-            await door.resume("test", OneSurface(self.house.surface(), self._private))
-            yield door
+            handler = AttributedHandler(chatbot)
+            await handler.resume("test", OneChannel(self.house.channel(), self._private))
+            yield handler
 
     async def say(
-        self, door: Door, text: str, user: UserKey = ANA, *, chat: str = "", room: bool = False, language: str = "en"
+        self,
+        handler: MessageHandler,
+        text: str,
+        user: UserKey = ANA,
+        *,
+        chat: str = "",
+        room: bool = False,
+        language: str = "en",
     ) -> str:
         return "\n".join(
-            shown.text for shown in await self.screen(door, self.incoming(text, user, chat, room, language))
+            shown.text for shown in await self.screen(handler, self.incoming(text, user, chat, room, language))
         )
 
     def incoming(
@@ -73,13 +80,13 @@ class MeteredHouse:
         incoming = self.house.incoming(text, user=user, message_id=f"n{next(self.numbers)}", chat=chat or user.user)
         return replace(incoming, private=not room, language=language)
 
-    async def screen(self, door: Door, incoming: Incoming) -> list[Shown]:
-        surface = self.house.surface()
-        await (await door.receive(incoming, surface))
-        return surface.screen
+    async def screen(self, handler: MessageHandler, incoming: Incoming) -> list[OutgoingMessage]:
+        channel = self.house.channel()
+        await (await handler.receive(incoming, channel))
+        return channel.screen
 
-    def _private(self, user: UserKey) -> RecordingSurface:
-        return self.told.setdefault(user, self.house.surface())
+    def _private(self, user: UserKey) -> RecordingChannel:
+        return self.told.setdefault(user, self.house.channel())
 
     def told_texts(self, user: UserKey) -> list[str]:
         """What the person was told without having written."""

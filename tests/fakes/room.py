@@ -11,8 +11,8 @@ from functools import partial
 from adapters import discord
 from adapters.discord.config import DiscordConfig
 from core.dialogue import Prompt, StreamEvent, Task
-from core.llm import HotModel
-from core.ports import Clock, Door
+from core.models import HotModel
+from core.ports import Clock, MessageHandler
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits as DiscordLimits
@@ -80,7 +80,7 @@ async def on_telegram(
     chat_id = -1000
     async with TelegramServer(clock, limits, patience_s=PATIENCE_S) as server:
         built = house(clock, "telegram", think_s, word_s)
-        async with built.chatbot() as door, telegram_kit.serving(server, clock, door):
+        async with built.chatbot() as handler, telegram_kit.serving(server, clock, handler):
             until = partial(telegram_kit.flow, server, clock) if isinstance(clock, FakeClock) else server.until
             await until(lambda: server.polled)
             began_s = clock.monotonic()
@@ -116,7 +116,7 @@ async def on_discord(
     people = [DiscordPerson(10**17 + 5000 + number, "Ana") for number in range(PEOPLE)]
     async with DiscordServer(clock, limits, patience_s=PATIENCE_S) as server:
         built = house(clock, "discord", think_s, word_s)
-        async with built.chatbot() as door, _listening(server, clock, door):
+        async with built.chatbot() as handler, _listening(server, clock, handler):
             until = partial(discord_kit.flow, server, clock) if isinstance(clock, FakeClock) else server.until
             began_s = clock.monotonic()
             asked = [await server.says(one, f"{discord_kit.ME} {at}?", room=ROOM) for at, one in enumerate(people)]
@@ -126,14 +126,14 @@ async def on_discord(
 
 
 @asynccontextmanager
-async def _listening(server: DiscordServer, clock: Clock, door: Door) -> AsyncIterator[None]:
+async def _listening(server: DiscordServer, clock: Clock, handler: MessageHandler) -> AsyncIterator[None]:
     """Run the adapter: on a clock of the test's, or on the real one."""
     if isinstance(clock, FakeClock):
-        async with discord_kit.serving(server, clock, door):
+        async with discord_kit.serving(server, clock, handler):
             yield
         return
     stop, config = asyncio.Event(), DiscordConfig(TOKEN, api_base_url=server.api_url)
-    task = asyncio.create_task(discord.run(config, door, clock, stop))
+    task = asyncio.create_task(discord.run(config, handler, clock, stop))
     await server.until(lambda: server.gateway.online)
     yield
     stop.set()

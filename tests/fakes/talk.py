@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.chatbot import ChatBot
-from core.screen import MAX_COMMAND_BYTES, Choice, Shown
-from core.storage.awaited import SqliteAwaited
+from core.features.pending_input.storage import SqlitePendingInputs
+from core.features.preferences.storage import SqlitePreferences
+from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.storage.confirmations import SqliteConfirmations
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
-from core.storage.preferences import SqlitePreferences
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
@@ -32,7 +32,7 @@ class Talk:
     path: Path
     script: Script
     clock: FakeClock = field(default_factory=FakeClock)
-    shown: Shown = field(default_factory=lambda: Shown(""))
+    shown: OutgoingMessage = field(default_factory=lambda: OutgoingMessage(""))
     seen: list[str] = field(default_factory=list)
     house: House = field(init=False)
     bot: ChatBot = field(init=False)
@@ -49,7 +49,7 @@ class Talk:
             history=SqliteHistory(database),
             inbox=SqliteInbox(database),
             preferences=SqlitePreferences(database),
-            awaited=SqliteAwaited(database),
+            pending_inputs=SqlitePendingInputs(database),
             confirmations=SqliteConfirmations(database),
         )
         self._stack.push_async_callback(self.house.memories.close)
@@ -66,16 +66,16 @@ class Talk:
         self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True, pressed: bool = False
     ) -> str:
         """Send a message and return the text of the last one that came of it."""
-        surface = self.house.surface()
+        channel = self.house.channel()
         incoming = self.house.incoming(text, user=user, message_id=uuid.uuid4().hex, chat=chat)
-        await (await self.bot.receive(replace(incoming, private=private, pressed=pressed), surface))
-        self.shown, self.seen = surface.screen[-1], surface.texts
+        await (await self.bot.receive(replace(incoming, private=private, pressed=pressed), channel))
+        self.shown, self.seen = channel.screen[-1], channel.texts
         for choice in (*self.shown.choices, *self.shown.menu):
             assert len(choice.command.encode()) <= MAX_COMMAND_BYTES, choice
             assert choice.command.startswith("/"), choice
         return self.shown.text
 
-    def button(self, label: str) -> Choice:
+    def button(self, label: str) -> Button:
         """The button that says something with that in it."""
         [choice] = [each for each in (*self.shown.choices, *self.shown.menu) if label in each.label]
         return choice

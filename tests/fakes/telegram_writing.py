@@ -37,7 +37,7 @@ class Writing(People):
         self.drafts: dict[int, tuple[float, str]] = {}
         self.files: dict[str, bytes] = {}  # what people sent, by file_id
         self.hides: set[str] = set()  # what getFile does not tell
-        self.notices: list[tuple[str, str]] = []  # what clients showed after a press: who pressed, what
+        self.notifier: list[tuple[str, str]] = []  # what clients showed after a press: who pressed, what
 
     def draft(self, chat_id: int) -> str | None:
         """The preview that a person sees now."""
@@ -142,7 +142,7 @@ class Writing(People):
         if query is None or query[0] + QUERY_LIVES_S < self.clock.monotonic():
             raise Refused(400, "Bad Request: query is too old and response timeout expired or query ID is invalid")
         if params.get("text"):
-            self.notices.append((query[1], params["text"]))
+            self.notifier.append((query[1], params["text"]))
         return True
 
     def _do_getfile(self, params: Json) -> Json:

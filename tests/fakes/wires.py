@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from core.dialogue import Brief, Prompt, PromptTurn, Stop, Task
+from core.dialogue import Prompt, PromptContext, PromptTurn, Stop, Task
 from core.ports import ChatModel
 from core.providers.anthropic import AnthropicEndpoint
 from core.providers.openai import OpenAIEndpoint
 from core.providers.openai_embedder import OpenAIEmbedder
 from core.providers.options import ModelOptions
-from core.types import JSONValue, Locale, Role
+from core.types import JSONValue, Locale, MessageRole
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Break, LoopbackServer
 
@@ -31,9 +31,9 @@ def prompt(
     task: Task = Task.FINISH,
 ) -> Prompt:
     """A question; `earlier` are the turns before it, the person's first."""
-    roles = (Role.USER, Role.ASSISTANT)
+    roles = (MessageRole.USER, MessageRole.ASSISTANT)
     turns = [PromptTurn(roles[index % 2], said) for index, said in enumerate((*earlier, text))]
-    brief = Brief(task, Locale.PT, text, datetime(2026, 3, 14, tzinfo=UTC), choices=("Finish", "Question"))
+    brief = PromptContext(task, Locale.PT, text, datetime(2026, 3, 14, tzinfo=UTC), choices=("Finish", "Question"))
     return Prompt(system, tuple(turns), brief, schema)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from core.dialogue import Delta, Finish, Stop
 from core.errors import ContextTooLong
-from core.llm import choose, complete, complete_as
+from core.models import choose, complete, complete_as
 from core.ports import ChatModel
 from core.providers.openai import OpenAIEndpoint
 from core.providers.options import ModelOptions

@@ -10,9 +10,9 @@ from typing import TypeAlias
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.access import Mode
 from core.dialogue import Task
-from core.people import Matter, Person, Standing
+from core.features.access.people import DecisionKind, Person, Role
+from core.features.access.rules import Mode
 from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import House
@@ -73,13 +73,13 @@ class Law:
 
     def answers(self, who: str, room: str) -> bool:
         """Whether somebody is answered there."""
-        standing = self.here(who, room)
-        return standing in LET_IN_BY_NAME and (standing == "owner" or not self.paused)
+        role = self.here(who, room)
+        return role in LET_IN_BY_NAME and (role == "owner" or not self.paused)
 
     def values(self) -> dict[str, dict[str, str]]:
         """Return all that is decided, as the stores tell it."""
         return {
-            "standing": {f"test:{who}": standing for who, standing in self.standings.items() if standing},
+            "standing": {f"test:{who}": role for who, role in self.standings.items() if role},
             "room": {f"test:{room}": "allowed" for room in self.rooms},
             "access": {"": self.mode} if self.mode else {},
             "pause": {"": "on"} if self.paused else {},
@@ -88,43 +88,43 @@ class Law:
     def hear(self, who: str, room: str, text: str, pressed: bool) -> None:
         """Do what a command does."""
         words = text.split()
-        standing = self.here(who, room)
-        if words[0] != "/admin" or words[1] == "status" or not self.answers(who, room) or standing not in STAFF:
+        role = self.here(who, room)
+        if words[0] != "/admin" or words[1] == "status" or not self.answers(who, room) or role not in STAFF:
             return
         verb = words[1]
         if verb == "undo":
-            self._undo(standing)
-        elif verb in {"role", "access", "pause", "resume"} and standing != "owner":
+            self._undo(role)
+        elif verb in {"role", "access", "pause", "resume"} and role != "owner":
             return
         elif verb in {"pause", "resume"}:
-            self._decide(standing, "pause", "", "on" if verb == "pause" else "")
+            self._decide(role, "pause", "", "on" if verb == "pause" else "")
         elif verb == "access":
-            self._decide(standing, "access", "", words[2])
+            self._decide(role, "access", "", words[2])
         elif words[2] == "here":
-            self._decide(standing, "room", room, "allowed" if verb == "allow" else "")
+            self._decide(role, "room", room, "allowed" if verb == "allow" else "")
         elif verb in {"allow", "deny", "block", "role"}:
             name = words[2].removeprefix("test:")
             now = self.standings.get(name, "")
             if pressed and now:
                 return
             after = {"allow": now if now in STAFF else "member", "deny": "denied", "block": "blocked"}.get(verb)
-            self._decide(standing, "standing", name, after or words[3])
+            self._decide(role, "standing", name, after or words[3])
 
-    def _decide(self, standing: str, matter: str, name: str, after: str) -> None:
+    def _decide(self, role: str, matter: str, name: str, after: str) -> None:
         before = self._value(matter, name)
-        if before != after and self._may(standing, matter, name, before, after):
+        if before != after and self._may(role, matter, name, before, after):
             self._put(matter, name, after)
             self.decided.append((matter, name, before, after))
 
-    def _undo(self, standing: str) -> None:
+    def _undo(self, role: str) -> None:
         if self.decided:
             matter, name, before, after = self.decided[-1]
-            if self._may(standing, matter, name, after, before):
+            if self._may(role, matter, name, after, before):
                 self._put(matter, name, before)
                 self.decided.pop()
 
-    def _may(self, standing: str, matter: str, name: str, before: str, after: str) -> bool:
-        if standing == "admin" and (matter in {"pause", "access"} or {before, after} & STAFF):
+    def _may(self, role: str, matter: str, name: str, before: str, after: str) -> bool:
+        if role == "admin" and (matter in {"pause", "access"} or {before, after} & STAFF):
             return False
         owners = [who for who, given in self.standings.items() if given == "owner"]
         return not (matter == "standing" and before == "owner" != after and owners == [name])
@@ -162,24 +162,24 @@ class Bot:
     async def say(self, who: str, room: str, text: str, pressed: bool) -> list[str]:
         """Say something, confirm it where that is asked for, and return what was answered."""
         self._number += 1
-        surface, user = self.house.surface(), UserKey("test", who)
+        channel, user = self.house.channel(), UserKey("test", who)
         chat = ChatKey("test", room or f"with {who}", f"topic {self._number % 2}" if room else "")
         incoming = Incoming(chat, user, who, f"{self._number}", text, START, private=not room, pressed=pressed)
-        await (await self.bot.receive(incoming, surface))
-        confirm = [choice.command for shown in surface.screen for choice in shown.choices if text in choice.command]
+        await (await self.bot.receive(incoming, channel))
+        confirm = [choice.command for shown in channel.screen for choice in shown.choices if text in choice.command]
         if text.startswith("/admin access open") and confirm:
             return await self.say(who, room, confirm[0], pressed=True)
-        return surface.texts
+        return channel.texts
 
     async def values(self) -> Mapping[str, Mapping[str, str]]:
-        matters = (Matter.STANDING, Matter.ROOM, Matter.ACCESS, Matter.PAUSE)
+        matters = (DecisionKind.ROLE, DecisionKind.ROOM, DecisionKind.ACCESS, DecisionKind.PAUSE)
         return {matter.value: dict(await self.house.decisions.values(matter)) for matter in matters}
 
 
 async def live(setting: str, steps: list[Step]) -> None:
     law, real = Law(setting), Bot(setting)
-    for who, standing in law.standings.items():
-        await real.house.people.put(Person(UserKey("test", who), Standing(standing), who, START))
+    for who, role in law.standings.items():
+        await real.house.people.put(Person(UserKey("test", who), Role(role), who, START))
     async with real.bot:
         for who, room, text, pressed in steps:
             asked, answered = len(real.house.model.prompts), law.answers(who, room)
@@ -224,7 +224,7 @@ def test_what_owners_take_back_is_exactly_as_it_was_before(setting: str, steps: 
     async def there_and_back() -> None:
         real = Bot(setting)
         for who in ("ana", "zoe"):  # two owners: nobody's standing is bound to stay
-            await real.house.people.put(Person(UserKey("test", who), Standing.OWNER, who, START))
+            await real.house.people.put(Person(UserKey("test", who), Role.OWNER, who, START))
         before = await real.values()
         states = [before]
         async with real.bot:
@@ -241,20 +241,16 @@ def test_what_owners_take_back_is_exactly_as_it_was_before(setting: str, steps: 
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    let_in=st.sets(rooms), who=people, standing=st.sampled_from(["", "denied", "blocked"]), mode=st.sampled_from(Mode)
-)
-def test_a_rooms_permission_gives_nobody_anything_in_private(
-    let_in: set[str], who: str, standing: str, mode: Mode
-) -> None:
+@given(let_in=st.sets(rooms), who=people, role=st.sampled_from(["", "denied", "blocked"]), mode=st.sampled_from(Mode))
+def test_a_rooms_permission_gives_nobody_anything_in_private(let_in: set[str], who: str, role: str, mode: Mode) -> None:
     async def ask() -> list[str]:
         real = Bot(mode.value)
-        await real.house.people.put(Person(UserKey("test", "zoe"), Standing.OWNER, "zoe", START))
+        await real.house.people.put(Person(UserKey("test", "zoe"), Role.OWNER, "zoe", START))
         async with real.bot:
             for room in let_in:
                 await real.say("zoe", room, "/admin allow here", False)
-            if standing:
-                await real.say("zoe", IN_PRIVATE, f"/admin {'deny' if standing == 'denied' else 'block'} {who}", False)
+            if role:
+                await real.say("zoe", IN_PRIVATE, f"/admin {'deny' if role == 'denied' else 'block'} {who}", False)
             return await real.say(who, IN_PRIVATE, "hello", False)
 
-    assert (asyncio.run(ask()) == ["Hello"]) is (mode is Mode.OPEN and standing != "blocked")
+    assert (asyncio.run(ask()) == ["Hello"]) is (mode is Mode.OPEN and role != "blocked")

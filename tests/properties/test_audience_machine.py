@@ -21,16 +21,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from core.commands import takeout
 from core.dialogue import Prompt, Task
-from core.screen import SurfaceLimits
-from core.storage.awaited import SqliteAwaited
+from core.features.pending_input.storage import SqlitePendingInputs
+from core.features.transfer import takeout
+from core.outgoing import ChannelLimits
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryItem, UserKey
 from tests.fakes.clock import FakeClock
-from tests.fakes.file_surface import FileSurface
+from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class AudienceMachine(RuleBasedStateMachine):
             clock=self.clock,
             store=SqliteMemories(self.database),
             history=SqliteHistory(self.database),
-            awaited=SqliteAwaited(self.database),
+            pending_inputs=SqlitePendingInputs(self.database),
         )
         self.bot = self.house.chatbot()
         self.run(self.bot.__aenter__())
@@ -92,26 +92,26 @@ class AudienceMachine(RuleBasedStateMachine):
 
     def say(
         self, user: UserKey, place: str, text: str, answers: dict[Task, list[str]] | None = None, raw: bytes = b""
-    ) -> FileSurface:
+    ) -> FileChannel:
         """Say it there, and note all that was read there, by people and by models."""
         self.numbers += 1
         self.answers = answers or {Task.DECIDE: ["Finish"]}
         for token in TOKEN.findall(text):
             self.said[token].add(place)
-        surface = FileSurface(self.clock, SurfaceLimits(4096, 0.0), sent={"f": raw})
+        channel = FileChannel(self.clock, ChannelLimits(4096, 0.0), sent={"f": raw})
         incoming = self.house.incoming(text, user=user, message_id=f"{self.numbers}", chat=place or f"with {user.user}")
         incoming = replace(incoming, private=not place, file="f" if raw else "")
         before = len(self.house.model.prompts)
 
         async def said() -> None:
-            await (await self.bot.receive(incoming, surface))
+            await (await self.bot.receive(incoming, channel))
             await self.clock.advance(1.0)
 
         self.run(said())
-        shown = [repr(seen.shown) for seen in surface.log]
+        shown = [repr(seen.shown) for seen in channel.log]
         prompted = [repr(prompt) for prompt in self.house.model.prompts[before:]]
         self.read += [(place, token) for text in (*shown, *prompted) for token in TOKEN.findall(text)]
-        return surface
+        return channel
 
     def items(self, user: UserKey) -> list[MemoryItem]:
         return list(self.run(self.house.memories.of(user).page(limit=999)))
@@ -187,16 +187,16 @@ class AudienceMachine(RuleBasedStateMachine):
     @rule(user=people)
     def take_out(self, user: UserKey) -> None:
         async def whole() -> str:
-            desk = self.house.desk(self.house.access())
-            return "".join([piece async for piece in takeout.pieces(desk, user, takeout.Tally())])
+            context = self.house.context(self.house.access())
+            return "".join([piece async for piece in takeout.pieces(context, user, takeout.Tally())])
 
         self.exports.append(self.run(whole()).encode())
 
     @precondition(lambda self: self.exports)
     @rule(user=people, data=st.data())
     def bring_in(self, user: UserKey, data: st.DataObject) -> None:
-        surface = self.say(user, PRIVATE, "/import", raw=data.draw(st.sampled_from(self.exports)))
-        for choice in surface.screen[-1].choices:
+        channel = self.say(user, PRIVATE, "/import", raw=data.draw(st.sampled_from(self.exports)))
+        for choice in channel.screen[-1].choices:
             self.say(user, PRIVATE, choice.command)
 
     @rule(linked=st.booleans())

@@ -13,15 +13,15 @@ from core.errors import InputTooLong
 from core.history.budget import Budget, fit, is_said_by_person, last_said
 from core.history.chat_history import ChatHistory
 from core.history.tokens import ByCharacters
-from core.types import Message, Modal, Role
+from core.types import Message, MessageRole, Modal
 
 kinds = st.sampled_from(
     [
-        (Role.USER, Modal.TEXT, ""),
-        (Role.ASSISTANT, Modal.TEXT, ""),
-        (Role.SYSTEM, Modal.MEMORY, ""),
-        (Role.ASSISTANT, Modal.TEXT, "call"),
-        (Role.TOOL, Modal.TEXT, "call"),
+        (MessageRole.USER, Modal.TEXT, ""),
+        (MessageRole.ASSISTANT, Modal.TEXT, ""),
+        (MessageRole.SYSTEM, Modal.MEMORY, ""),
+        (MessageRole.ASSISTANT, Modal.TEXT, "call"),
+        (MessageRole.TOOL, Modal.TEXT, "call"),
     ]
 )
 talks = st.lists(st.tuples(kinds, st.integers(1, 30)), max_size=20).map(
@@ -84,18 +84,21 @@ def test_the_oldest_go_first(talk: list[Message], budget: int) -> None:
 def test_a_tools_result_never_stays_without_its_request(talk: list[Message], budget: int) -> None:
     asked = False
     for message in fit(talk, budget):
-        asked = asked or (bool(message.pair) and message.role is Role.ASSISTANT)
+        asked = asked or (bool(message.pair) and message.role is MessageRole.ASSISTANT)
         assert asked or not message.pair
 
 
 @pytest.mark.spec("L5", "H1")
 def test_a_tools_request_and_its_results_leave_together_and_another_tools_stay() -> None:
     asked, told, later = (
-        Message(Role.ASSISTANT, "weather?", pair="1", tokens=10),
-        Message(Role.TOOL, "rain", pair="1", tokens=10),
-        [Message(Role.ASSISTANT, "time?", pair="2", tokens=10), Message(Role.TOOL, "noon", pair="2", tokens=10)],
+        Message(MessageRole.ASSISTANT, "weather?", pair="1", tokens=10),
+        Message(MessageRole.TOOL, "rain", pair="1", tokens=10),
+        [
+            Message(MessageRole.ASSISTANT, "time?", pair="2", tokens=10),
+            Message(MessageRole.TOOL, "noon", pair="2", tokens=10),
+        ],
     )
-    said = Message(Role.USER, "and now?", tokens=10)
+    said = Message(MessageRole.USER, "and now?", tokens=10)
     assert fit([asked, told, *later, said], 50) == (asked, told, *later, said)
     assert fit([asked, told, *later, said], 40) == (*later, said)
 
@@ -103,10 +106,10 @@ def test_a_tools_request_and_its_results_leave_together_and_another_tools_stay()
 @pytest.mark.spec("H4")
 def test_a_last_message_that_alone_does_not_fit_says_how_long_it_may_be() -> None:
     with pytest.raises(InputTooLong) as caught:
-        fit([Message(Role.USER, "a" * 400, tokens=100)], 25)
+        fit([Message(MessageRole.USER, "a" * 400, tokens=100)], 25)
     assert caught.value.max_chars == 100
     with pytest.raises(InputTooLong) as caught:
-        fit([Message(Role.USER, "a" * 400, tokens=100)], -5)
+        fit([Message(MessageRole.USER, "a" * 400, tokens=100)], -5)
     assert caught.value.max_chars == 0
 
 
@@ -117,11 +120,11 @@ def test_the_parts_of_a_budget_leave_the_rest() -> None:
 @pytest.mark.spec("H5", "L4")
 def test_a_history_has_one_system_prompt_first_and_always() -> None:
     history = ChatHistory(30, ByCharacters())
-    history.add_message(Message(Role.USER, "a" * 30))
-    history.add_message(Message(Role.SYSTEM, "be kind"))
+    history.add_message(Message(MessageRole.USER, "a" * 30))
+    history.add_message(Message(MessageRole.SYSTEM, "be kind"))
     history.add_system_prompt("be brief")
-    history.add_message(Message(Role.ASSISTANT, "b" * 30))
-    history.add_message(Message(Role.USER, "c" * 30))
+    history.add_message(Message(MessageRole.ASSISTANT, "b" * 30))
+    history.add_message(Message(MessageRole.USER, "c" * 30))
     kept = history.get_trimmed_history()
     assert [message.text[:8] for message in kept] == ["be brief", "b" * 8, "c" * 8]
     assert [message.tokens for message in kept] == [5, 10, 10]
@@ -136,16 +139,16 @@ def test_the_five_verbs_of_document_3_with_messages_of_all_four_roles() -> None:
     history.add_system_prompt("s" * 30)
     assert history.get_remaining_budget() == 30
     talk = [
-        Message(Role.USER, "u" * 10),
-        Message(Role.ASSISTANT, "a" * 10, pair="1"),
-        Message(Role.TOOL, "t" * 10, pair="1"),
-        Message(Role.USER, "v" * 54),
+        Message(MessageRole.USER, "u" * 10),
+        Message(MessageRole.ASSISTANT, "a" * 10, pair="1"),
+        Message(MessageRole.TOOL, "t" * 10, pair="1"),
+        Message(MessageRole.USER, "v" * 54),
     ]
     for message in talk:
         history.add_message(message)
     assert [message.text[0] for message in history.get_trimmed_history()] == ["s", "a", "t", "v"]
     assert history.get_remaining_budget() == 4
-    history.add_message(Message(Role.ASSISTANT, "b" * 30))
+    history.add_message(Message(MessageRole.ASSISTANT, "b" * 30))
     assert [message.text[0] for message in history.get_trimmed_history()] == ["s", "v", "b"]
     assert history.get_remaining_budget() == 4
     history.clear_history()
@@ -157,7 +160,7 @@ def test_the_five_verbs_of_document_3_with_messages_of_all_four_roles() -> None:
 def test_clearing_keeps_the_system_prompt_until_it_is_taken_away() -> None:
     history = ChatHistory(30, ByCharacters())
     history.add_system_prompt("be brief")
-    history.add_message(Message(Role.USER, "oi"))
+    history.add_message(Message(MessageRole.USER, "oi"))
     history.clear_history()
     assert [message.text for message in history.get_trimmed_history()] == ["be brief"]
     history.add_system_prompt("")
@@ -170,14 +173,14 @@ def test_clearing_keeps_the_system_prompt_until_it_is_taken_away() -> None:
 def test_two_protected_messages_that_do_not_fit_are_a_typed_error(system: str, said: str) -> None:
     history = ChatHistory(30, ByCharacters())
     history.add_system_prompt(system)
-    history.add_message(Message(Role.USER, said))
+    history.add_message(Message(MessageRole.USER, said))
     with pytest.raises(InputTooLong):
         history.get_trimmed_history()
 
 
 @pytest.mark.spec("H6")
 def test_trimming_takes_the_time_of_what_is_kept() -> None:
-    messages = [Message(Role.USER, "oi", tokens=5) for _ in range(100_000)]
+    messages = [Message(MessageRole.USER, "oi", tokens=5) for _ in range(100_000)]
     started = time.process_time()
     for _ in range(100):
         fit(messages, 100)

@@ -12,54 +12,54 @@ from hypothesis import strategies as st
 from core.delivery.fallback import Aside
 from core.delivery.view import View
 from core.errors import (
+    ChannelBusy,
+    ChannelDown,
+    ChannelError,
+    ChannelForbidden,
+    ChannelGone,
+    ChannelUnclear,
     MessageLost,
-    SurfaceBusy,
-    SurfaceDown,
-    SurfaceError,
-    SurfaceForbidden,
-    SurfaceGone,
-    SurfaceUnclear,
     Undelivered,
 )
-from core.screen import Choice, Shown, SurfaceLimits
+from core.outgoing import Button, ChannelLimits, OutgoingMessage
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.surface import RecordingSurface
 
 REASON = "I may not write there."
 REFUSALS = (
-    SurfaceError("odd"), SurfaceForbidden("no right"), SurfaceGone("kicked"), KeyError("chat"), MessageLost("x"),
+    ChannelError("odd"), ChannelForbidden("no right"), ChannelGone("kicked"), KeyError("chat"), MessageLost("x"),
 )  # fmt: skip
-WAITS = (SurfaceBusy(3.0), SurfaceDown(1.0))
-DONE_BUT_UNCLEAR = SurfaceUnclear("not what was expected")
+WAITS = (ChannelBusy(3.0), ChannelDown(1.0))
+DONE_BUT_UNCLEAR = ChannelUnclear("not what was expected")
 faults = st.lists(
-    st.sampled_from([None, None, None, *REFUSALS, *REFUSALS, *WAITS, SurfaceUnclear("lost"), DONE_BUT_UNCLEAR]),
+    st.sampled_from([None, None, None, *REFUSALS, *REFUSALS, *WAITS, ChannelUnclear("lost"), DONE_BUT_UNCLEAR]),
     max_size=14,
 )
 
 
 @dataclass(slots=True)
-class UnclearSurface(RecordingSurface):
+class UnclearChannel(RecordingChannel):
     """Does what is asked and then raises, where the fault says so."""
 
-    async def post(self, shown: Shown) -> str:
+    async def post(self, shown: OutgoingMessage) -> str:
         unclear = self._next_is_unclear()
-        handle = await RecordingSurface.post(self, shown)
+        handle = await RecordingChannel.post(self, shown)
         if unclear:
             raise unclear
         return handle
 
-    async def edit(self, handle: str, shown: Shown) -> None:
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
         unclear = self._next_is_unclear()
         if self.faults and isinstance(self.faults[0], MessageLost):  # a moderator was quicker
             self.removed.add(handle)
-        await RecordingSurface.edit(self, handle, shown)
+        await RecordingChannel.edit(self, handle, shown)
         if unclear:
             raise unclear
 
     async def remove(self, handle: str) -> None:
         self.removed.add(handle)
 
-    def _next_is_unclear(self) -> SurfaceUnclear | None:
+    def _next_is_unclear(self) -> ChannelUnclear | None:
         if self.faults and self.faults[0] is DONE_BUT_UNCLEAR:
             self.faults[0] = None
             return DONE_BUT_UNCLEAR
@@ -80,17 +80,17 @@ def test_the_whole_text_is_read_or_the_owners_are_told(
 
     async def play() -> None:
         clock = FakeClock(auto=True)
-        room = UnclearSurface(clock, SurfaceLimits(20, 0.5), faults=list(in_room))
-        private = UnclearSurface(clock, SurfaceLimits(20, 0.5), faults=list(in_private))
+        room = UnclearChannel(clock, ChannelLimits(20, 0.5), faults=list(in_room))
+        private = UnclearChannel(clock, ChannelLimits(20, 0.5), faults=list(in_private))
 
-        async def find_aside(_: SurfaceError) -> Aside:
+        async def find_aside(_: ChannelError) -> Aside:
             return Aside(private, REASON)
 
         view = View(room, clock, find_aside=find_aside if has_aside else None)
         told = False
         try:
             await view.status("thinking")
-            await view.stream(spoken(clock, chunks), (Choice("Undo", "/undo"),))
+            await view.stream(spoken(clock, chunks), (Button("Undo", "/undo"),))
             await view.close()
         except Undelivered:
             told = True
@@ -105,4 +105,4 @@ def test_the_whole_text_is_read_or_the_owners_are_told(
 
 
 def _was_unclear(*sequences: list[Exception | None]) -> bool:
-    return any(isinstance(fault, SurfaceUnclear | SurfaceDown) for faults in sequences for fault in faults)
+    return any(isinstance(fault, ChannelUnclear | ChannelDown) for faults in sequences for fault in faults)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.marks import labelled, quoted
+from core.text.marks import labelled, quoted
 
 NAMES = ("task", "memory", "persona", "quote", "attached", "said-at", "withheld")
 HEADS = ("HISTÓRICO_RESUMIDO", "JANELA_ATUAL", "MENSAGENS")

@@ -18,15 +18,15 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.memory.wording import Asked, Held
-from core.storage.exact_index import ExactIndex
 from core.storage.faiss_index import FaissIndex
-from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
 from core.stores import MemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
+from tests.reference.exact_index import ExactIndex
+from tests.reference.memories import InMemoryMemories
 
 TOPICS = "senha banco cachorro carro praia médico aniversário chave vizinho café livro viagem".split()
 
@@ -67,13 +67,13 @@ class Bot:
         """Score every memory of the owner's by its definition, with no index, no full text and no candidates."""
         memory = self.of(owner)
         items = await memory.page(limit=1000)
-        lens = await memory.embedding.lens()
-        assert lens is not None
+        normalizer = await memory.embedding.normalizer()
+        assert normalizer is not None
         asked = Asked(query, memory.common_words)
         scores = {}
         for item in items:
             phrases = (*item.bindings, item.content)
-            rows = lens.project(np.stack(list((await memory.embed([query, *phrases])).values())))
+            rows = normalizer.project(np.stack(list((await memory.embed([query, *phrases])).values())))
             cosine = float((rows @ rows[0])[1 if query not in phrases else 0 :].max())
             lexical = lexical_score(asked.coverage(Held("\n".join(phrases))))
             score = fuse(dense_score(cosine), lexical)

@@ -1,4 +1,4 @@
-"""The laws of the plan, for every order of statuses, messages and growing answers, and for every surface's temper."""
+"""The laws of the plan, for every order of statuses, messages and growing answers, and for every channel's temper."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
-from core.screen import Shown, SurfaceLimits
+from core.outgoing import ChannelLimits, OutgoingMessage
 from core.types import MemoryItem, MemoryKind, Modal
 
-LIMITS = SurfaceLimits(max_chars=60, edit_interval_s=1.5)
+LIMITS = ChannelLimits(max_chars=60, edit_interval_s=1.5)
 words = st.text("abc .\n", max_size=50)
 
 
@@ -42,14 +42,14 @@ calls = st.lists(
 
 @dataclass(slots=True)
 class Screen:
-    """A surface on a clock of its own, which checks each write against the rules as it comes."""
+    """A channel on a clock of its own, which checks each write against the rules as it comes."""
 
     plan: StreamPlan
     now_s: float = 0.0
     busy_until_s: float = -math.inf
     wrote_s: float = -math.inf
     log: list[tuple[float, Post | Edit]] = field(default_factory=list)
-    seen: list[Shown] = field(default_factory=list)
+    seen: list[OutgoingMessage] = field(default_factory=list)
 
     def write(self, until_s: float) -> None:
         while (due_s := self.plan.due_s) <= until_s:
@@ -83,7 +83,7 @@ class Screen:
         self.seen[operation.index] = operation.shown
 
 
-def _is_status(shown: Shown) -> bool:
+def _is_status(shown: OutgoingMessage) -> bool:
     return shown.modal is Modal.TEXT_FOR_REPLACE
 
 
@@ -92,7 +92,7 @@ def _apply(call: Call, screen: Screen) -> None:
         case "status":
             screen.plan.status(call.text)
         case "show":
-            screen.plan.show(Shown(call.text))
+            screen.plan.show(OutgoingMessage(call.text))
         case "feed":
             screen.plan.feed(call.text)
         case "finish":
@@ -145,7 +145,7 @@ def test_a_growing_answer_shows_the_newest_text_and_ends_complete(chunks: list[s
 
 def _steady(pace: Pace, seconds: int) -> list[float]:
     """When writes happen while a short word comes every 50 ms."""
-    screen = Screen(StreamPlan(SurfaceLimits(10**9, 1.0), len, pace))
+    screen = Screen(StreamPlan(ChannelLimits(10**9, 1.0), len, pace))
     screen.write(0.0)
     for tick in range(seconds * 20):
         screen.plan.feed(f"w{tick} ")
@@ -175,11 +175,11 @@ def test_the_first_words_wait_for_as_many_characters_as_asked_but_not_for_more_t
     plan.feed("Oi ")
     assert plan.next(0.0) is None
     plan.feed("e bom dia")
-    assert plan.next(0.0) == Post(0, Shown("Oi e bom dia", final=False))
+    assert plan.next(0.0) == Post(0, OutgoingMessage("Oi e bom dia", final=False))
     short = StreamPlan(LIMITS, len, Pace(first_chars=10))
     short.feed("Oi")
     short.finish()
-    assert short.next(0.0) == Post(0, Shown("Oi"))
+    assert short.next(0.0) == Post(0, OutgoingMessage("Oi"))
 
 
 def test_the_last_edit_does_not_wait_for_the_stretched_interval() -> None:
@@ -195,7 +195,7 @@ def test_the_last_edit_does_not_wait_for_the_stretched_interval() -> None:
     assert plan.due_s == 32.0 + 1.5
 
 
-def test_a_surface_that_was_written_to_too_often_is_written_to_less() -> None:
+def test_a_channel_that_was_written_to_too_often_is_written_to_less() -> None:
     plan = StreamPlan(LIMITS, len, Pace())
     plan.feed("a")
     first = plan.next(0.0)
@@ -211,11 +211,11 @@ def test_a_surface_that_was_written_to_too_often_is_written_to_less() -> None:
 def test_a_status_that_was_overtaken_before_it_was_written_is_never_seen() -> None:
     plan = StreamPlan(LIMITS, len, Pace())
     plan.status("Buscando por memórias...")
-    plan.show(Shown("achei", Modal.MEMORY))
-    assert plan.next(0.0) == Post(0, Shown("achei", Modal.MEMORY))
+    plan.show(OutgoingMessage("achei", Modal.MEMORY))
+    assert plan.next(0.0) == Post(0, OutgoingMessage("achei", Modal.MEMORY))
 
 
-def _drained(plan: StreamPlan) -> list[tuple[float, Shown]]:
+def _drained(plan: StreamPlan) -> list[tuple[float, OutgoingMessage]]:
     """Write all there is, each at its moment."""
     written, now_s = [], 0.0
     while (due_s := plan.due_s) < math.inf:
@@ -227,11 +227,11 @@ def _drained(plan: StreamPlan) -> list[tuple[float, Shown]]:
     return written
 
 
-def test_a_message_cut_in_several_is_shown_by_its_text_for_a_surface_that_draws_memories() -> None:
+def test_a_message_cut_in_several_is_shown_by_its_text_for_a_channel_that_draws_memories() -> None:
     at = datetime(2026, 3, 14, tzinfo=UTC)
     item = MemoryItem("m1", MemoryKind.TEXT, "palavra " * 10, ("x",), at, at)
     plan = StreamPlan(LIMITS, len, Pace())
-    plan.show(Shown("palavra " * 10, Modal.MEMORY, (item,)))
+    plan.show(OutgoingMessage("palavra " * 10, Modal.MEMORY, (item,)))
     written = [shown for _, shown in _drained(plan)]
     assert [shown.modal for shown in written] == [Modal.MEMORY, Modal.MEMORY]
     assert not any(shown.memories for shown in written)
@@ -239,7 +239,7 @@ def test_a_message_cut_in_several_is_shown_by_its_text_for_a_surface_that_draws_
 
 def test_the_further_messages_of_a_long_text_are_paced_too() -> None:
     plan = StreamPlan(LIMITS, len, Pace())
-    plan.show(Shown("palavra " * 20))
+    plan.show(OutgoingMessage("palavra " * 20))
     assert [at_s for at_s, _ in _drained(plan)] == [0.0, 1.5, 3.0]
     plan = StreamPlan(LIMITS, len, Pace())
     plan.feed("palavra " * 20)
@@ -256,7 +256,7 @@ def test_the_first_words_replace_a_status_at_once_however_new_it_is() -> None:
     plan.wrote(status, 0.0)
     plan.feed("Oi")
     reply = plan.next(0.1)
-    assert reply == Edit(0, Shown("Oi", final=False))
+    assert reply == Edit(0, OutgoingMessage("Oi", final=False))
     plan.wrote(reply, 0.1)
     plan.feed(" e bom dia")
     assert plan.next(1.5) is None, "but the next words wait"
@@ -268,9 +268,9 @@ def test_what_overtakes_a_status_while_it_is_being_written_follows_at_once() -> 
     plan.status("pensando")
     status = plan.next(0.0)
     assert status is not None
-    plan.show(Shown("achei"))
+    plan.show(OutgoingMessage("achei"))
     plan.wrote(status, 0.2)
-    assert plan.next(0.2) == Edit(0, Shown("achei"))
+    assert plan.next(0.2) == Edit(0, OutgoingMessage("achei"))
 
 
 def test_every_answer_begins_at_the_unstretched_pace() -> None:
@@ -290,7 +290,7 @@ def test_every_answer_begins_at_the_unstretched_pace() -> None:
 
 def test_a_status_shown_as_a_message_is_a_status_and_one_too_long_is_cut() -> None:
     plan = StreamPlan(LIMITS, len, Pace())
-    plan.show(Shown("pensando " * 20, Modal.TEXT_FOR_REPLACE))
+    plan.show(OutgoingMessage("pensando " * 20, Modal.TEXT_FOR_REPLACE))
     operation = plan.next(0.0)
     assert isinstance(operation, Post)
     assert operation.shown.modal is Modal.TEXT_FOR_REPLACE

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from adapters.telegram.markup import draw, render, style
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
 from tests.fakes.telegram_people import units
 
 STYLE = style()
@@ -33,7 +33,7 @@ def test_every_word_of_the_source_is_seen_in_its_order(document: str) -> None:
 
 @given(st.one_of(documents, st.text()))
 def test_every_entity_begins_and_ends_between_characters_of_the_text(document: str) -> None:
-    rendered = draw(Shown(document), render(document, STYLE))
+    rendered = draw(OutgoingMessage(document), render(document, STYLE))
     ends = {0, *accumulate(units(char) for char in rendered.text)}
     assert rendered.text
     for entity in rendered.entities:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.pacer import Pacer, Priority
-from core.errors import SurfaceBusy
+from core.errors import ChannelBusy
 from core.ports import Clock
 from tests.fakes.clock import FakeClock
 
@@ -38,7 +38,7 @@ def test_no_window_ever_holds_more_than_it_bears(tries: list[tuple[float, int, P
     written: list[tuple[float, int]] = []
     for delta_s, chat_id, priority in tries:
         clock.pass_by(delta_s)
-        with suppress(SurfaceBusy):
+        with suppress(ChannelBusy):
             pacer.admit(chat_id, priority)
             written.append((clock.monotonic(), chat_id))
     for begin_s, _ in written:

@@ -11,7 +11,7 @@ from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, Bot, flow, idle, running, 
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_server import TOKEN, DiscordServer, too_many
-from tests.fakes.door import Script, echo, slowly
+from tests.fakes.handler import Script, echo, slowly
 from tests.fakes.house import House
 from tests.transcripts.discord_cards import approval, cards
 from tests.transcripts.discord_seen import seen
@@ -60,7 +60,7 @@ async def _memory() -> Sequence[Line]:
     access = house.access()
     async with DiscordServer(clock, Limits()) as server:
         room = server.room(ROOM)
-        async with house.chatbot(access) as door, serving(server, clock, door):
+        async with house.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(UserKey("discord", str(ANA.id)), "Ana")
             await server.says(ANA, "lembre que a senha do wi-fi é abc123")
             screen = server.direct(ANA).screen
@@ -78,7 +78,7 @@ async def _room(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
     await server.says(ANA, "bom dia a todos", room=ROOM)
     await server.says(ANA, f"{ME} lembra da reunião?", room=ROOM)
     await server.says(BIA, f"{ME} and of the cake?", room=ROOM)
-    await flow(server, clock, lambda: bot.door.answered == 2)
+    await flow(server, clock, lambda: bot.handler.answered == 2)
 
 
 async def _flood(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
@@ -94,12 +94,12 @@ async def _flood(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
     server.faults.append(flood)
     await flow(server, clock, lambda: server.invalid)
     await server.says(BIA, "e eu?")
-    await flow(server, clock, lambda: bot.door.answered == 2)
+    await flow(server, clock, lambda: bot.handler.answered == 2)
 
 
 async def _long(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
     await server.says(ANA, "conte tudo, com exemplos")
-    await flow(server, clock, lambda: bot.door.answered)
+    await flow(server, clock, lambda: bot.handler.answered)
 
 
 async def _stop(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
@@ -109,24 +109,24 @@ async def _stop(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
     await server.interactions.press(BIA, note, note.buttons[0])
     await flow(server, clock, lambda: server.story[-1].hidden)
     await server.interactions.press(ANA, note, note.buttons[0])
-    await flow(server, clock, lambda: bot.door.answered)
+    await flow(server, clock, lambda: bot.handler.answered)
 
 
 async def _thread(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
     asked = await server.says(ANA, f"{ME} vamos planejar a viagem", room=ROOM)
-    await flow(server, clock, lambda: bot.door.answered)
+    await flow(server, clock, lambda: bot.handler.answered)
     await server.gateway.tell("THREAD_CREATE", server.channels[asked.id].json())
     await server.says(ANA, "e o hotel?", room=asked.id)
-    await flow(server, clock, lambda: bot.door.answered == 2)
+    await flow(server, clock, lambda: bot.handler.answered == 2)
 
 
 async def _lost(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
     await server.says(ANA, f"{ME} você está aí?", room=ROOM)
-    await flow(server, clock, lambda: bot.door.answered == 1)
+    await flow(server, clock, lambda: bot.handler.answered == 1)
     await server.gateway.drop(resumable=False)
     await server.says(ANA, f"{ME} e agora, que a conexão caiu?", room=ROOM)
     await server.says(BIA, "não falei com ninguém", room=ROOM)
-    await flow(server, clock, lambda: bot.door.answered == 2)
+    await flow(server, clock, lambda: bot.handler.answered == 2)
 
 
 SCENARIOS = (

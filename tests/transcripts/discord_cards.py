@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from core.commands.card import VERDICTS
-from core.commands.memory_card import EDIT
 from core.dialogue import Task
+from core.features.access.card import VERDICTS
+from core.features.memories.card import EDIT
 from core.types import Locale, MemoryDraft, MemoryKind, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ROOM, flow, serving
 from tests.fakes.clock import FakeClock
@@ -38,7 +38,7 @@ async def cards() -> Sequence[Line]:
         for phrase, content in (("aniversário do João", "12 de maio"), ("senha do wi-fi", "abc123")):
             await clock.advance(PAUSE_S)
             await memory.save([MemoryDraft(MemoryKind.TEXT, content, (phrase,))], await memory.embed([phrase]))
-        async with house.chatbot(access) as door, serving(server, clock, door):
+        async with house.chatbot(access) as handler, serving(server, clock, handler):
             used = await server.interactions.command(ANA, "memories", room=ROOM)
             await flow(server, clock, partial(getattr, used, "screen"))
             [note] = used.notes
@@ -50,7 +50,7 @@ async def cards() -> Sequence[Line]:
             await server.interactions.submit(ANA, opened, "xyz789")
             await flow(server, clock, lambda: "xyz789" in note.text)
         await clock.advance(PAUSE_S)
-        async with house.chatbot(access) as door, serving(server, clock, door):
+        async with house.chatbot(access) as handler, serving(server, clock, handler):
             await _press(server, clock, note, next(label for label in labels(note.components) if "Desfazer" in label))
             await clock.advance(PAUSE_S)
             theirs = await server.interactions.command(BIA, "memories", room=ROOM)
@@ -67,11 +67,11 @@ async def approval() -> Sequence[Line]:
         server.room(ROOM)
         await access.own(OWNER, "Ana")
         direct = server.direct(ANA)
-        async with house.chatbot(access) as door, serving(server, clock, door):
+        async with house.chatbot(access) as handler, serving(server, clock, handler):
             await server.says(BIA, "hi, may I talk to you?")
             await flow(server, clock, direct.screen)
         await clock.advance(PAUSE_S)
-        async with house.chatbot(access) as door, serving(server, clock, door):
+        async with house.chatbot(access) as handler, serving(server, clock, handler):
             [card] = [note for note in direct.notes.values() if note.components]
             await _press(server, clock, card, VERDICTS["allow"][PT])
             await clock.advance(PAUSE_S)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
 from core.dialogue import Task
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
 from core.types import Incoming
 from tests.e2e.telegram_kit import Bot, flow, idle, running, serving
 from tests.fakes.clock import FakeClock
-from tests.fakes.door import Script, echo, slowly
+from tests.fakes.handler import Script, echo, slowly
 from tests.fakes.house import House
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Json, Person
@@ -105,7 +105,11 @@ async def _memory() -> Sequence[Line]:
         clock=clock,
     )
     access = house.access()
-    async with TelegramServer(clock, Limits()) as server, house.chatbot(access) as door, serving(server, clock, door):
+    async with (
+        TelegramServer(clock, Limits()) as server,
+        house.chatbot(access) as handler,
+        serving(server, clock, handler),
+    ):
         screen = server.chat(ANA.id).screen
         server.says(ANA, f"/start {await access.claim_code('telegram')}")
         await flow(server, clock, screen)
@@ -124,12 +128,12 @@ async def _flood(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
     server.flood(7, 35)
     await flow(server, clock, lambda: any(call.code == 429 for call in server.calls))
     server.says(BIA, "e eu?")
-    await flow(server, clock, lambda: bot.door.answered == 2)
+    await flow(server, clock, lambda: bot.handler.answered == 2)
 
 
 async def _long(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
     server.says(ANA, "conte tudo, com exemplos")
-    await flow(server, clock, lambda: bot.door.answered == 1)
+    await flow(server, clock, lambda: bot.handler.answered == 1)
 
 
 async def _group(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
@@ -137,36 +141,36 @@ async def _group(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
     server.says(ANA, "@elefante_bot lembra da reunião?", chat_id=GROUP)
     server.says(BIA, "/help@other_bot", chat_id=GROUP)
     server.says(BIA, "@elefante_bot e do bolo?", chat_id=GROUP)
-    await flow(server, clock, lambda: bot.door.answered == 2)
+    await flow(server, clock, lambda: bot.handler.answered == 2)
 
 
 async def _stop(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
     server.says(ANA, "@elefante_bot conte até quatro", chat_id=GROUP)
     await flow(server, clock, lambda: GROUP in server.chats and server.chats[GROUP].screen() == ["um"])
     server.presses(BIA, "⏹ Parar", chat_id=GROUP)
-    await flow(server, clock, lambda: server.notices)
+    await flow(server, clock, lambda: server.notifier)
     server.presses(ANA, "⏹ Parar", chat_id=GROUP)
-    await flow(server, clock, lambda: bot.door.answered == 1)
+    await flow(server, clock, lambda: bot.handler.answered == 1)
 
 
 async def _lost(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
     left = iter([True])
     server.swallow = lambda method, _: method == "sendmessage" and next(left, False)
     server.says(ANA, "qual é a senha?")
-    await flow(server, clock, lambda: bot.door.answered == 1)
+    await flow(server, clock, lambda: bot.handler.answered == 1)
 
 
 async def _grown(server: TelegramServer, clock: FakeClock, bot: Bot) -> None:
     server.says(ANA, "@elefante_bot lembra da reunião?", chat_id=GROUP)
-    await flow(server, clock, lambda: bot.door.answered == 1)
+    await flow(server, clock, lambda: bot.handler.answered == 1)
     await clock.advance(5.0)
     server.grows_up(server.chats[GROUP], GROUP - 1)
     server.says(ANA, "@elefante_bot e do bolo?", chat_id=GROUP - 1)
-    await flow(server, clock, lambda: bot.door.answered == 2)
+    await flow(server, clock, lambda: bot.handler.answered == 2)
 
 
 async def _plain(_: Incoming, view: View) -> None:
-    await view.show(Shown("A senha é **abc123**."))
+    await view.show(OutgoingMessage("A senha é **abc123**."))
 
 
 def housed(play: Callable[[], Awaitable[TelegramServer]]) -> Callable[[], Awaitable[Sequence[Line]]]:
@@ -186,7 +190,7 @@ async def _odd() -> Sequence[Line]:
         clock=clock,
         trusted=("telegram",),
     )
-    async with TelegramServer(clock, Limits()) as server, house.chatbot() as door, serving(server, clock, door):
+    async with TelegramServer(clock, Limits()) as server, house.chatbot() as handler, serving(server, clock, handler):
         server.says(ANA, "isto foi ontem", age_s=7 * 3600)
         await flow(server, clock, server.chats[ANA.id].screen)
         await clock.advance(5.0)

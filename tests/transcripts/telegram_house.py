@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from core.dialogue import Task
-from core.people import ALLOWED, Decision, Matter, Standing
-from core.people import Person as Known
+from core.features.access.people import ALLOWED, Decision, DecisionKind, Role
+from core.features.access.people import Person as Known
 from core.types import UserKey
 from tests.e2e.telegram_kit import flow, idle, serving
 from tests.fakes.clock import FakeClock
@@ -71,9 +71,9 @@ async def scene() -> AsyncIterator[Scene]:
         clock=clock,
         trusted=(),
     )
-    await house.people.put(Known(OWNER, Standing.OWNER, "Ana", clock.now()))
-    await house.decisions.apply(Decision(clock.now(), OWNER, Matter.ROOM, f"telegram:{GROUP}", "", ALLOWED))
-    async with TelegramServer(clock, Limits()) as server, house.chatbot() as door, serving(server, clock, door):
+    await house.people.put(Known(OWNER, Role.OWNER, "Ana", clock.now()))
+    await house.decisions.apply(Decision(clock.now(), OWNER, DecisionKind.ROOM, f"telegram:{GROUP}", "", ALLOWED))
+    async with TelegramServer(clock, Limits()) as server, house.chatbot() as handler, serving(server, clock, handler):
         server.chat(ANA.id)
         yield Scene(server, clock)
 

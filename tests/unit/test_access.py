@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from core.access import Access, Mode
 from core.dialogue import Task
-from core.people import ALLOWED, ON, Decision, Matter, Person, Standing
+from core.features.access.people import ALLOWED, ON, Decision, DecisionKind, Person, Role
+from core.features.access.rules import Access, Mode
 from core.types import ChatKey, UserKey
+from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
-from tests.fakes.surfaces import OneSurface
 
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 CARO = UserKey("test", "caro")
@@ -26,11 +26,11 @@ def closed() -> House:
 async def say(
     house: House, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c", **changes: bool
 ) -> list[str]:
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
         incoming = replace(house.incoming(text, user=user, message_id=message_id, chat=chat), **changes)  # type: ignore[arg-type]
-        await (await bot.receive(incoming, surface))
-    return surface.texts
+        await (await bot.receive(incoming, channel))
+    return channel.texts
 
 
 async def test_a_stranger_gets_one_polite_line_a_day_and_no_word_of_theirs_is_kept() -> None:
@@ -48,23 +48,23 @@ async def test_a_stranger_in_a_room_is_ignored_whatever_they_say() -> None:
     assert await say(closed(), "/start", private=False) == []
 
 
-@pytest.mark.parametrize("standing", [Standing.OWNER, Standing.ADMIN, Standing.MEMBER, Standing.GUEST])
-async def test_who_was_let_in_is_answered(standing: Standing) -> None:
+@pytest.mark.parametrize("role", [Role.OWNER, Role.ADMIN, Role.MEMBER, Role.GUEST])
+async def test_who_was_let_in_is_answered(role: Role) -> None:
     house = closed()
-    await house.people.put(Person(ANA, standing, "Ana", house.clock.now()))
+    await house.people.put(Person(ANA, role, "Ana", house.clock.now()))
     assert await say(house, "hi") == ["Hello"]
     assert await say(house, "hi", message_id="2", private=False) == ["Hello"]
 
 
 async def test_what_was_not_meant_for_the_bot_is_ignored() -> None:
     house = closed()
-    await house.people.put(Person(ANA, Standing.OWNER, "Ana", house.clock.now()))
+    await house.people.put(Person(ANA, Role.OWNER, "Ana", house.clock.now()))
     assert await say(house, "hi all", private=False, addressed=False) == []
 
 
 async def test_who_is_blocked_gets_silence() -> None:
     house = closed()
-    await house.people.put(Person(ANA, Standing.BLOCKED, "Ana", house.clock.now()))
+    await house.people.put(Person(ANA, Role.BLOCKED, "Ana", house.clock.now()))
     assert await say(house, "hi") == []
 
 
@@ -74,55 +74,55 @@ async def test_whoever_sends_the_code_first_owns_the_bot() -> None:
     code = await access.claim_code("test")
     assert code is not None
     assert await access.claim_code("test") == code
-    surface = house.surface()
+    channel = house.channel()
     bot = house.chatbot(access)
     async with bot:
-        await (await bot.receive(house.incoming(f"/start {code}", user=BIA), surface))
-        await (await bot.receive(house.incoming(f"/start {code}", message_id="2"), house.surface()))
-    assert surface.texts == [
+        await (await bot.receive(house.incoming(f"/start {code}", user=BIA), channel))
+        await (await bot.receive(house.incoming(f"/start {code}", message_id="2"), house.channel()))
+    assert channel.texts == [
         "Done: this bot is yours now. Only you are answered, until you let others in. Say hi, or see /help."
     ]
     owner = await house.people.find(BIA)
     assert owner is not None
-    assert owner.standing is Standing.OWNER
+    assert owner.role is Role.OWNER
     assert await house.people.find(ANA) is None
     assert await access.claim_code("test") is None
 
 
-@pytest.mark.parametrize("given", [None, Standing.GUEST, Standing.MEMBER, Standing.ADMIN])
+@pytest.mark.parametrize("given", [None, Role.GUEST, Role.MEMBER, Role.ADMIN])
 @pytest.mark.parametrize("paused", [False, True])
 @pytest.mark.parametrize("mode", Mode)
 async def test_the_code_holds_in_every_mode_for_whoever_sends_it(
-    mode: Mode, given: Standing | None, *, paused: bool
+    mode: Mode, given: Role | None, *, paused: bool
 ) -> None:
     house = House(FINISH, trusted=(), mode=mode)
     if given is not None:
         await house.people.put(Person(BIA, given, "Bia", house.clock.now()))
     if paused:
-        await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", "", ON))
+        await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.PAUSE, "", "", ON))
     access = house.access()
     code = await access.claim_code("test")
     async with house.chatbot(access) as bot:
         for n, (user, private) in enumerate([(ANA, False), (BIA, True), (ANA, True)]):
-            surface = house.surface()
+            channel = house.channel()
             asked = house.incoming(f"/start {code}", user=user, message_id=str(n), chat=f"c{n}")
-            await (await bot.receive(replace(asked, private=private), surface))
+            await (await bot.receive(replace(asked, private=private), channel))
             if user is BIA:
-                [told] = surface.texts
+                [told] = channel.texts
                 assert told.startswith("Done: this bot is yours now.")
                 assert ("Everybody is answered" in told) is (mode is Mode.OPEN)
-    assert {p.user: p.standing for p in await house.people.all()} == {BIA: Standing.OWNER}
+    assert {p.user: p.role for p in await house.people.all()} == {BIA: Role.OWNER}
 
 
 async def test_who_is_blocked_cannot_claim_the_bot_and_leaves_the_code_to_others() -> None:
     house = House(FINISH, trusted=(), mode=Mode.OPEN)
-    await house.people.put(Person(BIA, Standing.BLOCKED, "", house.clock.now()))
+    await house.people.put(Person(BIA, Role.BLOCKED, "", house.clock.now()))
     access = house.access()
     code = await access.claim_code("test")
     async with house.chatbot(access) as bot:
-        await (await bot.receive(house.incoming(f"/start {code}", user=BIA), house.surface()))
-        await (await bot.receive(house.incoming(f"/start {code}", message_id="2"), house.surface()))
-    assert {p.user: p.standing for p in await house.people.all()} == {BIA: Standing.BLOCKED, ANA: Standing.OWNER}
+        await (await bot.receive(house.incoming(f"/start {code}", user=BIA), house.channel()))
+        await (await bot.receive(house.incoming(f"/start {code}", message_id="2"), house.channel()))
+    assert {p.user: p.role for p in await house.people.all()} == {BIA: Role.BLOCKED, ANA: Role.OWNER}
 
 
 @pytest.mark.parametrize("text", ["/start", "/start wrong", "/start ", "{code}", "/startx {code}", "/start {code} x"])
@@ -131,7 +131,7 @@ async def test_anything_else_claims_nothing(text: str) -> None:
     access = house.access()
     code = await access.claim_code("test")
     async with house.chatbot(access) as bot:
-        await (await bot.receive(house.incoming(text.format(code=code)), house.surface()))
+        await (await bot.receive(house.incoming(text.format(code=code)), house.channel()))
     assert list(await house.people.all()) == []
 
 
@@ -140,7 +140,7 @@ async def test_a_code_is_of_no_use_in_a_room() -> None:
     access = house.access()
     code = await access.claim_code("test")
     async with house.chatbot(access) as bot:
-        await (await bot.receive(replace(house.incoming(f"/start {code}"), private=False), house.surface()))
+        await (await bot.receive(replace(house.incoming(f"/start {code}"), private=False), house.channel()))
     assert list(await house.people.all()) == []
 
 
@@ -149,11 +149,11 @@ async def test_a_platform_may_name_the_owner() -> None:
     await house.access().own(ANA, "Ana\nAdmin")
     owner = await house.people.find(ANA)
     assert owner is not None
-    assert (owner.standing, owner.name) == (Standing.OWNER, "Ana Admin")
+    assert (owner.role, owner.name) == (Role.OWNER, "Ana Admin")
 
 
 async def let_in(house: House, room: str) -> None:
-    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.ROOM, room, "", ALLOWED))
+    await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.ROOM, room, "", ALLOWED))
 
 
 async def test_in_a_room_that_was_let_in_everybody_is_answered_and_in_private_nobody_more() -> None:
@@ -167,48 +167,48 @@ async def test_in_a_room_that_was_let_in_everybody_is_answered_and_in_private_no
 async def test_who_is_blocked_stays_blocked_in_a_room_that_was_let_in() -> None:
     house = closed()
     await let_in(house, "test:c")
-    await house.people.put(Person(ANA, Standing.BLOCKED, "Ana", house.clock.now()))
+    await house.people.put(Person(ANA, Role.BLOCKED, "Ana", house.clock.now()))
     assert await say(house, "hi", private=False) == []
 
 
-@pytest.mark.parametrize("standing", [*Standing, None])
+@pytest.mark.parametrize("role", [*Role, None])
 async def test_a_paused_bot_answers_its_owner_and_tells_the_others_whom_it_would_answer(
-    standing: Standing | None,
+    role: Role | None,
 ) -> None:
     house = closed()
     await let_in(house, "test:c")
-    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", "", ON))
-    if standing is not None:
-        await house.people.put(Person(ANA, standing, "Ana", house.clock.now()))
+    await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.PAUSE, "", "", ON))
+    if role is not None:
+        await house.people.put(Person(ANA, role, "Ana", house.clock.now()))
     paused = ["The bot is paused and answers nobody for now. This message was not kept; please send it again later."]
     assert (
         await say(house, "hi", private=False)
         == {
-            Standing.OWNER: ["Hello"],
-            Standing.ADMIN: paused,
-            Standing.MEMBER: paused,
-            Standing.GUEST: paused,
-            Standing.BLOCKED: [],
+            Role.OWNER: ["Hello"],
+            Role.ADMIN: paused,
+            Role.MEMBER: paused,
+            Role.GUEST: paused,
+            Role.BLOCKED: [],
             None: paused,
-        }[standing]
+        }[role]
     )
 
 
 async def test_who_lost_the_right_to_an_answer_meanwhile_is_owed_none() -> None:
     house = closed()
     for user in (ANA, BIA):
-        await house.people.put(Person(user, Standing.MEMBER, "", house.clock.now()))
+        await house.people.put(Person(user, Role.MEMBER, "", house.clock.now()))
         await house.inbox.accept(house.incoming("hi", user=user, message_id=user.user))
-    await house.people.put(Person(BIA, Standing.BLOCKED, "", house.clock.now()))
-    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", "", ON))
-    surface = house.surface()
+    await house.people.put(Person(BIA, Role.BLOCKED, "", house.clock.now()))
+    await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.PAUSE, "", "", ON))
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await bot.resume("test", OneSurface(surface))
+        await bot.resume("test", OneChannel(channel))
     assert [incoming.user for incoming in await house.inbox.owed("test")] == [ANA]
-    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.PAUSE, "", ON, ""))
+    await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.PAUSE, "", ON, ""))
     async with house.chatbot() as bot:
-        await bot.resume("test", OneSurface(surface))
-    assert surface.texts == ["Hello"]
+        await bot.resume("test", OneChannel(channel))
+    assert channel.texts == ["Hello"]
     assert await house.inbox.owed("test") == []
 
 
@@ -229,7 +229,7 @@ async def test_the_owner_sees_who_asked_by_the_name_they_go_by_for_thirty_days()
 
 async def test_a_person_is_known_by_the_name_they_go_by_now() -> None:
     house = closed()
-    await house.people.put(Person(ANA, Standing.MEMBER, "", house.clock.now()))
+    await house.people.put(Person(ANA, Role.MEMBER, "", house.clock.now()))
     await say(house, "hi")
     person = await house.people.find(ANA)
     assert person is not None
@@ -240,7 +240,7 @@ async def test_a_person_is_known_by_the_name_they_go_by_now() -> None:
 
 
 async def open_to(house: House, mode: Mode) -> None:
-    await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.ACCESS, "", "", mode.value))
+    await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.ACCESS, "", "", mode.value))
 
 
 async def test_open_to_members_nobody_is_a_guest_even_in_a_room_that_was_let_in() -> None:
@@ -249,7 +249,7 @@ async def test_open_to_members_nobody_is_a_guest_even_in_a_room_that_was_let_in(
     await open_to(house, Mode.MEMBERS)
     assert await say(house, "hi", private=False) == []
     assert await say(house, "hi", message_id="2") == [PRIVATE_LINE]
-    await house.people.put(Person(ANA, Standing.GUEST, "Ana", house.clock.now()))
+    await house.people.put(Person(ANA, Role.GUEST, "Ana", house.clock.now()))
     assert await say(house, "hi", message_id="3", private=False) == ["Hello"]
     assert await say(house, "hi", message_id="4") == ["Hello"]
 
@@ -261,7 +261,7 @@ async def test_open_to_all_everybody_is_a_guest_everywhere_but_the_blocked() -> 
     assert await say(house, "hi", message_id="2", private=False, chat="nowhere") == ["Hello"]
     assert await say(house, "/admin users", message_id="3") == ["I do not know the command /admin. See /help."]
     assert list(await house.people.all()) == []
-    await house.people.put(Person(ANA, Standing.BLOCKED, "Ana", house.clock.now()))
+    await house.people.put(Person(ANA, Role.BLOCKED, "Ana", house.clock.now()))
     assert await say(house, "hi", message_id="4") == []
     assert await say(house, "hi", message_id="5", private=False) == []
 
@@ -282,8 +282,8 @@ async def test_the_setting_holds_while_nobody_decided_otherwise(mode: Mode) -> N
     access = Access(house.people, house.decisions, house.clock, mode=mode)
     assert await access.mode() is mode
     for other in Mode:
-        now = await house.decisions.value(Matter.ACCESS)
-        await house.decisions.apply(Decision(house.clock.now(), ANA, Matter.ACCESS, "", now, other.value))
+        now = await house.decisions.value(DecisionKind.ACCESS)
+        await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.ACCESS, "", now, other.value))
         assert await access.mode() is other
 
 
@@ -291,9 +291,9 @@ async def test_what_somebody_is_where_they_wrote() -> None:
     house = closed()
     await let_in(house, "test:c")
     access, here = house.access(), replace(house.incoming("hi"), private=False)
-    assert await access.standing_here(here) is Standing.GUEST
-    assert await access.standing_here(replace(here, private=True)) is Standing.GUEST  # seen by its asker alone
-    assert await access.standing_here(replace(here, chat=ChatKey("test", "with ana"), private=True)) is None
-    assert await access.standing(ANA) is None
-    await house.people.put(Person(ANA, Standing.MEMBER, "Ana", house.clock.now()))
-    assert await access.standing_here(here) is Standing.MEMBER
+    assert await access.role_here(here) is Role.GUEST
+    assert await access.role_here(replace(here, private=True)) is Role.GUEST  # seen by its asker alone
+    assert await access.role_here(replace(here, chat=ChatKey("test", "with ana"), private=True)) is None
+    assert await access.role(ANA) is None
+    await house.people.put(Person(ANA, Role.MEMBER, "Ana", house.clock.now()))
+    assert await access.role_here(here) is Role.MEMBER

@@ -48,7 +48,7 @@ def test_an_action_tells_the_model_when_and_speaks_every_language(action: Action
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.name)
 async def test_an_action_records_one_step_of_its_own_name(action: Action) -> None:
     house = House(EXTRACTIONS)
-    turn = await house.turn("hi", house.surface())
+    turn = await house.turn("hi", house.channel())
     await action.run(turn)
     await turn.view.close()
     assert [step.action for step in turn.steps] == [action.name]
@@ -57,7 +57,7 @@ async def test_an_action_records_one_step_of_its_own_name(action: Action) -> Non
 @pytest.mark.spec("T10")
 async def test_json_content_is_kept_as_json_and_what_is_not_json_as_text() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], **EXTRACTIONS})
-    turn = await house.turn("keep it", house.surface())
+    turn = await house.turn("keep it", house.channel())
     await think(turn, house.registry, max_steps=3)
     (item,) = turn.steps[0].items
     assert item.to_json()["type"] == "json"

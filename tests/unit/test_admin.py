@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.access import Mode
-from core.commands.admin import VERBS
-from core.commands.decide import TOLD, may
 from core.dialogue import Task
-from core.people import ALLOWED, DENIED, OFF, ON, Applied, Decision, Matter, Person, Standing
-from core.screen import Shown
+from core.features.access.people import ALLOWED, DENIED, OFF, ON, Applied, Decision, DecisionKind, Person, Role
+from core.features.access.rules import Mode
+from core.features.admin.admin import VERBS
+from core.features.admin.decide import TOLD, may
+from core.outgoing import OutgoingMessage
 from core.types import UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
@@ -32,24 +32,24 @@ class Office:
         self.house = house or House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}, trusted=())
         self._numbers = count()
 
-    async def give(self, user: UserKey, standing: Standing) -> None:
-        await self.house.people.put(Person(user, standing, user.user, self.house.clock.now()))
+    async def give(self, user: UserKey, role: Role) -> None:
+        await self.house.people.put(Person(user, role, user.user, self.house.clock.now()))
 
     async def open(self) -> Office:
-        await self.give(ANA, Standing.OWNER)
-        await self.give(BIA, Standing.ADMIN)
+        await self.give(ANA, Role.OWNER)
+        await self.give(BIA, Role.ADMIN)
         return self
 
     async def say(self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True) -> str:
-        house, surface = self.house, self.house.surface()
+        house, channel = self.house, self.house.channel()
         incoming = house.incoming(text, user=user, message_id=f"{id(self)}-{next(self._numbers)}", chat=chat)
         async with house.chatbot() as bot:
-            await (await bot.receive(replace(incoming, private=private), surface))
-        return "\n".join(surface.texts)
+            await (await bot.receive(replace(incoming, private=private), channel))
+        return "\n".join(channel.texts)
 
-    async def standing(self, user: UserKey) -> Standing | None:
+    async def role(self, user: UserKey) -> Role | None:
         person = await self.house.people.find(user)
-        return None if person is None else person.standing
+        return None if person is None else person.role
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ async def office() -> Office:
 
 @pytest.mark.parametrize("text", ["/admin", "/admin status", "/admin allow test:bia", "/ADMIN users"])
 async def test_to_whom_it_is_not_for_there_is_no_such_command(office: Office, text: str) -> None:
-    await office.give(CARO, Standing.MEMBER)
+    await office.give(CARO, Role.MEMBER)
     assert await office.say(text, CARO) == UNKNOWN
     assert await office.say("/wonder", CARO) == UNKNOWN.replace("admin", "wonder")
     assert "/admin" not in await office.say("/help", CARO)
@@ -110,11 +110,11 @@ async def test_who_is_more_than_a_member_stays_so_when_let_in(office: Office) ->
 async def test_the_last_owner_stays(office: Office, text: str) -> None:
     told = await office.say(f"/admin {text}")
     assert told == "No: the bot would be left without an owner on that platform. Nothing was done."
-    assert await office.standing(ANA) is Standing.OWNER
+    assert await office.role(ANA) is Role.OWNER
 
 
 async def test_one_of_two_owners_may_go(office: Office) -> None:
-    await office.give(CARO, Standing.OWNER)
+    await office.give(CARO, Role.OWNER)
     assert "owner → member" in await office.say("/admin role ana member", CARO)
     assert await office.say("/admin users") == UNKNOWN
 
@@ -122,13 +122,13 @@ async def test_one_of_two_owners_may_go(office: Office) -> None:
 @pytest.mark.parametrize("text", ["deny ana", "block ana", "deny bia", "block bia"])
 async def test_an_admin_has_no_say_about_owners_and_admins(office: Office, text: str) -> None:
     assert await office.say(f"/admin {text}", BIA) == ONLY_OWNERS
-    assert await office.standing(ANA) is Standing.OWNER
-    assert await office.standing(BIA) is Standing.ADMIN
+    assert await office.role(ANA) is Role.OWNER
+    assert await office.role(BIA) is Role.ADMIN
 
 
 async def test_owners_give_roles(office: Office) -> None:
     await office.say("/admin role caro admin")
-    assert await office.standing(CARO) is Standing.ADMIN
+    assert await office.role(CARO) is Role.ADMIN
     assert await office.say("/admin role caro owner") == "There is no role “owner”. There are: admin, member, guest."
     assert "admin → member" in await office.say("/admin role caro member")
     assert "member → guest" in await office.say("/admin role caro guest")
@@ -178,7 +178,7 @@ async def test_an_action_is_turned_off_and_on_at_once_and_stays_so_after_a_resta
     assert "MemorySave" not in house.model.asked(Task.DECIDE)[-1].brief.choices
     again = House(trusted=(), people=house.people)
     again.decisions = house.decisions
-    await again.desk(again.access()).open()
+    await again.context(again.access()).open()
     assert "MemorySave" in [action.name for action in again.registry.disabled]
     assert "off → on" in await office.say("/admin actions enable MemorySave", BIA)
     assert "on → off" in await office.say("/admin undo", BIA)
@@ -201,8 +201,8 @@ async def test_an_action_that_there_is_not_and_one_that_must_be_are_told(office:
 
 async def test_what_was_decided_on_an_action_of_another_version_does_no_harm() -> None:
     house = House()
-    await house.decisions.apply(Decision(START, ANA, Matter.ACTION, "Gone", "", OFF))
-    await house.desk(house.access()).open()
+    await house.decisions.apply(Decision(START, ANA, DecisionKind.ACTION, "Gone", "", OFF))
+    await house.context(house.access()).open()
     assert not house.registry.disabled
 
 
@@ -237,7 +237,7 @@ async def test_the_state_is_told(office: Office) -> None:
 async def test_the_owner_sees_who_is_who_and_who_asked(office: Office) -> None:
     stranger = replace(office.house.incoming("hi", user=CARO), user_name="[x](http://evil) `y`\n/admin")
     async with office.house.chatbot() as bot:
-        await (await bot.receive(stranger, office.house.surface()))
+        await (await bot.receive(stranger, office.house.channel()))
     assert (await office.say("/admin users", BIA)).splitlines() == [
         "Whom I answer:",
         "owner · `test:ana` · `ana`",
@@ -268,13 +268,13 @@ async def test_every_change_is_on_record_and_taken_back_the_newest_first(office:
         "2026-03-14 15:09 · `test:ana` · `Question`: as the settings say → off",
         "2026-03-14 15:09 · `test:bia` · `test:caro`: stranger → member",
     ]
-    assert await office.standing(CARO) is None
+    assert await office.role(CARO) is None
 
 
 async def test_an_admin_takes_nothing_back_that_only_an_owner_may_decide(office: Office) -> None:
     await office.say("/admin role caro admin")
     assert await office.say("/admin undo", BIA) == ONLY_OWNERS
-    assert await office.standing(CARO) is Standing.ADMIN
+    assert await office.role(CARO) is Role.ADMIN
 
 
 async def test_what_changed_otherwise_meanwhile_is_not_taken_back(office: Office) -> None:
@@ -287,27 +287,27 @@ async def test_before_anything_was_changed_there_is_nothing_to_show(office: Offi
     assert await office.say("/admin changes") == "Nothing was changed yet."
 
 
-STANDINGS: Sequence[str] = ["", DENIED, *(each.value for each in Standing)]
-VALUES: dict[Matter, Sequence[str]] = {
-    Matter.STANDING: STANDINGS,
-    Matter.ROOM: ["", ALLOWED],
-    Matter.ACTION: ["", ON, OFF],
-    Matter.PAUSE: ["", ON],
+ROLES: Sequence[str] = ["", DENIED, *(each.value for each in Role)]
+VALUES: dict[DecisionKind, Sequence[str]] = {
+    DecisionKind.ROLE: ROLES,
+    DecisionKind.ROOM: ["", ALLOWED],
+    DecisionKind.ACTION: ["", ON, OFF],
+    DecisionKind.PAUSE: ["", ON],
 }
 OTHER_VALUES = ("", "a", "b")
 
 
 @given(st.data())
 def test_whoever_may_decide_may_take_it_back_and_only_staff_decides(data: st.DataObject) -> None:
-    matter = data.draw(st.sampled_from(list(Matter)))
+    matter = data.draw(st.sampled_from(list(DecisionKind)))
     before, after = (data.draw(st.sampled_from(VALUES.get(matter, OTHER_VALUES))) for _ in range(2))
     decision = Decision(START, ANA, matter, "x", before, after)
     back = replace(decision, before=after, after=before)
-    for standing in Standing:
-        assert may(standing, decision) == may(standing, back)
-        if standing not in {Standing.OWNER, Standing.ADMIN}:
-            assert not may(standing, decision)
-    assert may(Standing.OWNER, decision)
+    for role in Role:
+        assert may(role, decision) == may(role, back)
+        if role not in {Role.OWNER, Role.ADMIN}:
+            assert not may(role, decision)
+    assert may(Role.OWNER, decision)
 
 
 def test_everything_that_can_become_of_a_decision_is_told() -> None:
@@ -334,11 +334,11 @@ async def test_opening_to_everybody_is_asked_once_more_and_then_holds_at_once_an
     house = office.house
     async with house.chatbot() as bot:
 
-        async def say(text: str, number: str, *, user: UserKey = ANA, pressed: bool = False) -> Shown:
-            surface = house.surface()
+        async def say(text: str, number: str, *, user: UserKey = ANA, pressed: bool = False) -> OutgoingMessage:
+            channel = house.channel()
             incoming = replace(house.incoming(text, user=user, message_id=number), pressed=pressed)
-            await (await bot.receive(incoming, surface))
-            return surface.screen[0]
+            await (await bot.receive(incoming, channel))
+            return channel.screen[0]
 
         asked = await say("/admin access open", "1")
         assert asked.text.startswith("Open means: anybody who finds this bot is answered, in private and in every room")
@@ -361,10 +361,10 @@ async def test_opening_to_everybody_is_asked_once_more_and_then_holds_at_once_an
 
 async def test_another_confirmation_opens_nothing(office: Office) -> None:
     house, access = office.house, office.house.access()
-    desk = house.desk(access)
+    context = house.context(access)
     here, there = house.incoming("").conversation, house.incoming("", user=BIA).conversation
-    code = await desk.confirmations.ask(here, "something else")
-    assert await desk.confirmations.take(here, code, Mode) is None
-    code = await desk.confirmations.ask(here, Mode.OPEN)
-    assert await desk.confirmations.take(there, code, Mode) is None
-    assert await desk.confirmations.take(here, code, Mode) is Mode.OPEN
+    code = await context.confirmations.ask(here, "something else")
+    assert await context.confirmations.take(here, code, Mode) is None
+    code = await context.confirmations.ask(here, Mode.OPEN)
+    assert await context.confirmations.take(there, code, Mode) is None
+    assert await context.confirmations.take(here, code, Mode) is Mode.OPEN

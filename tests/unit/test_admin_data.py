@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
-from core.commands.admin_data import note
-from core.people import Matter, Person, Standing
-from core.screen import SurfaceLimits
+from core.features.access.people import DecisionKind, Person, Role
+from core.features.transfer.admin_data import note
+from core.outgoing import ChannelLimits
 from core.storage.backup import verify
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.export_file import ExportFile
-from tests.fakes.file_surface import FileSurface
+from tests.fakes.file_channel import FileChannel
 
 OWNER, ADMIN, ANA = (UserKey("telegram", f"{n}110123456789") for n in (1, 2, 3))
 
@@ -30,12 +30,12 @@ class Office:
     def __init__(self, app: App, bot: ChatBot) -> None:
         self.app, self.bot = app, bot
 
-    async def say(self, text: str, user: UserKey = OWNER) -> FileSurface:
-        surface = FileSurface(self.app.clock, SurfaceLimits(4096, 0.0))
+    async def say(self, text: str, user: UserKey = OWNER) -> FileChannel:
+        channel = FileChannel(self.app.clock, ChannelLimits(4096, 0.0))
         chat = ChatKey("telegram", f"chat-{user.user}")
         incoming = Incoming(chat, user, user.user[:1], uuid.uuid4().hex, text, datetime.now(UTC), language="en")
-        await (await self.bot.receive(incoming, surface))
-        return surface
+        await (await self.bot.receive(incoming, channel))
+        return channel
 
     async def told(self, text: str, user: UserKey = OWNER) -> str:
         return "\n".join((await self.say(text, user)).texts)
@@ -44,8 +44,8 @@ class Office:
 @asynccontextmanager
 async def office_in(folder: Path) -> AsyncIterator[Office]:
     async with build(Settings(data_dir=folder)) as app, open_chatbot(app) as bot:
-        for user, standing in ((OWNER, Standing.OWNER), (ADMIN, Standing.ADMIN), (ANA, Standing.MEMBER)):
-            await app.access._people.put(Person(user, standing, "", app.clock.now()))
+        for user, role in ((OWNER, Role.OWNER), (ADMIN, Role.ADMIN), (ANA, Role.MEMBER)):
+            await app.access._people.put(Person(user, role, "", app.clock.now()))
         office = Office(app, bot)
         await office.told("/remember the zqwifi password is zqabc123", ANA)
         yield office
@@ -100,16 +100,16 @@ async def test_whoever_is_forgotten_and_was_blocked_stays_blocked_and_that_is_sa
         await office.told(asked.screen[-1].choices[0].command)
         person = await office.app.access.person(ANA)
         assert person is not None
-        assert (person.standing, person.name) == (Standing.BLOCKED, "")
+        assert (person.role, person.name) == (Role.BLOCKED, "")
         assert (await office.say("let me in", ANA)).screen == []
 
 
 async def test_what_owners_may_do_with_data_admins_may_not(tmp_path: Path) -> None:
     async with office_in(tmp_path) as office:
         for verb in ("backup", f"export {ANA}", f"forget {ANA}", "forget confirm ABCD"):
-            surface = await office.say(f"/admin {verb}", ADMIN)
-            assert surface.texts[-1].startswith("/admin status")
-            assert not surface.handed
+            channel = await office.say(f"/admin {verb}", ADMIN)
+            assert channel.texts[-1].startswith("/admin status")
+            assert not channel.handed
         assert holding(tmp_path, "zqabc123")
         assert not (tmp_path / "backups").exists()
 
@@ -130,7 +130,7 @@ async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_pat
 
 async def test_what_two_do_at_the_same_moment_is_on_record_twice(tmp_path: Path) -> None:
     async with office_in(tmp_path) as office:
-        desk = office.app.parts.desk
-        await note(desk, OWNER, Matter.FORGET)
-        await note(desk, ADMIN, Matter.FORGET)
-        assert [each.by for each in await desk.kept.decisions.newest(2)] == [ADMIN, OWNER]
+        context = office.app.parts.context
+        await note(context, OWNER, DecisionKind.FORGET)
+        await note(context, ADMIN, DecisionKind.FORGET)
+        assert [each.by for each in await context.stores.decisions.newest(2)] == [ADMIN, OWNER]

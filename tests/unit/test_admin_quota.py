@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.dialogue import Task
-from core.money import Scope
-from core.people import Matter, Person, Standing
-from core.quota.limits import Defaults, read
+from core.features.access.people import DecisionKind, Person, Role
+from core.features.ledger.calls import Scope
+from core.features.quotas.limits import Defaults, read
 from core.types import UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.metered import NO_PRICES, MeteredHouse
@@ -22,8 +22,8 @@ async def opened(**defaults: str) -> MeteredHouse:
         defaults=Defaults(**{name: read(text) for name, text in defaults.items()}),
         trusted=(),
     )
-    for user, standing in ((ANA, Standing.OWNER), (BIA, Standing.ADMIN), (CARO, Standing.MEMBER)):
-        await house.people.put(Person(user, standing, user.user, house.clock.now()))
+    for user, role in ((ANA, Role.OWNER), (BIA, Role.ADMIN), (CARO, Role.MEMBER)):
+        await house.people.put(Person(user, role, user.user, house.clock.now()))
     return MeteredHouse(house)
 
 
@@ -31,12 +31,12 @@ async def test_all_limits_are_shown_with_where_they_come_from_and_how_much_is_us
     bot = await opened(
         person="messages_minute=30", guest="tokens_day=100", room="messages_minute=60", bot="cost_day=100"
     )
-    async with bot.open() as door:
-        await bot.say(door, "/admin allow here", chat="room", room=True)
-        await bot.say(door, "hi", CARO, chat="room", room=True)
-        await bot.say(door, "/admin quota test:caro tokens_day=60 messages_minute=9")
-        await bot.say(door, "/admin quota GUEST none")
-        told = await bot.say(door, "/admin quota", BIA)
+    async with bot.open() as handler:
+        await bot.say(handler, "/admin allow here", chat="room", room=True)
+        await bot.say(handler, "hi", CARO, chat="room", room=True)
+        await bot.say(handler, "/admin quota test:caro tokens_day=60 messages_minute=9")
+        await bot.say(handler, "/admin quota GUEST none")
+        told = await bot.say(handler, "/admin quota", BIA)
     assert told == (
         "Limits (days and months of UTC):\n"
         "`bot`: `cost_day=100` · settings · this month 1 message, 30 tokens, US$ 30.00 · 30 % of US$ 100.00 a day\n"
@@ -59,36 +59,36 @@ async def test_all_limits_are_shown_with_where_they_come_from_and_how_much_is_us
 
 async def test_an_owner_changes_a_limit_at_once_and_takes_it_back() -> None:
     bot = await opened()
-    async with bot.open() as door:
-        assert await bot.say(door, "/admin quota caro tokens_day=0") == (
+    async with bot.open() as handler:
+        assert await bot.say(handler, "/admin quota caro tokens_day=0") == (
             "Done. quota `test:caro`: as the settings say → `tokens_day=0`\nTo take it back: /admin undo"
         )
-        assert "leaves nothing" in await bot.say(door, "hi", CARO)
-        assert "`tokens_day=0` → as the settings say" in await bot.say(door, "/admin undo")
-        assert await bot.say(door, "hi", CARO) == "ok"
-        await bot.say(door, "/admin quota member Cost_Month=2.50 tokens_day=100")
-        assert await bot.house.decisions.value(Matter.QUOTA, "member") == "tokens_day=100 cost_month=2.50"
-        assert "is so already" in await bot.say(door, "/admin quota member tokens_day=100 cost_month=2.50")
-        assert (await bot.say(door, "/admin quota member")).startswith(
+        assert "leaves nothing" in await bot.say(handler, "hi", CARO)
+        assert "`tokens_day=0` → as the settings say" in await bot.say(handler, "/admin undo")
+        assert await bot.say(handler, "hi", CARO) == "ok"
+        await bot.say(handler, "/admin quota member Cost_Month=2.50 tokens_day=100")
+        assert await bot.house.decisions.value(DecisionKind.QUOTA, "member") == "tokens_day=100 cost_month=2.50"
+        assert "is so already" in await bot.say(handler, "/admin quota member tokens_day=100 cost_month=2.50")
+        assert (await bot.say(handler, "/admin quota member")).startswith(
             "`member`: `tokens_day=100 cost_month=2.50` · decided"
         )
-        assert (await bot.say(door, "/admin quota caro")).startswith(
+        assert (await bot.say(handler, "/admin quota caro")).startswith(
             "`test:caro`: `tokens_day=100 cost_month=2.50` · member"
         )
-        assert "→ as the settings say" in await bot.say(door, "/admin quota member reset")
-        changes = await bot.say(door, "/admin changes", BIA)
+        assert "→ as the settings say" in await bot.say(handler, "/admin quota member reset")
+        changes = await bot.say(handler, "/admin changes", BIA)
     assert "`test:ana` · quota `member`: `tokens_day=100 cost_month=2.50` → as the settings say" in changes
 
 
 async def test_an_admin_sees_limits_and_changes_none_and_a_member_sees_nothing() -> None:
     bot = await opened()
-    async with bot.open() as door:
-        assert "no limit · settings" in await bot.say(door, "/admin quota caro", BIA)
-        assert await bot.say(door, "/admin quota caro tokens_day=0", BIA) == (
+    async with bot.open() as handler:
+        assert "no limit · settings" in await bot.say(handler, "/admin quota caro", BIA)
+        assert await bot.say(handler, "/admin quota caro tokens_day=0", BIA) == (
             "Only an owner can change that. Nothing was done."
         )
-        assert "I do not know" in await bot.say(door, "/admin quota", CARO)
-    assert dict(await bot.house.decisions.values(Matter.QUOTA)) == {}
+        assert "I do not know" in await bot.say(handler, "/admin quota", CARO)
+    assert dict(await bot.house.decisions.values(DecisionKind.QUOTA)) == {}
 
 
 @pytest.mark.parametrize(
@@ -103,30 +103,30 @@ async def test_an_admin_sees_limits_and_changes_none_and_a_member_sees_nothing()
 )
 async def test_what_cannot_be_meant_changes_nothing_and_says_what_can(text: str, told: str) -> None:
     bot = await opened()
-    async with bot.open() as door:
-        assert (await bot.say(door, f"/admin quota {text}")).startswith(told)
-    assert dict(await bot.house.decisions.values(Matter.QUOTA)) == {}
+    async with bot.open() as handler:
+        assert (await bot.say(handler, f"/admin quota {text}")).startswith(told)
+    assert dict(await bot.house.decisions.values(DecisionKind.QUOTA)) == {}
 
 
 async def test_a_rooms_limit_is_seen_and_changed_in_the_room() -> None:
     bot = await opened()
-    async with bot.open() as door:
-        await bot.say(door, "/admin allow here", chat="room", room=True)
-        told = await bot.say(door, "/admin quota here tokens_month=100", chat="room", room=True)
+    async with bot.open() as handler:
+        await bot.say(handler, "/admin allow here", chat="room", room=True)
+        told = await bot.say(handler, "/admin quota here tokens_month=100", chat="room", room=True)
         assert "quota `test:room`: as the settings say → `tokens_month=100`" in told
-        assert (await bot.say(door, "/admin quota here", chat="room", room=True)).startswith(
+        assert (await bot.say(handler, "/admin quota here", chat="room", room=True)).startswith(
             "`test:room`: `tokens_month=100` · decided · this month 0 messages, 0 tokens, US$ 0.00 · "
             "0 % of 100 tokens a month"
         )
-        assert "Here only" in await bot.say(door, "/admin quota", chat="room", room=True)
+        assert "Here only" in await bot.say(handler, "/admin quota", chat="room", room=True)
     [holding] = await bot.house.quotas.holding([Scope(room="test:room")], None)
     assert holding.decided == "test:room"
 
 
 async def test_calls_without_a_price_are_told() -> None:
     bot = MeteredHouse((await opened()).house, NO_PRICES)
-    async with bot.open() as door:
-        await bot.say(door, "hi", CARO)
+    async with bot.open() as handler:
+        await bot.say(handler, "hi", CARO)
         assert "Of 2 calls the price is not known: they count in tokens, not in money." in await bot.say(
-            door, "/admin quota"
+            handler, "/admin quota"
         )

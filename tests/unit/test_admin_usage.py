@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from bot.chart import draw
-from core.commands.admin_usage import MAX_DAYS
-from core.commands.chart import Chart
-from core.commands.files import Spool
 from core.dialogue import Task, Usage
-from core.errors import SurfaceError, SurfaceGone
-from core.money import Call
-from core.people import Person, Standing
-from core.quota.limits import Defaults, read
-from core.screen import Shown
+from core.errors import ChannelError, ChannelGone
+from core.features.access.people import Person, Role
+from core.features.ledger.admin_usage import MAX_DAYS
+from core.features.ledger.calls import Call
+from core.features.ledger.chart import Chart
+from core.features.quotas.limits import Defaults, read
+from core.features.transfer.files import Spool
+from core.outgoing import OutgoingMessage
 from core.types import Locale, UserKey
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import START
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.metered import MeteredHouse
-from tests.fakes.surface import RecordingSurface
 
 CARO = UserKey("test", "caro")
 CALL = Call(START, BIA, "chat", "finish", "a:1", "end", 1.0, None, Usage(900, 100), 0.25)
@@ -48,18 +48,20 @@ class Studio:
         self.charts.append(chart)
         await asyncio.to_thread(path.write_bytes, b"\x89PNG")
 
-    async def say(self, text: str, *, language: str = "en", surface: RecordingSurface | None = None) -> list[Shown]:
+    async def say(
+        self, text: str, *, language: str = "en", channel: RecordingChannel | None = None
+    ) -> list[OutgoingMessage]:
         house = self.house
-        for user, standing in ((ANA, Standing.OWNER), (BIA, Standing.MEMBER)):
-            await house.people.put(Person(user, standing, f"{user.user}*", house.clock.now()))
-        surface = surface or house.surface()
+        for user, role in ((ANA, Role.OWNER), (BIA, Role.MEMBER)):
+            await house.people.put(Person(user, role, f"{user.user}*", house.clock.now()))
+        channel = channel or house.channel()
         async with house.chatbot() as bot:
-            desk = bot._parts.desk
-            desk.draw = self._draw
-            desk.kept = replace(desk.kept, spool=Spool(self.spool))
+            context = bot._parts.context
+            context.draw = self._draw
+            context.stores = replace(context.stores, spool=Spool(self.spool))
             incoming = replace(house.incoming(text, message_id=str(next(self.numbers))), language=language)
-            await (await bot.receive(incoming, surface))
-        return surface.screen
+            await (await bot.receive(incoming, channel))
+        return channel.screen
 
 
 def left(folder: Path) -> list[str]:
@@ -72,11 +74,11 @@ async def test_usage_tells_what_one_spent_what_is_left_and_when_it_begins_anew()
         defaults=Defaults(person=read("messages_minute=5 tokens_day=120 cost_month=100")),
         trusted=(),
     )
-    await house.people.put(Person(CARO, Standing.MEMBER, "caro", START))
+    await house.people.put(Person(CARO, Role.MEMBER, "caro", START))
     bot = MeteredHouse(house)
-    async with bot.open() as door:
-        await bot.say(door, "ok", CARO)  # which tells no language
-        assert (await bot.say(door, "/usage", CARO)).splitlines() == [
+    async with bot.open() as handler:
+        await bot.say(handler, "ok", CARO)  # which tells no language
+        assert (await bot.say(handler, "/usage", CARO)).splitlines() == [
             "**Today:** 1 message, 30 tokens, US$ 30.00",
             "**This month:** 1 message, 30 tokens, US$ 30.00",
             "",
@@ -85,7 +87,7 @@ async def test_usage_tells_what_one_spent_what_is_left_and_when_it_begins_anew()
             "- 25 % of 120 tokens a day; 90 tokens left, begins anew at Mar 15, 00:00 (UTC)",
             "- 30 % of US$ 100.00 a month; US$ 70.00 left, begins anew at Apr 1, 00:00 (UTC)",
         ]
-        portuguese = await bot.say(door, "/usage", CARO, language="pt-BR")
+        portuguese = await bot.say(handler, "/usage", CARO, language="pt-BR")
     assert "**Hoje:** 1 mensagem, 30 tokens, US$ 30,00" in portuguese
     assert "- 25 % de 120 tokens por dia; restam 90 tokens, recomeça em 15 de mar., 00:00 (UTC)" in portuguese
 
@@ -152,22 +154,22 @@ async def test_of_many_models_the_largest_are_drawn_by_name_and_the_others_toget
 async def test_where_no_picture_can_be_seen_the_text_suffices(tmp_path: Path) -> None:
     studio = Studio(tmp_path)
     await studio.spend(CALL)
-    surface = studio.house.surface()
-    surface.limits = replace(surface.limits, shows_pictures=False)
-    (told,) = await studio.say("/admin usage", surface=surface)
+    channel = studio.house.channel()
+    channel.limits = replace(channel.limits, shows_pictures=False)
+    (told,) = await studio.say("/admin usage", channel=channel)
     assert told.file is None
     assert studio.charts == []
 
 
-@pytest.mark.parametrize("fault", [SurfaceError("not allowed"), SurfaceGone("left")])
+@pytest.mark.parametrize("fault", [ChannelError("not allowed"), ChannelGone("left")])
 async def test_a_picture_that_cannot_be_handed_over_leaves_the_text_and_no_file(
-    tmp_path: Path, fault: SurfaceError
+    tmp_path: Path, fault: ChannelError
 ) -> None:
     studio = Studio(tmp_path)
     await studio.spend(CALL)
-    surface = studio.house.surface()
-    surface.faults = [None, fault]
-    told = await studio.say("/admin usage", surface=surface)
+    channel = studio.house.channel()
+    channel.faults = [None, fault]
+    told = await studio.say("/admin usage", channel=channel)
     assert [shown.text.splitlines()[0] for shown in told] == ["**Usage of the last 30 days** (UTC)"]
     assert left(tmp_path) == []
 
@@ -187,8 +189,8 @@ async def test_that_nothing_was_spent_is_said(tmp_path: Path) -> None:
 async def test_a_chart_is_drawn_into_a_picture_with_its_own_light_background(tmp_path: Path, days: int) -> None:
     import matplotlib.image
 
-    from core.commands.admin_usage import Spent, chart
-    from core.storage.in_memory_ledger import InMemoryLedger
+    from core.features.ledger.admin_usage import Spent, chart
+    from tests.reference.ledger import InMemoryLedger
 
     ledger = InMemoryLedger()
     for back in range(0, days, 3):

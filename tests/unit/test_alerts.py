@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from core.commands import Desk
-from core.people import Standing
+from core.commands import CommandContext
+from core.features.access.people import Role
 from core.types import Locale, UserKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, BIA
 from tests.fakes.lobby import Lobby
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
 
 TROUBLE = {Locale.PT: "Disco cheio.", Locale.EN: "The disk is full.", Locale.ES: "Disco lleno."}
 OVER = {Locale.PT: "Há espaço de novo.", Locale.EN: "There is room again.", Locale.ES: "Hay espacio otra vez."}
 AWAY = UserKey("later", "ana")
 
 
-def desk(lobby: Lobby) -> Desk:
-    return lobby.bot._parts.desk
+def context(lobby: Lobby) -> CommandContext:
+    return lobby.bot._parts.context
 
 
 def texts(lobby: Lobby, user: UserKey) -> list[str]:
@@ -25,9 +25,9 @@ def texts(lobby: Lobby, user: UserKey) -> list[str]:
 
 async def test_every_owner_is_told_once_and_nobody_else() -> None:
     async with Lobby() as lobby:
-        await lobby.give(ANA, Standing.OWNER)
-        await lobby.give(BIA, Standing.ADMIN)
-        alerts = desk(lobby).alerts
+        await lobby.give(ANA, Role.OWNER)
+        await lobby.give(BIA, Role.ADMIN)
+        alerts = context(lobby).alerts
         await alerts.tell("disk", TROUBLE)
         await alerts.tell("disk", TROUBLE)
         assert texts(lobby, ANA) == [TROUBLE[Locale.PT]]
@@ -37,8 +37,8 @@ async def test_every_owner_is_told_once_and_nobody_else() -> None:
 
 async def test_the_end_is_told_to_who_was_told_of_the_beginning_and_then_it_may_begin_again() -> None:
     async with Lobby() as lobby:
-        await lobby.give(ANA, Standing.OWNER)
-        alerts = desk(lobby).alerts
+        await lobby.give(ANA, Role.OWNER)
+        alerts = context(lobby).alerts
         await alerts.over("disk", OVER)
         await alerts.tell("disk", TROUBLE)
         await alerts.over("disk", OVER)
@@ -48,12 +48,12 @@ async def test_the_end_is_told_to_who_was_told_of_the_beginning_and_then_it_may_
 
 async def test_an_owner_who_cannot_be_reached_yet_is_told_when_their_platform_is_connected() -> None:
     async with Lobby() as lobby:
-        await lobby.give(AWAY, Standing.OWNER)
-        await desk(lobby).alerts.tell("disk", TROUBLE)
-        surface = RecordingSurface(lobby.house.clock)
-        desk(lobby).notices.connect("later", OneSurface(surface))
+        await lobby.give(AWAY, Role.OWNER)
+        await context(lobby).alerts.tell("disk", TROUBLE)
+        channel = RecordingChannel(lobby.house.clock)
+        context(lobby).notifier.connect("later", OneChannel(channel))
         await lobby.settle()
-        assert surface.texts == [TROUBLE[Locale.PT]]
-        desk(lobby).notices.connect("later", OneSurface(surface))
+        assert channel.texts == [TROUBLE[Locale.PT]]
+        context(lobby).notifier.connect("later", OneChannel(channel))
         await lobby.settle()
-        assert surface.texts == [TROUBLE[Locale.PT]]
+        assert channel.texts == [TROUBLE[Locale.PT]]

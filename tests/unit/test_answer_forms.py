@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from core.actions.drafts import DraftAnswer
 from core.actions.memory_delete import Ids
+from core.actions.memory_drafts import DraftAnswer
 from core.actions.memory_save import Drafts
 from core.actions.memory_search import Queries
 from core.actions.memory_update import Change, Changes
-from core.dialogue import Brief, Prompt, PromptTurn, Task
+from core.dialogue import Prompt, PromptContext, PromptTurn, Task
 from core.errors import BadReply
-from core.llm import complete_as
-from core.types import Locale, Role
+from core.models import complete_as
+from core.types import Locale, MessageRole
 from tests.fakes.model import ScriptedModel
 
 OURS = DraftAnswer("text", "123456", ["informação usuário", "senha site aliexpress"])
@@ -23,8 +23,8 @@ WHOLE = Change("abc", "text", "123456", ["senha site aliexpress"])
 
 
 async def read(shape: type[Any], answer: str) -> Any:
-    brief = Brief(Task.SAVE_DRAFTS, Locale.PT, "oi", datetime(2026, 1, 1, tzinfo=UTC))
-    prompt = Prompt("system", (PromptTurn(Role.USER, "oi"),), brief)
+    brief = PromptContext(Task.SAVE_DRAFTS, Locale.PT, "oi", datetime(2026, 1, 1, tzinfo=UTC))
+    prompt = Prompt("system", (PromptTurn(MessageRole.USER, "oi"),), brief)
     return await complete_as(shape, ScriptedModel({Task.SAVE_DRAFTS: [answer]}), prompt)
 
 

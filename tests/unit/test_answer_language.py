@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.dialogue import Task
-from core.people import Preferences
+from core.features.access.people import Preferences
 from core.types import Locale
 from tests.fakes.house import ANA, House, Script
 
@@ -35,7 +35,7 @@ TEXTS = (
 async def tasks_of(house: House, text: str) -> list[str]:
     """Return what each call of the turn was told to do."""
     async with house.chatbot() as chatbot:
-        await (await chatbot.receive(house.incoming(text), house.surface()))
+        await (await chatbot.receive(house.incoming(text), house.channel()))
     assert len(house.model.prompts) > 4
     return [prompt.turns[-1].text.rpartition("<task>")[2] for prompt in house.model.prompts]
 
@@ -62,7 +62,7 @@ async def test_the_language_that_the_owner_set_for_everybody_is_named() -> None:
 
 async def test_the_statuses_of_a_german_are_english_and_never_spanish() -> None:
     house = House(CYCLE)
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as chatbot:
-        await (await chatbot.receive(house.incoming("Wie heißt mein Hund?"), surface))
-    assert surface.statuses[0] == "AI is thinking..."
+        await (await chatbot.receive(house.incoming("Wie heißt mein Hund?"), channel))
+    assert channel.statuses[0] == "AI is thinking..."

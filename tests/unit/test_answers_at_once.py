@@ -11,12 +11,12 @@ import pytest
 
 from core.chatbot import ChatBot, TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
-from core.ports import Surface, Surfaces
+from core.ports import Channel, Channels
 from core.types import Incoming, UserKey
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
 from tests.fakes.model import ScriptedModel
-from tests.fakes.surface import RecordingSurface
 
 
 class GatedModel(ScriptedModel):
@@ -37,8 +37,8 @@ class GatedModel(ScriptedModel):
 
 
 @dataclass(slots=True)
-class WaitingSurface(RecordingSurface):
-    """A surface that counts how often it was to show that somebody waits."""
+class WaitingChannel(RecordingChannel):
+    """A channel that counts how often it was to show that somebody waits."""
 
     waits: int = 0
 
@@ -47,13 +47,13 @@ class WaitingSurface(RecordingSurface):
 
 
 @dataclass
-class Room(Surfaces):
+class Room(Channels):
     """A room full of people, and what each of their messages was answered."""
 
     house: House
     model: GatedModel = field(default_factory=GatedModel)
-    surfaces: dict[str, WaitingSurface] = field(default_factory=dict)
-    door: ChatBot | None = None
+    channels: dict[str, WaitingChannel] = field(default_factory=dict)
+    handler: ChatBot | None = None
 
     def incoming(self, text: str) -> Incoming:
         """The first letter is who says it."""
@@ -61,9 +61,9 @@ class Room(Surfaces):
         return replace(said, private=False)
 
     async def say(self, *texts: str) -> None:
-        assert self.door is not None
+        assert self.handler is not None
         for text in texts:
-            await self.door.receive(self.incoming(text), self.again(self.incoming(text)))
+            await self.handler.receive(self.incoming(text), self.again(self.incoming(text)))
         await settle()
 
     async def answer(self, text: str) -> list[str]:
@@ -72,10 +72,10 @@ class Room(Surfaces):
         await settle()
         return self.model.begun
 
-    def again(self, incoming: Incoming) -> Surface:
-        return self.surfaces.setdefault(incoming.message_id, WaitingSurface(self.house.clock))
+    def again(self, incoming: Incoming) -> Channel:
+        return self.channels.setdefault(incoming.message_id, WaitingChannel(self.house.clock))
 
-    def private(self, user: UserKey) -> Surface:
+    def private(self, user: UserKey) -> Channel:
         raise NotImplementedError
 
 
@@ -90,9 +90,9 @@ async def room(at_once: int, house: House | None = None) -> AsyncIterator[Room]:
     full = Room(built)
     for mode in (built.models.heavy, built.models.reasoning, built.models.chat):
         mode.model = full.model  # type: ignore[attr-defined]  # a HotModel
-    async with built.chatbot() as full.door:
+    async with built.chatbot() as full.handler:
         yield full
-        full.door.abandon()
+        full.handler.abandon()
 
 
 async def test_people_of_one_room_are_answered_side_by_side_and_each_in_order() -> None:
@@ -100,7 +100,7 @@ async def test_people_of_one_room_are_answered_side_by_side_and_each_in_order() 
         await full.say("a1", "a2", "b1", "c1", "d1")
         assert full.model.begun == ["a1", "b1", "c1"]
         assert await full.answer("b1") == ["a1", "b1", "c1", "d1"]
-        assert full.surfaces["b1"].texts == ["to b1"]
+        assert full.channels["b1"].texts == ["to b1"]
         await full.answer("d1")
         assert await full.answer("a1") == ["a1", "b1", "c1", "d1", "a2"]
 
@@ -114,23 +114,23 @@ async def test_five_messages_of_one_person_do_not_hold_up_the_one_of_another() -
 async def test_stop_ends_the_answer_of_whoever_says_it_and_of_nobody_else() -> None:
     async with room(at_once=2) as full:
         await full.say("a1", "b1")
-        assert full.door is not None
+        assert full.handler is not None
         stop = replace(full.incoming("a1"), text="/stop", message_id="stop")
-        await full.door.receive(stop, full.again(stop))
+        await full.handler.receive(stop, full.again(stop))
         await settle()
-        assert full.surfaces["a1"].texts == ["Stopped."]
+        assert full.channels["a1"].texts == ["Stopped."]
         await full.answer("b1")
-        assert full.surfaces["b1"].texts == ["to b1"]
+        assert full.channels["b1"].texts == ["to b1"]
 
 
 async def test_a_button_does_not_wait_in_a_full_room() -> None:
     async with room(at_once=1) as full:
         await full.say("a1")
-        assert full.door is not None
+        assert full.handler is not None
         press = replace(full.incoming("b1"), text="/privacy", message_id="press", pressed=True)
-        await full.door.receive(press, full.again(press))
+        await full.handler.receive(press, full.again(press))
         await settle()
-        assert full.surfaces["press"].texts
+        assert full.channels["press"].texts
 
 
 async def test_who_waits_is_shown_that_they_were_heard_and_nobody_else_is() -> None:
@@ -138,7 +138,7 @@ async def test_who_waits_is_shown_that_they_were_heard_and_nobody_else_is() -> N
     async with room(1, House(limits=TurnLimits(answers_at_once=1), clock=clock)) as full:
         await full.say("a1", "a2", "b1")
         await clock.advance(1.0)
-        assert [full.surfaces[name].waits for name in ("a1", "a2", "b1")] == [0, 1, 1]
+        assert [full.channels[name].waits for name in ("a1", "a2", "b1")] == [0, 1, 1]
 
 
 @pytest.mark.parametrize("at_once", [1, 8])
@@ -147,8 +147,8 @@ async def test_after_a_crash_each_person_is_answered_in_the_order_in_which_they_
     async with room(at_once, house) as before:
         await before.say("a1", "b1", "a2", "b2", "a3")
     async with room(at_once, house) as after:
-        assert after.door is not None
-        await after.door.resume("test", after)
+        assert after.handler is not None
+        await after.handler.resume("test", after)
         await after.say("a4", "b3")
         for text in ("a1", "b1", "a2", "b2", "a3", "b3", "a4"):
             await after.answer(text)

@@ -17,7 +17,7 @@ from core.history.summary import Summaries, Summarizer
 from core.history.tokens import ByCharacters
 from core.storage.history import SqliteHistory
 from core.storage.sqlite import open_database
-from core.types import ChatKey, ConversationKey, Message, Role, UserKey
+from core.types import ChatKey, ConversationKey, Message, MessageRole, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House, Script
 
@@ -60,8 +60,8 @@ async def test_document_2s_name_is_known_in_the_next_request_and_after_a_restart
     ):
         database = await open_database(tmp_path / "elefante.db")  # each request in a process of its own
         house = House(SCRIPT, clock=clock, history=SqliteHistory(database))
-        async with house.chatbot() as door:
-            answer = await ask(door, clock, message=message, platform="test", **REQUEST)
+        async with house.chatbot() as handler:
+            answer = await ask(handler, clock, message=message, platform="test", **REQUEST)
         await database.close()
         assert (answer.response, answer.session_id) == (response, "session_001")
         assert re.fullmatch(r"2026-03-14T15:09:\d\d\.\d{3}Z", answer.timestamp)
@@ -83,13 +83,13 @@ async def test_document_2s_long_talk_is_summarised_and_the_summary_answers() -> 
     thread = (await house.conversations.open(key)).thread
     window = ["Vou viajar em julho", "Ótimo! Quanto você planeja gastar?", "Uns 15 mil", "Legal! Já tem algo guardado?"]
     for number, text in enumerate([*(f"mensagem {n}" for n in range(46)), *window]):
-        role = Role.ASSISTANT if number % 2 else Role.USER
+        role = MessageRole.ASSISTANT if number % 2 else MessageRole.USER
         await house.history.append(thread.id, Message(role, text, tokens=72))
     assert await house.history.totals(thread.id) == (50, 3600)
     await summarizer.fold(thread.id)
-    async with summaries, house.chatbot() as door:
+    async with summaries, house.chatbot() as handler:
         message = "Quanto ainda preciso guardar?"
-        answer = await ask(door, house.clock, message=message, platform="test", **REQUEST)
+        answer = await ask(handler, house.clock, message=message, platform="test", **REQUEST)
     assert answer.response == "Faltam R$ 10.000 para sua viagem! 🎯"
     text = house.model.asked(Task.FINISH)[0].turns[0].text
     assert text.startswith(f"[HISTÓRICO_RESUMIDO]\n{EUROPE}\n\n[JANELA_ATUAL]\n\n{window[0]}")
@@ -113,20 +113,20 @@ async def test_document_2s_long_talk_is_summarised_and_the_summary_answers() -> 
 )
 async def test_a_field_that_is_missing_or_wrong_is_named(change: dict[str, Any], missing: str) -> None:
     house = House(SCRIPT)
-    async with house.chatbot() as door:
+    async with house.chatbot() as handler:
         with pytest.raises(InputError, match=missing):
-            await ask(door, house.clock, **{"message": "oi", "chat_id": "c", "user_id": "u"} | change)
+            await ask(handler, house.clock, **{"message": "oi", "chat_id": "c", "user_id": "u"} | change)
     assert not house.model.prompts
 
 
 @pytest.mark.spec("J6")
 async def test_fields_that_are_left_out_are_named_and_optional_ones_may_be_none() -> None:
     house = House(SCRIPT)
-    async with house.chatbot() as door:
+    async with house.chatbot() as handler:
         with pytest.raises(InputError, match="missing: message, chat_id, user_id"):
-            await ask(door, house.clock)
+            await ask(handler, house.clock)
         optional: dict[str, Any] = {"session_id": None, "thread_id": None, "language": None}
-        answer = await ask(door, house.clock, message="oi", chat_id="c", user_id="u", platform="test", **optional)
+        answer = await ask(handler, house.clock, message="oi", chat_id="c", user_id="u", platform="test", **optional)
     assert answer.response == HELLO
     assert answer.session_id
 
@@ -134,33 +134,33 @@ async def test_fields_that_are_left_out_are_named_and_optional_ones_may_be_none(
 @pytest.mark.spec("J6")
 async def test_without_a_session_the_answer_names_a_new_one() -> None:
     house = House(SCRIPT)
-    async with house.chatbot() as door:
+    async with house.chatbot() as handler:
         answers = [
-            await ask(door, house.clock, message="oi", chat_id="c", user_id="u", platform="test") for _ in range(2)
+            await ask(handler, house.clock, message="oi", chat_id="c", user_id="u", platform="test") for _ in range(2)
         ]
     assert len({answer.session_id for answer in answers} - {""}) == 2
 
 
 async def test_a_failure_is_answered_in_words() -> None:
     house = House({Task.DECIDE: [ProviderDown("down")]})
-    async with house.chatbot() as door:
-        answer = await ask(door, house.clock, message="hello there", chat_id="c", user_id="u", platform="test")
+    async with house.chatbot() as handler:
+        answer = await ask(handler, house.clock, message="hello there", chat_id="c", user_id="u", platform="test")
     assert "could not reach" in answer.response
 
 
 async def test_whom_the_bot_does_not_answer_gets_an_empty_answer() -> None:
     house = House(SCRIPT)
-    async with house.chatbot() as door:
-        await ask(door, house.clock, message="oi", chat_id="c", user_id="u", platform="elsewhere")
-        answer = await ask(door, house.clock, message="oi", chat_id="c", user_id="u", platform="elsewhere")
+    async with house.chatbot() as handler:
+        await ask(handler, house.clock, message="oi", chat_id="c", user_id="u", platform="elsewhere")
+        answer = await ask(handler, house.clock, message="oi", chat_id="c", user_id="u", platform="elsewhere")
     assert answer.response == ""
 
 
 async def test_what_is_asked_for_at_once_is_answered_each_for_itself() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"you said {prompt.brief.message}"})
-    async with house.chatbot() as door:
+    async with house.chatbot() as handler:
         answers = [
-            await ask(door, house.clock, message=str(n), chat_id=f"c{n}", user_id="u", platform="test")
+            await ask(handler, house.clock, message=str(n), chat_id=f"c{n}", user_id="u", platform="test")
             for n in range(3)
         ]
     assert [answer.response for answer in answers] == ["you said 0", "you said 1", "you said 2"]

@@ -14,7 +14,7 @@ from core.dialogue import Task
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_database
-from core.stores import Mark
+from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.house import ANA, BIA, House
 
@@ -51,17 +51,17 @@ def house(database: Database, script: dict[Task, list[str]]) -> House:
 
 async def ask(house: House, text: str, place: str, *, user: UserKey = ANA) -> list[str]:
     """Say it there, and return what stood on the screen in the end."""
-    surface = house.surface()
+    channel = house.channel()
     chat = user.user if place == "private" else place
     incoming = house.incoming(text, user=user, chat=chat, message_id=uuid.uuid4().hex)
     async with house.chatbot() as bot:
-        await (await bot.receive(replace(incoming, private=place == "private"), surface))
-    return surface.texts
+        await (await bot.receive(replace(incoming, private=place == "private"), channel))
+    return channel.texts
 
 
 async def told(house: House, place: str, user: UserKey = ANA) -> MemoryItem:
     """Keep the secret as if the person had said it there, with nothing of it in any conversation."""
-    mark = Mark("act", "" if place == "private" else f"test:{place}", user)
+    mark = ChangeContext("act", "" if place == "private" else f"test:{place}", user)
     memory = house.memories.of(user, mark)
     draft = MemoryDraft(MemoryKind.TEXT, SECRET, ("garage code",))
     [item] = await memory.save([draft], await memory.embed(memory.phrases_of(draft)))
@@ -163,7 +163,9 @@ def search_and_update(item_id: str, content: str | None, bindings: list[str] | N
 
 
 async def hotel(database: Database, place: str = "room", *, shared: bool = False) -> MemoryItem:
-    memory = house(database, {}).memories.of(ANA, Mark("first", "" if place == "private" else f"test:{place}", ANA))
+    memory = house(database, {}).memories.of(
+        ANA, ChangeContext("first", "" if place == "private" else f"test:{place}", ANA)
+    )
     [item] = await memory.save([MemoryDraft(MemoryKind.TEXT, OLD, ("hotel",))], {})
     if shared:
         await house(database, {}).memories.of(ANA).flag(item.id, shared=True)
@@ -217,7 +219,7 @@ async def test_what_is_private_now_lends_no_word_to_a_change_in_a_room_that_once
 ) -> None:
     item = await hotel(database)
     assert await heard(database, "room", OLD)
-    private = house(database, {}).memories.of(ANA, Mark("second"))
+    private = house(database, {}).memories.of(ANA, ChangeContext("second"))
     await private.update(item.id, content=PRIVATE_NEWS, bindings=["909-PHRASE"], vectors={})
     screen = await ask(house(database, search_and_update(item.id, content, bindings)), "change it", "room")
     assert not any("909-" in text for text in screen)
@@ -226,7 +228,7 @@ async def test_what_is_private_now_lends_no_word_to_a_change_in_a_room_that_once
 
 async def test_a_change_in_a_room_of_what_is_not_heard_there_keeps_nothing_of_its_words(database: Database) -> None:
     item = await hotel(database, "private")
-    there = house(database, {}).memories.of(ANA, Mark("act", "test:room"))
+    there = house(database, {}).memories.of(ANA, ChangeContext("act", "test:room"))
     assert await there.update(item.id, bindings=["x"], vectors={}) is None
     changed = await there.update(item.id, content="room 404", vectors={})
     assert changed is not None
@@ -240,7 +242,7 @@ async def test_undo_brings_the_old_words_back_to_where_they_were_heard_and_tells
 ) -> None:
     item = await hotel(database)
     keeper = house(database, {})
-    await keeper.memories.of(ANA, Mark("second")).update(item.id, content=PRIVATE_NEWS, vectors={})
+    await keeper.memories.of(ANA, ChangeContext("second")).update(item.id, content=PRIVATE_NEWS, vectors={})
     screen = await ask(keeper, "/undo", place)
     assert any(OLD in text for text in screen) is (place != "other")
     assert [await heard(database, room, OLD) for room in PLACES] == [True, True, False]
@@ -250,8 +252,8 @@ async def test_undo_brings_the_old_words_back_to_where_they_were_heard_and_tells
 async def test_undo_in_a_room_tells_nothing_of_what_was_shared_once_and_is_no_more(database: Database) -> None:
     item = await hotel(database, "private", shared=True)
     keeper = house(database, {})
-    await keeper.memories.of(ANA, Mark("gone")).delete([item.id])
-    await keeper.memories.of(ANA, Mark("news")).save([MemoryDraft(MemoryKind.TEXT, PRIVATE_NEWS, ("b",))], {})
+    await keeper.memories.of(ANA, ChangeContext("gone")).delete([item.id])
+    await keeper.memories.of(ANA, ChangeContext("news")).save([MemoryDraft(MemoryKind.TEXT, PRIVATE_NEWS, ("b",))], {})
     assert not any(PRIVATE_NEWS in text for text in await ask(keeper, "/undo news", "room"))
 
 
@@ -262,11 +264,11 @@ async def test_what_is_said_again_is_found_by_no_phrase_where_that_was_not_said(
 ) -> None:
     bot = house(database, {})
     for place in (said, again):
-        memory = bot.memories.of(ANA, Mark(f"in {place}", "" if place == "private" else f"test:{place}", ANA))
+        memory = bot.memories.of(ANA, ChangeContext(f"in {place}", "" if place == "private" else f"test:{place}", ANA))
         await memory.save([MemoryDraft(MemoryKind.TEXT, OLD, (f"phrase of {place}",))], {})
     rooms = {said, again} - {"private"}
     for room in ("room", "other"):
-        found = await bot.memories.of(ANA, Mark(room=f"test:{room}")).page(limit=9)
+        found = await bot.memories.of(ANA, ChangeContext(room=f"test:{room}")).page(limit=9)
         phrases = (f"phrase of {room}",) if rooms == {room} else (OLD,)
         assert [item.bindings for item in found] == ([phrases] if room in rooms else []), "the content was said there"
 
@@ -276,7 +278,7 @@ async def test_what_differs_in_its_letters_only_is_another_memory_in_a_room_that
 ) -> None:
     await hotel(database, "private")
     loud = MemoryDraft(MemoryKind.TEXT, OLD.upper(), ("hotel",))
-    there = house(database, {}).memories.of(ANA, Mark("act", "test:room"))
+    there = house(database, {}).memories.of(ANA, ChangeContext("act", "test:room"))
     for _ in range(2):
         await there.save([loud], {})
     assert [item.content for item in await there.page(limit=9)] == [OLD.upper()]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.data_folder import DataFolder
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from core.errors import Damaged, SchemaTooNew, StorageError
 from core.storage import backup
 from core.storage.backup import copy_database, restore_database, verify

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from core.broadcast.broadcaster import Broadcaster
-from core.broadcast.broadcasts import Broadcasts, BroadcastState, Tally
-from core.errors import StorageError, SurfaceBusy, SurfaceError, SurfaceGone
-from core.notices import Notices
-from core.ports import Surface
-from core.screen import Shown, SurfaceLimits
-from core.storage.broadcasts import SqliteBroadcasts
+from core.delivery.notifier import Notifier
+from core.errors import ChannelBusy, ChannelError, ChannelGone, StorageError
+from core.features.broadcast.broadcaster import Broadcaster
+from core.features.broadcast.broadcasts import Broadcasts, BroadcastState, Tally
+from core.features.broadcast.storage import SqliteBroadcasts
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel
 from core.storage.sqlite import Database, open_database
 from core.types import Locale, UserKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
 
 OWNER = UserKey("telegram", "0")
 MANY = tuple(UserKey("telegram", str(each)) for each in range(1, 6))
@@ -36,15 +36,15 @@ class Town:
 
     database: Database
     clock: FakeClock = field(default_factory=FakeClock)
-    chats: dict[UserKey, RecordingSurface] = field(default_factory=dict)
+    chats: dict[UserKey, RecordingChannel] = field(default_factory=dict)
     unwilling: set[UserKey] = field(default_factory=set)
 
     @property
     def store(self) -> Broadcasts:
         return SqliteBroadcasts(self.database)
 
-    def chat(self, user: UserKey) -> RecordingSurface:
-        return self.chats.setdefault(user, RecordingSurface(self.clock, SurfaceLimits(4096, 0.0)))
+    def chat(self, user: UserKey) -> RecordingChannel:
+        return self.chats.setdefault(user, RecordingChannel(self.clock, ChannelLimits(4096, 0.0)))
 
     def told(self) -> dict[str, list[str]]:
         return {user.user: chat.texts for user, chat in self.chats.items() if chat.texts}
@@ -55,24 +55,24 @@ class Town:
         return drafted.id
 
     @asynccontextmanager
-    async def working(self, *, connected: bool = True, stop: asyncio.Event | None = None) -> AsyncIterator[Notices]:
+    async def working(self, *, connected: bool = True, stop: asyncio.Event | None = None) -> AsyncIterator[Notifier]:
         """A start of the bot, until the end of the block."""
-        notices = Notices(self.clock)
+        notifier = Notifier(self.clock)
 
         async def wants(user: UserKey) -> bool:
             return user not in self.unwilling
 
-        broadcaster = Broadcaster(self.store, notices, wants, self.clock, interval_s=1.0)
+        broadcaster = Broadcaster(self.store, notifier, wants, self.clock, interval_s=1.0)
         async with broadcaster.until(stop or asyncio.Event()):
             if connected:
-                self.connect(notices)
-            yield notices
+                self.connect(notifier)
+            yield notifier
 
-    def connect(self, notices: Notices) -> None:
-        def private(user: UserKey) -> Surface:
+    def connect(self, notifier: Notifier) -> None:
+        def private(user: UserKey) -> Channel:
             return self.chat(user)
 
-        notices.connect("telegram", OneSurface(RecordingSurface(self.clock), private))
+        notifier.connect("telegram", OneChannel(RecordingChannel(self.clock), private))
 
     async def pass_(self, seconds: float) -> None:
         """Let time pass, and SQLite's threads do what is due at each step: they work in the order they are asked."""
@@ -110,8 +110,8 @@ async def test_everybody_is_told_once_one_a_second_and_the_owner_how_it_went(tow
 
 
 async def test_who_cannot_be_reached_is_counted_and_stops_nobody(town: Town) -> None:
-    town.chat(MANY[0]).faults = [SurfaceGone("blocked")]
-    town.chat(MANY[2]).faults = [SurfaceError("refused")] * 2
+    town.chat(MANY[0]).faults = [ChannelGone("blocked")]
+    town.chat(MANY[2]).faults = [ChannelError("refused")] * 2
     number = await town.begin(*MANY)
     async with town.working():
         await town.pass_(30)
@@ -122,7 +122,7 @@ async def test_who_cannot_be_reached_is_counted_and_stops_nobody(town: Town) -> 
 
 
 async def test_a_flood_wait_is_obeyed_and_nobody_is_lost(town: Town) -> None:
-    town.chat(MANY[1]).faults = [SurfaceBusy(35.0)]
+    town.chat(MANY[1]).faults = [ChannelBusy(35.0)]
     number = await town.begin(*MANY)
     async with town.working():
         await town.pass_(20)
@@ -147,10 +147,10 @@ async def test_it_goes_on_at_the_next_start_once_the_platform_is_connected(town:
         await town.pass_(2)
     told = dict(town.told())
     assert 0 < len(told) < 5
-    async with town.working(connected=False) as notices:
+    async with town.working(connected=False) as notifier:
         await town.pass_(5)
         assert town.told() == told
-        town.connect(notices)
+        town.connect(notifier)
         await town.pass_(30)
     assert all(texts == [TEXT] for user, texts in town.told().items() if user != "0")
     assert await town.store.tally(number) == Tally(told=5)
@@ -195,7 +195,7 @@ async def test_one_that_is_cancelled_at_its_very_end_is_not_announced(
 
 
 async def test_what_is_on_its_way_when_the_bot_stops_has_a_moment_left(town: Town) -> None:
-    town.chat(MANY[0]).faults = [SurfaceBusy(500.0)]
+    town.chat(MANY[0]).faults = [ChannelBusy(500.0)]
     number = await town.begin(*MANY)
     async with town.working():
         await town.pass_(2)
@@ -212,7 +212,7 @@ async def test_once_the_bot_is_stopping_nobody_is_begun_with_and_a_refusal_says_
 ) -> None:
     stop = asyncio.Event()
     number = await town.begin(*MANY)
-    town.chat(MANY[1]).faults = [SurfaceBusy(2.0), *[SurfaceError("the client was closed")] * 2]
+    town.chat(MANY[1]).faults = [ChannelBusy(2.0), *[ChannelError("the client was closed")] * 2]
     async with town.working(stop=stop):
         await town.pass_(2)
         stop.set()
@@ -224,14 +224,14 @@ async def test_once_the_bot_is_stopping_nobody_is_begun_with_and_a_refusal_says_
 
 async def test_a_platform_that_has_ended_is_waited_for_and_refuses_nobody(town: Town) -> None:
     number = await town.begin(*MANY)
-    async with town.working() as notices:
+    async with town.working() as notifier:
         await town.pass_(0.5)
-        notices.disconnect("telegram")
-        notices.disconnect("discord")
+        notifier.disconnect("telegram")
+        notifier.disconnect("discord")
         await town.pass_(30)
         assert await town.store.tally(number) == Tally(told=1, waiting=4)
-        assert not await notices.tell(MANY[0], Shown("hello"))
-        town.connect(notices)
+        assert not await notifier.tell(MANY[0], OutgoingMessage("hello"))
+        town.connect(notifier)
         await town.pass_(30)
     assert await town.store.tally(number) == Tally(told=5)
 

@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from core.cards import MAX_AN_HOUR, Cards
-from core.errors import StorageError, SurfaceGone
-from core.people import Standing, Stranger
-from core.screen import MAX_COMMAND_BYTES, Choice
+from core.errors import ChannelGone, StorageError
+from core.features.access.cards import MAX_AN_HOUR, Cards
+from core.features.access.people import Role, Stranger
+from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.types import Locale, UserKey
+from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA
 from tests.fakes.lobby import Lobby
-from tests.fakes.surfaces import OneSurface
 
 CARO, DAN = UserKey("test", "caro"), UserKey("test", "dan")
 ABROAD = UserKey("other", "ana-there")
@@ -27,8 +27,8 @@ DAY_S = 24 * 3600.0
 
 async def owned(lobby: Lobby) -> Lobby:
     """Let Ana own the bot and Bia administer it; both read English."""
-    await lobby.give(ANA, Standing.OWNER)
-    await lobby.give(BIA, Standing.ADMIN)
+    await lobby.give(ANA, Role.OWNER)
+    await lobby.give(BIA, Role.ADMIN)
     for user in (ANA, BIA):
         await lobby.say("what is the password of the wifi?", user)
     return lobby
@@ -39,7 +39,7 @@ async def wait(lobby: Lobby, delay_s: float) -> None:
     await lobby.house.clock.advance(delay_s)
 
 
-def button(lobby: Lobby, user: UserKey, label: str, at: int = -1) -> Choice:
+def button(lobby: Lobby, user: UserKey, label: str, at: int = -1) -> Button:
     return next(choice for choice in lobby.seen(user)[at].choices if choice.label == label)
 
 
@@ -68,7 +68,7 @@ async def test_the_owner_gets_a_card_with_who_and_when_and_never_what_was_writte
 async def test_every_owner_gets_one_on_every_platform_they_own() -> None:
     async with Lobby(platforms=("test", "other")) as lobby:
         await owned(lobby)
-        await lobby.give(ABROAD, Standing.OWNER)
+        await lobby.give(ABROAD, Role.OWNER)
         await lobby.say("hi", CARO)
         assert len(lobby.seen(ANA)) == 1
         assert len(lobby.seen(ABROAD)) == 1
@@ -77,9 +77,9 @@ async def test_every_owner_gets_one_on_every_platform_they_own() -> None:
 
 async def test_an_owner_who_cannot_be_reached_keeps_nobody_else_from_being_asked() -> None:
     async with Lobby() as lobby:
-        await lobby.give(DAN, Standing.OWNER)
+        await lobby.give(DAN, Role.OWNER)
         await owned(lobby)
-        lobby.private[DAN].faults = [SurfaceGone("blocked")] * 9
+        lobby.private[DAN].faults = [ChannelGone("blocked")] * 9
         assert await lobby.say("hi", CARO) == [PRIVATE_LINE]
         assert len(lobby.seen(ANA)) == 1
 
@@ -169,7 +169,7 @@ async def test_who_is_blocked_is_never_asked_about_again() -> None:
 async def test_of_two_who_press_one_decides_and_the_other_is_told(second: str, told: str) -> None:
     async with Lobby() as lobby:
         await owned(lobby)
-        await lobby.give(DAN, Standing.OWNER)
+        await lobby.give(DAN, Role.OWNER)
         await lobby.say("please remember that hello is the password", DAN)
         await lobby.say("hi", CARO)
         mine, theirs = button(lobby, ANA, "Allow"), button(lobby, DAN, second)
@@ -195,7 +195,7 @@ async def test_a_button_gives_its_presser_no_right_that_they_lack() -> None:
     async with Lobby() as lobby:
         await owned(lobby)
         await lobby.say("hi", CARO)
-        await lobby.give(DAN, Standing.MEMBER)
+        await lobby.give(DAN, Role.MEMBER)
         allow = button(lobby, ANA, "Allow")
         assert await lobby.press(allow, DAN) == "I do not know the command /admin. See /help."
         assert await lobby.press(allow, CARO) == ""
@@ -209,11 +209,11 @@ async def test_about_whom_somebody_decided_before_the_card_was_written_nobody_is
         now = lobby.house.clock.now()
         await lobby.house.people.note_stranger(Stranger(CARO, "Caro", now), timedelta(days=1))
         await lobby.say(f"/admin {decided} caro", ANA)
-        desk = lobby.house.desk(lobby.house.access())
-        desk.notices.connect("test", OneSurface(lobby.house.surface(), lobby.private.__getitem__))
-        await Cards(desk.access, desk.notices, desk.locales, desk.clock).ask(CARO)
+        context = lobby.house.context(lobby.house.access())
+        context.notifier.connect("test", OneChannel(lobby.house.channel(), lobby.private.__getitem__))
+        await Cards(context.access, context.notifier, context.locales, context.clock).ask(CARO)
         assert lobby.seen(ANA) == []
-        await Cards(desk.access, desk.notices, desk.locales, desk.clock).ask(DAN)
+        await Cards(context.access, context.notifier, context.locales, context.clock).ask(DAN)
         assert lobby.seen(ANA) == []
 
 
@@ -252,16 +252,16 @@ async def test_who_asked_is_listed_with_buttons_that_lead_to_a_card() -> None:
         for number in range(23):
             await lobby.say("hi", UserKey("test", f"zoe{number:02}"))
         await lobby.say("/admin users", BIA)
-        surface = lobby.house.surface()
-        await (await lobby.bot.receive(lobby.house.incoming("/admin users", user=BIA, message_id="u"), surface))
-        (listed,) = surface.screen
+        channel = lobby.house.channel()
+        await (await lobby.bot.receive(lobby.house.incoming("/admin users", user=BIA, message_id="u"), channel))
+        (listed,) = channel.screen
         assert listed.text.splitlines()[-1] == "and 3 more"
         assert [(each.label, each.command) for each in listed.menu][:2] == [
             ("1. zoe00", "/admin users test:zoe00"),
             ("2. zoe01", "/admin users test:zoe01"),
         ]
         assert len(listed.menu) == 20
-        pressed = lobby.house.surface()
+        pressed = lobby.house.channel()
         incoming = lobby.house.incoming(listed.menu[1].command, user=BIA, message_id="p")
         await (await lobby.bot.receive(incoming, pressed))
         (card,) = pressed.screen

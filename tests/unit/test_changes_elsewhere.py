@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.memory.indexes import Indexes
-from core.memory.lens import Lens
 from core.memory.memories import Memories
+from core.memory.normalizer import EmbeddingNormalizer
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqliteMemories
@@ -46,16 +46,16 @@ class Process:
 
     async def near(self, query: str) -> list[str]:
         """Return the contents that vectors find."""
-        async with self.memory.indexes.reading(ANA, await self.lens()) as shelf:
+        async with self.memory.indexes.reading(ANA, await self.normalizer()) as owner_index:
             vectors = await self.memory.embed([query])
-            [found] = await shelf.search((await self.lens()).project(vectors[query][None]), 3)
+            [found] = await owner_index.search((await self.normalizer()).project(vectors[query][None]), 3)
         texts = await self.store.phrases(ANA, [i for i, score in found if score > 0.5])
         return sorted({text for _, text in texts.values()})
 
-    async def lens(self) -> Lens:
-        lens = await self.memory.embedding.lens()
-        assert lens is not None
-        return lens
+    async def normalizer(self) -> EmbeddingNormalizer:
+        normalizer = await self.memory.embedding.normalizer()
+        assert normalizer is not None
+        return normalizer
 
 
 @pytest.fixture

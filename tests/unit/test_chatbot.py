@@ -12,15 +12,15 @@ import pytest
 from core.chatbot import TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
 from core.enclosures import Attachment, AttachmentKind
-from core.errors import BotError, KeyRejected, ProviderBusy, ProviderDown, StorageError, SurfaceError, SurfaceGone
-from core.llm import Models
-from core.screen import Shown
-from core.storage.in_memory_inbox import InMemoryInbox
+from core.errors import BotError, ChannelError, ChannelGone, KeyRejected, ProviderBusy, ProviderDown, StorageError
+from core.models import Models
+from core.outgoing import OutgoingMessage
 from core.types import Incoming, Modal
+from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.model import ScriptedModel
-from tests.fakes.surfaces import OneSurface
+from tests.reference.inbox import InMemoryInbox
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
 
@@ -29,20 +29,20 @@ FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 
 async def test_a_message_is_answered_and_closed() -> None:
     house = House(FINISH)
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), surface))
-    assert surface.texts == ["Hello"]
+        await (await bot.receive(house.incoming("hi"), channel))
+    assert channel.texts == ["Hello"]
     assert await house.inbox.owed("test") == []
 
 
 async def test_a_repeat_is_not_answered_again() -> None:
     house = House(FINISH)
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
         for _ in range(2):
-            await (await bot.receive(house.incoming("hi"), surface))
-    assert surface.texts == ["Hello"]
+            await (await bot.receive(house.incoming("hi"), channel))
+    assert channel.texts == ["Hello"]
 
 
 async def test_a_message_is_in_the_inbox_before_any_model_is_asked() -> None:
@@ -56,7 +56,7 @@ async def test_a_message_is_in_the_inbox_before_any_model_is_asked() -> None:
 
     house.inbox = Watched()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), house.surface()))
+        await (await bot.receive(house.incoming("hi"), house.channel()))
     assert owed_then == [0]
     assert house.model.prompts
 
@@ -64,10 +64,10 @@ async def test_a_message_is_in_the_inbox_before_any_model_is_asked() -> None:
 async def test_what_was_owed_is_answered_after_a_restart() -> None:
     house = House(FINISH)
     await house.inbox.accept(house.incoming("hi"))
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await bot.resume("test", OneSurface(surface))
-    assert surface.texts == ["Hello"]
+        await bot.resume("test", OneChannel(channel))
+    assert channel.texts == ["Hello"]
     assert await house.inbox.owed("test") == []
 
 
@@ -79,12 +79,12 @@ async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with
             """The process dies before this is on disk."""
 
     house.inbox = Unclosed()
-    before, after = house.surface(), house.surface()
+    before, after = house.channel(), house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi"), before))
     asked = len(house.model.prompts)
     async with house.chatbot() as bot:
-        await bot.resume("test", OneSurface(after))
+        await bot.resume("test", OneChannel(after))
     assert before.texts == ["Hello"]
     assert after.texts == ["↻ I was interrupted here; going on.\nHello"]
     assert len(house.model.prompts) == asked
@@ -99,11 +99,11 @@ async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() 
             """The process dies before this is on disk."""
 
     house.inbox = Unclosed()
-    after = house.surface()
+    after = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("remember 123"), house.surface()))
+        await (await bot.receive(house.incoming("remember 123"), house.channel()))
     async with house.chatbot() as bot:
-        await bot.resume("test", OneSurface(after))
+        await bot.resume("test", OneChannel(after))
     assert after.texts == ["↻ I was interrupted here; going on.", "ok"]
     assert await house.memories.of(ANA).count() == 1
     assert "Saved: “123”\n\nok" in [m.text for m in house.model.prompts[-1].brief.history]
@@ -111,11 +111,11 @@ async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() 
 
 async def test_a_cancelled_answer_is_still_owed() -> None:
     house = House()
-    model, surface = stuck(house), house.surface()
+    model, channel = stuck(house), house.channel()
 
     async def serve() -> None:
         async with house.chatbot() as bot:
-            await (await bot.receive(house.incoming("hi"), surface))
+            await (await bot.receive(house.incoming("hi"), channel))
 
     task = asyncio.create_task(serve())
     await model.reached.wait()
@@ -135,10 +135,10 @@ async def test_a_cancelled_answer_is_still_owed() -> None:
 )
 async def test_a_failing_model_is_told_in_the_persons_language(failure: BotError, text: str) -> None:
     house = House({Task.DECIDE: [failure]})  # type: ignore[list-item]
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there, how are you?"), surface))
-    (shown,) = surface.screen
+        await (await bot.receive(house.incoming("hello there, how are you?"), channel))
+    (shown,) = channel.screen
     assert text in shown.text
     assert shown.modal is Modal.TEXT
     assert await house.inbox.owed("test") == []
@@ -149,10 +149,10 @@ async def test_even_a_bug_is_told_and_never_shows_its_insides() -> None:
         raise RuntimeError("secret insides")
 
     house = House({Task.DECIDE: bug})
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there"), surface))
-    assert surface.texts == ["Something went wrong on my side. Nothing was lost; could you try again?"]
+        await (await bot.receive(house.incoming("hello there"), channel))
+    assert channel.texts == ["Something went wrong on my side. Nothing was lost; could you try again?"]
 
 
 async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> None:
@@ -163,10 +163,10 @@ async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> No
             raise StorageError("disk full")
 
     house.inbox = Full()
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there"), surface))
-    assert "could not write" in surface.texts[0]
+        await (await bot.receive(house.incoming("hello there"), channel))
+    assert "could not write" in channel.texts[0]
     assert not house.model.prompts
 
 
@@ -177,20 +177,20 @@ async def test_a_check_that_cannot_read_is_told_and_never_raised() -> None:
         raise StorageError("disk gone")
 
     house.people.find = unreadable  # type: ignore[method-assign,assignment]
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there"), surface))
-    assert "could not write" in surface.texts[0]
+        await (await bot.receive(house.incoming("hello there"), channel))
+    assert "could not write" in channel.texts[0]
     assert not house.model.prompts
 
 
 async def test_a_chat_that_is_gone_ends_the_turn_quietly() -> None:
     house = House(FINISH)
-    surface = house.surface()
-    surface.faults = [SurfaceGone("blocked")] * 5
+    channel = house.channel()
+    channel.faults = [ChannelGone("blocked")] * 5
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), surface))
-    assert surface.log == []
+        await (await bot.receive(house.incoming("hi"), channel))
+    assert channel.log == []
     assert await house.inbox.owed("test") == []
 
 
@@ -198,21 +198,21 @@ async def test_a_chat_that_is_gone_ends_the_turn_quietly() -> None:
 @pytest.mark.parametrize("text", ["", "  \n ", "\x00\x07", "\u200b\ufeff"[1:]])
 async def test_input_that_holds_nothing_is_answered_and_not_thought_about(text: str) -> None:
     house = House(FINISH)
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming(text), surface))
-    assert surface.texts == ["Hi! Write what you need in that same message, or see /help."]
+        await (await bot.receive(house.incoming(text), channel))
+    assert channel.texts == ["Hi! Write what you need in that same message, or see /help."]
     assert not house.model.prompts
 
 
 async def test_what_came_without_a_word_is_told_that_only_text_is_read() -> None:
     house = House(FINISH)
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(replace(house.incoming(""), attachments=(PHOTO,)), surface))
+        await (await bot.receive(replace(house.incoming(""), attachments=(PHOTO,)), channel))
         captioned = replace(house.incoming("hello there", message_id="2"), attachments=(PHOTO,))
-        await (await bot.receive(captioned, surface))
-    assert surface.texts == [
+        await (await bot.receive(captioned, channel))
+    assert channel.texts == [
         "I cannot see pictures, recordings or files yet: I only read text. Could you write what you need?",
         "Hello",
     ]
@@ -222,44 +222,44 @@ async def test_what_came_without_a_word_is_told_that_only_text_is_read() -> None
 @pytest.mark.spec("D5")
 async def test_the_minimum_length_is_a_setting() -> None:
     house = House(FINISH, limits=TurnLimits(min_message_chars=5))
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("oi"), surface))
-        await (await bot.receive(house.incoming("olá você", message_id="2"), surface))
-    assert surface.texts[0] == "Essa mensagem é curta demais para mim. Pode escrever um pouco mais?"
+        await (await bot.receive(house.incoming("oi"), channel))
+        await (await bot.receive(house.incoming("olá você", message_id="2"), channel))
+    assert channel.texts[0] == "Essa mensagem é curta demais para mim. Pode escrever um pouco mais?"
     assert len(house.model.asked(Task.DECIDE)) == 1
 
 
 async def test_a_megabyte_is_refused_with_the_limit() -> None:
     house = House(FINISH)
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("a" * 1_000_000), surface))
-    assert "32000 characters" in surface.texts[0]
+        await (await bot.receive(house.incoming("a" * 1_000_000), channel))
+    assert "32000 characters" in channel.texts[0]
     assert not house.model.prompts
 
 
 async def test_lone_surrogates_and_controls_reach_no_model() -> None:
     house = House(FINISH)
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi \ud800\x00\x1b[31m"), house.surface()))
+        await (await bot.receive(house.incoming("hi \ud800\x00\x1b[31m"), house.channel()))
     assert house.model.prompts[0].brief.message == "hi \ufffd[31m"
 
 
 async def test_messages_of_one_chat_are_answered_in_order() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: prompt.brief.message.upper()})
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
         for number, text in enumerate("abc"):
-            await bot.receive(house.incoming(text, message_id=str(number)), surface)
-    assert surface.texts == ["A", "B", "C"]
+            await bot.receive(house.incoming(text, message_id=str(number)), channel)
+    assert channel.texts == ["A", "B", "C"]
 
 
 @pytest.mark.spec("D4")
 async def test_a_turn_goes_through_its_states_each_with_its_time() -> None:
     house = House(FINISH)
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), house.surface()))
+        await (await bot.receive(house.incoming("hi"), house.channel()))
     (thread,) = await house.history.threads(ANA)
     states = await house.history.transitions(thread.id)
     assert [entered.state.value for entered in states] == ["pending", "validated", "invoked", "responded", "completed"]
@@ -270,21 +270,21 @@ async def test_a_turn_goes_through_its_states_each_with_its_time() -> None:
 @pytest.mark.spec("D2", "D4")
 async def test_a_turn_that_fails_ends_in_error_and_its_apology_is_an_interaction_with_its_category() -> None:
     house = House({Task.DECIDE: [ProviderDown("x")]})
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hello there"), surface))
+        await (await bot.receive(house.incoming("hello there"), channel))
     (thread,) = await house.history.threads(ANA)
     *_, last = await house.history.transitions(thread.id)
     assert (last.state.value, last.error) == ("error", "ProviderDown")
     *_, apology = await house.history.tail(thread.id, 9)
-    assert (apology.role.value, apology.text, apology.error) == ("assistant", surface.texts[0], "ProviderDown")
+    assert (apology.role.value, apology.text, apology.error) == ("assistant", channel.texts[0], "ProviderDown")
 
 
 @pytest.mark.spec("D2")
 async def test_an_answer_is_kept_with_the_time_it_took() -> None:
     house = House(FINISH)
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), house.surface()))
+        await (await bot.receive(house.incoming("hi"), house.channel()))
     (thread,) = await house.history.threads(ANA)
     asked, answer = await house.history.tail(thread.id, 9)
     assert (asked.sequence, answer.sequence) == (1, 2)
@@ -297,7 +297,7 @@ async def test_an_answer_is_kept_with_the_time_it_took() -> None:
 async def test_a_turn_leaves_one_line_for_audits(caplog: pytest.LogCaptureFixture, *, log_content: bool) -> None:
     house = House({Task.DECIDE: [ProviderDown("x")]}, log_content=log_content)
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("a secret question"), house.surface()))
+        await (await bot.receive(house.incoming("a secret question"), house.channel()))
     (thread,) = await house.history.threads(ANA)
     (line,) = [vars(record) for record in caplog.records if record.getMessage() == "turn"]
     assert (line["thread_id"], line["status"], line["error"]) == (thread.id, "error", "ProviderDown")
@@ -329,7 +329,7 @@ def stuck(house: House) -> StuckModel:
 
 async def test_stop_overtakes_a_running_answer_of_the_same_person_only() -> None:
     house = House()
-    model, mine, others = stuck(house), house.surface(), house.surface()
+    model, mine, others = stuck(house), house.channel(), house.channel()
     async with house.chatbot() as bot:
         answered = await bot.receive(house.incoming("think long"), mine)
         await model.reached.wait()
@@ -345,19 +345,19 @@ async def test_stop_overtakes_a_running_answer_of_the_same_person_only() -> None
 async def test_a_turn_that_takes_too_long_ends_with_a_word() -> None:
     clock = FakeClock()
     house = House(clock=clock, limits=TurnLimits(timeout_s=60))
-    model, surface = stuck(house), house.surface()
+    model, channel = stuck(house), house.channel()
     async with house.chatbot() as bot:
-        answered = await bot.receive(house.incoming("hello there"), surface)
+        answered = await bot.receive(house.incoming("hello there"), channel)
         await model.reached.wait()
         await clock.advance(61)
         await answered
-    assert "took too long" in surface.texts[0]
+    assert "took too long" in channel.texts[0]
 
 
 async def test_a_refused_answer_is_said_plainly_in_a_new_message_and_its_status_is_gone() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["hello"]})
-    surface = house.surface()
-    surface.faults = [None, *[SurfaceError("odd")] * 2]
+    channel = house.channel()
+    channel.faults = [None, *[ChannelError("odd")] * 2]
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), surface))
-    assert surface.screen == [Shown("hello", plain=True)]
+        await (await bot.receive(house.incoming("hi"), channel))
+    assert channel.screen == [OutgoingMessage("hello", plain=True)]

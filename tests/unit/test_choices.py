@@ -8,10 +8,10 @@ from core.actions.memory_save import MEMORY_SAVE
 from core.actions.memory_update import MEMORY_UPDATE
 from core.dialogue import Outcome, Task
 from core.errors import StorageError
-from core.people import Preferences
-from core.storage.in_memory_preferences import InMemoryPreferences
+from core.features.access.people import Preferences
 from core.types import Locale, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.house import ANA, BIA, House
+from tests.reference.preferences import InMemoryPreferences
 from tests.unit.test_commands import ask
 
 SAVES = '{"items": [{"type": "text", "content": "abc123", "bindings": ["wifi"]}]}'
@@ -89,9 +89,9 @@ async def test_memory_alone_says_how_it_is_and_changes_nothing() -> None:
 async def test_even_if_they_were_run_the_actions_that_keep_refuse_while_memory_is_off() -> None:
     house = House({Task.SAVE_DRAFTS: [SAVES]})
     [item] = await house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "old", ("code",))], {})
-    surface = house.surface()
+    channel = house.channel()
     for action in (MEMORY_SAVE, MEMORY_UPDATE):
-        turn = await house.turn("remember that the code is 7", surface)
+        turn = await house.turn("remember that the code is 7", channel)
         turn.remembers = False
         await action.run(turn)
         [step] = turn.steps

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from bot import cli_data
-from bot.cli import app, main
-from bot.settings import load
+from bot.cli import data as cli_data
+from bot.cli.main import app, main
+from bot.settings.settings import load
 from core.errors import BotError, ConfigError, StorageError
 from core.storage.history import SqliteHistory
 from core.storage.sqlite import open_database
-from core.thread import Summary
-from core.types import ChatKey, ConversationKey, MemoryKind, Message, Modal, Role, UserKey
+from core.threads import Summary
+from core.types import ChatKey, ConversationKey, MemoryKind, Message, MessageRole, Modal, UserKey
 from tests.fakes.clock import START
 
 Elefante = Callable[..., Result]
@@ -57,7 +57,7 @@ def talked(text: str) -> str:
         history = SqliteHistory(database)
         thread = await history.open_thread(ConversationKey(ChatKey("console", "main"), ANA), START)
         memory = {"id": "m", "type": MemoryKind.TEXT.value, "content": "zebra"}
-        for message in (Message(Role.USER, text, at=START), Message(Role.SYSTEM, memory, Modal.MEMORY)):
+        for message in (Message(MessageRole.USER, text, at=START), Message(MessageRole.SYSTEM, memory, Modal.MEMORY)):
             await history.append(thread.id, message)
         await history.fold(thread.id, Summary("she greeted", 1, 0, 3, START, "a:1"))
         await database.close()
@@ -257,7 +257,7 @@ def test_interrupted_it_leaves_as_shells_expect(monkeypatch: pytest.MonkeyPatch)
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bot.cli.app", interrupted)
+    monkeypatch.setattr("bot.cli.main.app", interrupted)
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 130

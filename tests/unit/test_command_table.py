@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from core.access import Mode
 from core.commands import COMMANDS, DRAFT_COMMANDS
-from core.commands.admin import VERBS
 from core.dialogue import Task
+from core.features.access.rules import Mode
+from core.features.admin.admin import VERBS
 from core.types import ChatKey
 from tests.fakes.house import House
 from tests.table import (
@@ -47,13 +47,13 @@ async def told(role: str, text: str, place: str, mode: Mode) -> tuple[str, bool]
     """Return what somebody is told, and whether a model was asked."""
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}, trusted=(), mode=mode)
     await settle(house, role, place, NAMES)
-    surface = house.surface()
+    channel = house.channel()
     incoming = house.incoming(NAMES.put_into(text))
     incoming = replace(incoming, chat=ChatKey("test", "c", THREADS[place]), private=place in SEEN_BY_ONE)
     async with house.chatbot() as bot:
-        await (await bot.receive(incoming, surface))
+        await (await bot.receive(incoming, channel))
     assert await house.inbox.owed("test") == []
-    return "\n".join(shown.text for shown in surface.screen), bool(house.model.prompts)
+    return "\n".join(shown.text for shown in channel.screen), bool(house.model.prompts)
 
 
 @pytest.mark.parametrize(("mode", "role", "place"), list(product(Mode, ROLES, PLACES)), ids=str)

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from core.commands import COMMANDS
-from core.types import Locale, MemoryDraft, MemoryKind, Role, UserKey
+from core.types import Locale, MemoryDraft, MemoryKind, MessageRole, UserKey
 from tests.fakes.house import ANA, House
 
 
 async def ask(house: House, *texts: str, user: UserKey = ANA) -> list[str]:
     """Send messages and return what stayed on the screen."""
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
         for number, text in enumerate(texts):
-            await (await bot.receive(house.incoming(text, user=user, message_id=f"{user}{text}{number}"), surface))
-    return surface.texts
+            await (await bot.receive(house.incoming(text, user=user, message_id=f"{user}{text}{number}"), channel))
+    return channel.texts
 
 
 async def fill(house: House, count: int) -> None:
@@ -48,7 +48,7 @@ async def test_reset_starts_a_conversation_that_knows_nothing_of_the_old_one_but
     await fill(house, 1)
     await ask(house, "my name is Edmar", "/reset", "what is my name?")
     told = house.model.prompts[-1].brief.history
-    assert [m.text for m in told if m.role is Role.USER] == ["what is my name?"]
+    assert [m.text for m in told if m.role is MessageRole.USER] == ["what is my name?"]
     assert await house.memories.of(ANA).count() == 1
 
 
@@ -73,10 +73,10 @@ async def test_memories_can_be_searched() -> None:
 async def test_what_is_remembered_of_a_person_is_not_shown_where_others_read_along() -> None:
     house = House()
     await fill(house, 1)
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(replace(house.incoming("/memories"), private=False), surface))
-    assert surface.texts == ["That I only show in private. Write to me in a private chat."]
+        await (await bot.receive(replace(house.incoming("/memories"), private=False), channel))
+    assert channel.texts == ["That I only show in private. Write to me in a private chat."]
 
 
 async def test_no_memories_are_told_as_such() -> None:

@@ -10,14 +10,14 @@ from tests.fakes.house import BIA, House
 
 
 async def ask(house: House, *texts: str, chat: str = "c") -> list[str]:
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
         for number, text in enumerate(texts):
             assert isinstance(house.clock, FakeClock)
             await house.clock.advance(60)
             message_id = f"{chat}{text}{number}{len(house.model.prompts)}"
-            await (await bot.receive(house.incoming(text, message_id=message_id, chat=chat), surface))
-    return surface.texts
+            await (await bot.receive(house.incoming(text, message_id=message_id, chat=chat), channel))
+    return channel.texts
 
 
 def house() -> House:
@@ -62,11 +62,11 @@ async def test_a_conversation_of_another_place_is_gone_on_with_there() -> None:
 async def test_nobody_sees_anothers_conversations() -> None:
     bot = house()
     await ask(bot, "mine")
-    surface = bot.surface()
-    async with bot.chatbot() as door:
-        await (await door.receive(bot.incoming("/threads", user=BIA, message_id="b"), surface))
-    assert "1. " in surface.texts[0]
-    assert "2. " not in surface.texts[0]
+    channel = bot.channel()
+    async with bot.chatbot() as handler:
+        await (await handler.receive(bot.incoming("/threads", user=BIA, message_id="b"), channel))
+    assert "1. " in channel.texts[0]
+    assert "2. " not in channel.texts[0]
 
 
 @pytest.mark.spec("H2")

@@ -10,31 +10,31 @@ import pytest
 
 from adapters.console import files
 from adapters.console.buttons import Buttons
+from adapters.console.channel import ConsoleChannel
 from adapters.console.output import Output
 from adapters.console.person import Person
-from adapters.console.pipe import PipeSurface
-from adapters.console.surface import ConsoleSurface
-from core.errors import FileTooLarge, SurfaceError
-from core.screen import Choice, File, Shown
+from adapters.console.pipe import PipeChannel
+from core.errors import ChannelError, FileTooLarge
+from core.outgoing import Button, File, OutgoingMessage
 from core.types import UserKey
 from tests.fakes.clock import FakeClock
 
-UNDO, SHARE = Choice("↩️ Undo", "/undo 8f3a"), Choice("Share", "/memory share m1")
-EDIT = Choice("Edit", "/memories edit m1", asks="New text", text="old")
-LIST = tuple(Choice(f"{n}. thing", f"/memories show m{n}") for n in (11, 12, 13))
+UNDO, SHARE = Button("↩️ Undo", "/undo 8f3a"), Button("Share", "/memory share m1")
+EDIT = Button("Edit", "/memories edit m1", asks="New text", text="old")
+LIST = tuple(Button(f"{n}. thing", f"/memories show m{n}") for n in (11, 12, 13))
 
 
 def test_a_button_is_a_letter_and_one_of_a_list_the_number_it_has_there() -> None:
     buttons = Buttons()
-    assert buttons.line(Shown("saved", choices=(UNDO, SHARE))) == "→ /a ↩️ Undo · /b Share"
-    assert buttons.line(Shown("list", menu=LIST, choices=(EDIT,))) == "→ /11 … /13 · /c Edit …"
-    assert buttons.line(Shown("one", menu=LIST[:1])) == "→ /11"
-    assert buttons.line(Shown("nothing to press")) == ""
+    assert buttons.line(OutgoingMessage("saved", choices=(UNDO, SHARE))) == "→ /a ↩️ Undo · /b Share"
+    assert buttons.line(OutgoingMessage("list", menu=LIST, choices=(EDIT,))) == "→ /11 … /13 · /c Edit …"
+    assert buttons.line(OutgoingMessage("one", menu=LIST[:1])) == "→ /11"
+    assert buttons.line(OutgoingMessage("nothing to press")) == ""
 
 
 def test_what_is_typed_is_what_the_button_sends() -> None:
     buttons = Buttons()
-    buttons.line(Shown("saved", choices=(UNDO, EDIT), menu=LIST))
+    buttons.line(OutgoingMessage("saved", choices=(UNDO, EDIT), menu=LIST))
     assert buttons.pressed("/a") == buttons.pressed(" /A more words ") == "/undo 8f3a"
     assert buttons.pressed("/b") == "/memories edit m1"
     assert buttons.pressed("/b the new text") == "/memories edit m1 the new text"
@@ -45,17 +45,17 @@ def test_what_is_typed_is_what_the_button_sends() -> None:
 
 def test_a_button_that_is_drawn_again_keeps_its_letter_and_an_older_one_stays_what_it_was() -> None:
     buttons = Buttons()
-    first = buttons.line(Shown("saved", choices=(UNDO,)))
-    later = [buttons.line(Shown("s", choices=(Choice("Undo", f"/undo {n}"),))) for n in range(25)]
-    assert buttons.line(Shown("saved, too", choices=(UNDO,))) == first
+    first = buttons.line(OutgoingMessage("saved", choices=(UNDO,)))
+    later = [buttons.line(OutgoingMessage("s", choices=(Button("Undo", f"/undo {n}"),))) for n in range(25)]
+    assert buttons.line(OutgoingMessage("saved, too", choices=(UNDO,))) == first
     assert all(one != other for one, other in pairwise([first, *later]))
     assert buttons.pressed("/a") == "/undo 8f3a"
-    buttons.line(Shown("s", choices=(SHARE,)))
+    buttons.line(OutgoingMessage("s", choices=(SHARE,)))
     assert buttons.pressed("/a") == "/memory share m1", "after all letters, the oldest is used again"
 
 
 def test_a_label_steers_no_terminal() -> None:
-    line = Buttons().line(Shown("x", choices=(Choice("\x1b[2Jgone\n\x07" + "y" * 99, "/x"),)))
+    line = Buttons().line(OutgoingMessage("x", choices=(Button("\x1b[2Jgone\n\x07" + "y" * 99, "/x"),)))
     assert "\x1b" not in line
     assert "\n" not in line
     assert len(line) < 60
@@ -63,15 +63,15 @@ def test_a_label_steers_no_terminal() -> None:
 
 async def test_buttons_stand_dimly_below_a_message_in_the_terminal_and_plainly_in_a_pipe() -> None:
     stream = io.StringIO()
-    terminal = ConsoleSurface(Output(stream), colour=True)
-    handle = await terminal.post(Shown("sav", final=False))
-    await terminal.edit(handle, Shown("saved", choices=(UNDO,)))
+    terminal = ConsoleChannel(Output(stream), colour=True)
+    handle = await terminal.post(OutgoingMessage("sav", final=False))
+    await terminal.edit(handle, OutgoingMessage("saved", choices=(UNDO,)))
     assert stream.getvalue().endswith("saved\n\x1b[2m→ /a ↩️ Undo\x1b[0m")
     assert terminal.buttons.pressed("/a") == "/undo 8f3a"
     stream = io.StringIO()
-    pipe = PipeSurface(Output(stream))
-    handle = await pipe.post(Shown("saved", choices=(UNDO,)))
-    await pipe.edit(handle, Shown("saved", choices=(UNDO,)))
+    pipe = PipeChannel(Output(stream))
+    handle = await pipe.post(OutgoingMessage("saved", choices=(UNDO,)))
+    await pipe.edit(handle, OutgoingMessage("saved", choices=(UNDO,)))
     assert stream.getvalue() == "saved\n→ /a ↩️ Undo\n"
 
 
@@ -82,17 +82,17 @@ async def test_a_file_that_is_handed_over_is_laid_down_and_takes_nobodys_place(
     source, exports = tmp_path / "source", tmp_path / "data" / "exports"
     source.write_bytes(b"{}")
     file = File(source, "../all of it.json", "application/json")
-    for surface in (ConsoleSurface, PipeSurface):
+    for channel in (ConsoleChannel, PipeChannel):
         stream = io.StringIO()
-        colour = {"colour": False} if surface is ConsoleSurface else {}
-        await surface(Output(stream), exports=exports, **colour).post(Shown("Yours.", file=file))
+        colour = {"colour": False} if channel is ConsoleChannel else {}
+        await channel(Output(stream), exports=exports, **colour).post(OutgoingMessage("Yours.", file=file))
         assert stream.getvalue().startswith(("\r\x1b[JYours.\n📄", "Yours.\n📄 ~/data/exports/all of it-2.json"))
     laid = sorted(exports.iterdir())
     assert [path.name for path in laid] == ["all of it-2.json", "all of it.json"]
     assert [(path.read_bytes(), path.stat().st_mode & 0o777) for path in laid] == [(b"{}", 0o600)] * 2
     assert exports.stat().st_mode & 0o777 == 0o700
-    with pytest.raises(SurfaceError, match="cannot be written"):
-        await PipeSurface(Output(io.StringIO()), exports=source).post(Shown("x", file=file))
+    with pytest.raises(ChannelError, match="cannot be written"):
+        await PipeChannel(Output(io.StringIO()), exports=source).post(OutgoingMessage("x", file=file))
 
 
 async def test_a_file_is_sent_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,11 +104,11 @@ async def test_a_file_is_sent_by_its_path(tmp_path: Path, monkeypatch: pytest.Mo
     assert person.says("/import './other file.json'").file == str(tmp_path / "other file.json")
     for text in ("/import ABCD", "/import", "import mine", "/export mine", "hello"):
         assert person.says(text).file == ""
-    for surface in (ConsoleSurface(Output(io.StringIO()), colour=False), PipeSurface(Output(io.StringIO()))):
-        assert await surface.fetch(incoming.file, 3) == b"[1]"
+    for channel in (ConsoleChannel(Output(io.StringIO()), colour=False), PipeChannel(Output(io.StringIO()))):
+        assert await channel.fetch(incoming.file, 3) == b"[1]"
         with pytest.raises(FileTooLarge):
-            await surface.fetch(incoming.file, 2)
-        with pytest.raises(SurfaceError, match="cannot be read"):
-            await surface.fetch(str(tmp_path / "nowhere"), 2)
+            await channel.fetch(incoming.file, 2)
+        with pytest.raises(ChannelError, match="cannot be read"):
+            await channel.fetch(str(tmp_path / "nowhere"), 2)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert files.sent("/IMPORT ~/x.json") == str(tmp_path / "x.json")

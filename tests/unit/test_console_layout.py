@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcwidth
 
-from adapters.console.layout import Page, Row, Style, cut
+from adapters.console.renderer import Page, Row, Style, cut
 from adapters.console.text import memory_line, printable
 from core.types import MemoryItem, MemoryKind
 

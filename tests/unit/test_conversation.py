@@ -8,9 +8,9 @@ import pytest
 
 from core.history.conversation import Context, Conversations
 from core.history.policy import HistoryLimits
-from core.storage.in_memory_history import InMemoryHistory
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus, UserKey
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, ThreadStatus, UserKey
 from tests.fakes.clock import START, FakeClock
+from tests.reference.history import InMemoryHistory
 
 KEY = ConversationKey(ChatKey("console", "c"), UserKey("console", "ana"))
 
@@ -25,7 +25,7 @@ def conversations(history: InMemoryHistory, clock: FakeClock) -> Conversations:
     return Conversations(history, clock)
 
 
-def said(role: Role, text: str, turn: str, *, in_history: bool = True) -> Message:
+def said(role: MessageRole, text: str, turn: str, *, in_history: bool = True) -> Message:
     return Message(role, text, in_history=in_history, turn=turn)
 
 
@@ -34,7 +34,7 @@ async def test_what_is_added_gets_an_id_and_the_time_unless_it_has_one(
 ) -> None:
     conversation = await conversations.open(KEY)
     await clock.advance(5)
-    stored = await conversation.add(said(Role.USER, "oi", "t1"))
+    stored = await conversation.add(said(MessageRole.USER, "oi", "t1"))
     assert (stored.id, stored.at) == (1, clock.now())
     assert (await conversation.add(replace(stored, at=START))).at == START
 
@@ -43,7 +43,7 @@ async def test_what_is_added_gets_an_id_and_the_time_unless_it_has_one(
 async def test_a_status_line_is_never_stored(conversations: Conversations) -> None:
     conversation = await conversations.open(KEY)
     with pytest.raises(ValueError, match="not stored"):
-        await conversation.add(Message(Role.ASSISTANT, "IA está pensando...", Modal.TEXT_FOR_REPLACE))
+        await conversation.add(Message(MessageRole.ASSISTANT, "IA está pensando...", Modal.TEXT_FOR_REPLACE))
     assert await conversation.context("t1") == Context("", ())
 
 
@@ -51,16 +51,16 @@ async def test_a_status_line_is_never_stored(conversations: Conversations) -> No
 async def test_a_turn_reads_its_own_marked_messages_and_all_that_was_said_before(conversations: Conversations) -> None:
     conversation = await conversations.open(KEY)
     before = [
-        said(Role.USER, "Olá, me chamo Edmar", "t1"),
-        Message(Role.SYSTEM, {"id": "m1"}, Modal.MEMORY, turn="t1", memory_id="m1"),
-        said(Role.ASSISTANT, "Olá, Edmar!", "t1", in_history=False),
+        said(MessageRole.USER, "Olá, me chamo Edmar", "t1"),
+        Message(MessageRole.SYSTEM, {"id": "m1"}, Modal.MEMORY, turn="t1", memory_id="m1"),
+        said(MessageRole.ASSISTANT, "Olá, Edmar!", "t1", in_history=False),
     ]
     now = [
-        said(Role.USER, "Como é meu nome?", "t2"),
-        said(Role.ASSISTANT, "Procurei.", "t2"),
-        said(Role.ASSISTANT, "Edmar.", "t2", in_history=False),
+        said(MessageRole.USER, "Como é meu nome?", "t2"),
+        said(MessageRole.ASSISTANT, "Procurei.", "t2"),
+        said(MessageRole.ASSISTANT, "Edmar.", "t2", in_history=False),
     ]
-    for message in (*before, said(Role.SYSTEM, "a note of the first turn", "t1"), *now):
+    for message in (*before, said(MessageRole.SYSTEM, "a note of the first turn", "t1"), *now):
         await conversation.add(message)
     context = await conversation.context("t2")
     assert [message.content for message in context.messages] == [message.content for message in (*before, *now[:2])]
@@ -70,14 +70,14 @@ async def test_a_turn_reads_its_own_marked_messages_and_all_that_was_said_before
 async def test_only_the_newest_messages_are_shown(history: InMemoryHistory, clock: FakeClock) -> None:
     conversation = await Conversations(history, clock, HistoryLimits(policy="last-messages", max_messages=2)).open(KEY)
     for number in range(4):
-        await conversation.add(said(Role.USER, str(number), f"t{number}"))
+        await conversation.add(said(MessageRole.USER, str(number), f"t{number}"))
     assert [message.content for message in (await conversation.context("t3")).messages] == ["2", "3"]
 
 
 @pytest.mark.spec("T11", "T12")
 async def test_it_knows_the_memories_it_has_shown(conversations: Conversations) -> None:
     conversation = await conversations.open(KEY)
-    await conversation.add(Message(Role.SYSTEM, {}, Modal.MEMORY, memory_id="m1"))
+    await conversation.add(Message(MessageRole.SYSTEM, {}, Modal.MEMORY, memory_id="m1"))
     assert await conversation.shown_memories() == {"m1"}
 
 
@@ -86,7 +86,7 @@ async def test_after_a_reset_another_thread_begins_and_the_old_one_is_kept(
     conversations: Conversations, history: InMemoryHistory
 ) -> None:
     conversation = await conversations.open(KEY)
-    await conversation.add(said(Role.USER, "oi", "t1"))
+    await conversation.add(said(MessageRole.USER, "oi", "t1"))
     await conversation.reset()
     fresh = await conversations.open(KEY)
     assert fresh.thread.id != conversation.thread.id

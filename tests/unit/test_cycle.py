@@ -7,24 +7,24 @@ import pytest
 from core.cycle import THINKING, think
 from core.dialogue import Outcome, Prompt, Task
 from core.errors import ContextTooLong, ProviderDown
-from core.types import Locale, MemoryDraft, MemoryKind, Modal, Role
+from core.types import Locale, MemoryDraft, MemoryKind, MessageRole, Modal
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import ANA, BIA, House, ToldView
-from tests.fakes.surface import RecordingSurface
 
 SAVE = '{"items": [{"type": "text", "content": "123456", "bindings": ["aliexpress password"]}]}'
 QUERY = '{"items": ["aliexpress password"]}'
 
 
-async def run(house: House, text: str, *, max_steps: int = 8, told: list[str] | None = None) -> RecordingSurface:
+async def run(house: House, text: str, *, max_steps: int = 8, told: list[str] | None = None) -> RecordingChannel:
     """Think one message through and return what the person saw; `told` gets every status."""
-    surface = house.surface()
-    turn = await house.turn(text, surface)
+    channel = house.channel()
+    turn = await house.turn(text, channel)
     await think(turn, house.registry, max_steps=max_steps)
     await turn.view.close()
     assert isinstance(turn.view, ToldView)
     if told is not None:
         told += turn.view.told
-    return surface
+    return channel
 
 
 async def keep(house: House, content: str, binding: str, *, owner: object = ANA) -> str:
@@ -40,8 +40,8 @@ async def keep(house: House, content: str, binding: str, *, owner: object = ANA)
 @pytest.mark.spec("T2", "T3", "T7")
 async def test_a_message_is_decided_on_and_answered() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello Ana"]})
-    surface = await run(house, "hi")
-    assert surface.texts == ["Hello Ana"]
+    channel = await run(house, "hi")
+    assert channel.texts == ["Hello Ana"]
     (decision,) = house.model.asked(Task.DECIDE)
     assert decision.brief.message == "hi"
     assert decision.turns[-1].text.count("hi") >= 1
@@ -49,22 +49,22 @@ async def test_a_message_is_decided_on_and_answered() -> None:
 
 @pytest.mark.spec("T4", "T5")
 async def test_thinking_is_shown_first_and_replaced_by_the_answer() -> None:
-    surface = await run(House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}), "hi")
-    assert surface.log[0].shown.text == THINKING[Locale.EN]
-    assert surface.log[0].shown.modal is Modal.TEXT_FOR_REPLACE
-    assert len(surface.screen) == 1
-    assert surface.texts == ["Hello"]
+    channel = await run(House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}), "hi")
+    assert channel.log[0].shown.text == THINKING[Locale.EN]
+    assert channel.log[0].shown.modal is Modal.TEXT_FOR_REPLACE
+    assert len(channel.screen) == 1
+    assert channel.texts == ["Hello"]
 
 
 @pytest.mark.spec("T10")
 async def test_saving_stores_first_and_reports_then() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.REPORT: ["Saved it."]})
     told: list[str] = []
-    surface = await run(house, "remember my aliexpress password 123456", told=told)
+    channel = await run(house, "remember my aliexpress password 123456", told=told)
     (item,) = await house.memories.of(ANA).page(limit=9)
     assert (item.content, item.bindings) == ("123456", ("aliexpress password",))
     assert item.source_ids
-    assert surface.texts == ["Saved: “123456”\n\nSaved it.", "ok"]
+    assert channel.texts == ["Saved: “123456”\n\nSaved it.", "ok"]
     (report,) = house.model.asked(Task.REPORT)
     assert report.brief.steps[-1].items == (item,)
     statuses = ["Saving memories...", "Saving memories, preparing...", "Saving memories, writing..."]
@@ -87,13 +87,13 @@ async def test_searching_shows_one_memory_message_each_and_goes_on() -> None:
     )
     await keep(house, "123456", "aliexpress password")
     told: list[str] = []
-    surface = await run(house, "what is my aliexpress password?", told=told)
-    memories = [shown for shown in surface.screen if shown.modal is Modal.MEMORY]
+    channel = await run(house, "what is my aliexpress password?", told=told)
+    memories = [shown for shown in channel.screen if shown.modal is Modal.MEMORY]
     assert [item.content for item in memories[0].memories] == ["123456"]
     finish = house.model.asked(Task.FINISH)[0]
     assert [m.content["content"] for m in finish.brief.history if m.modal is Modal.MEMORY] == ["123456"]  # type: ignore[call-overload,index]
     assert "<memory>" in "".join(turn.text for turn in finish.turns)
-    assert surface.texts[-1] == "It is 123456"
+    assert channel.texts[-1] == "It is 123456"
     assert [text for text in told if text.startswith("Searching")] == [
         "Searching memories...",
         "Searching memories, preparing...",
@@ -105,8 +105,8 @@ async def test_a_star_recalls_everything_newest_first() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["*"]']})
     for number in range(30):
         await keep(house, f"fact {number}", f"thing {number}")
-    surface = await run(house, "what do you know about me?")
-    (shown,) = [shown for shown in surface.screen if shown.modal is Modal.MEMORY]
+    channel = await run(house, "what do you know about me?")
+    (shown,) = [shown for shown in channel.screen if shown.modal is Modal.MEMORY]
     assert [item.content for item in shown.memories] == [f"fact {29 - n}" for n in range(25)]
 
 
@@ -122,24 +122,24 @@ async def test_nothing_found_is_told_and_the_model_knows() -> None:
 @pytest.mark.spec("T8")
 async def test_a_question_ends_the_turn_and_stays_in_the_history() -> None:
     house = House({Task.DECIDE: ["Question"], Task.QUESTION: ["Which one?"]})
-    surface = house.surface()
-    turn = await house.turn("delete it", surface)
+    channel = house.channel()
+    turn = await house.turn("delete it", channel)
     await think(turn, house.registry, max_steps=8)
     await turn.view.close()
     stored = (await turn.conversation.context(turn.asked.turn)).messages
-    assert [(m.role, m.text, m.in_history) for m in stored][-1] == (Role.ASSISTANT, "Which one?", True)
+    assert [(m.role, m.text, m.in_history) for m in stored][-1] == (MessageRole.ASSISTANT, "Which one?", True)
 
 
 @pytest.mark.spec("T7")
 async def test_what_finish_says_is_not_read_in_its_own_turn_but_in_the_next() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["Your name is Edmar"]})
-    surface = house.surface()
-    turn = await house.turn("Como é meu nome?", surface)
+    channel = house.channel()
+    turn = await house.turn("Como é meu nome?", channel)
     await think(turn, house.registry, max_steps=8)
     assert "Your name is Edmar" not in [m.text for m in (await turn.conversation.context(turn.asked.turn)).messages]
-    following = await house.turn("thanks", surface)
+    following = await house.turn("thanks", channel)
     told = (await following.conversation.context(following.asked.turn)).messages
-    assert [m.text for m in told if m.role is Role.ASSISTANT] == ["Your name is Edmar"]
+    assert [m.text for m in told if m.role is MessageRole.ASSISTANT] == ["Your name is Edmar"]
 
 
 @pytest.mark.spec("T11")
@@ -177,13 +177,13 @@ async def test_ids_count_only_if_they_are_this_persons_and_were_shown(
     mine, others = await keep(house, "mine", "a b"), await keep(house, "theirs", "a b", owner=BIA)
     memory_id = {"another's": others, "not shown": mine, "invented": "zzzzzzzzzz"}[whose]
     house.model._script[task] = [answer.format(id=memory_id)]
-    surface = await run(house, "do it")
+    channel = await run(house, "do it")
     assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["mine", "123456"]
     assert [item.content for item in await house.memories.of(BIA).page(limit=9)] == ["theirs"]
     (finish,) = house.model.asked(Task.FINISH)
     assert finish.brief.steps[1].outcome is Outcome.NOTHING
     assert finish.brief.steps[1].refused_ids == (memory_id,)
-    assert surface.texts[-1].startswith("Nothing was ")
+    assert channel.texts[-1].startswith("Nothing was ")
 
 
 @pytest.mark.spec("T12")
@@ -195,7 +195,7 @@ async def test_a_shown_memory_is_deleted_with_everything_it_was_found_by_once_th
     async with house.chatbot() as bot:
         for number, text in enumerate(("delete my aliexpress password", "yes")):
             assert await memory.count() == 1
-            await (await bot.receive(house.incoming(text, message_id=str(number)), house.surface()))
+            await (await bot.receive(house.incoming(text, message_id=str(number)), house.channel()))
     assert await memory.count() == 0
     assert await memory.search(["aliexpress password"], await memory.embed(["aliexpress password"]), limit=3) == []
 
@@ -212,10 +212,10 @@ async def test_a_disabled_action_is_not_offered() -> None:
 async def test_a_turn_takes_at_most_max_steps_and_the_last_is_the_answer() -> None:
     drafts = (f'{{"items":[{{"type":"text","content":"{n}","bindings":["x{n}"]}}]}}' for n in range(99))
     house = House({Task.DECIDE: ["MemorySave"], Task.SAVE_DRAFTS: lambda _: next(drafts)})
-    surface = await run(house, "save forever", max_steps=4)
+    channel = await run(house, "save forever", max_steps=4)
     assert await house.memories.of(ANA).count() == 3
     assert len(house.model.asked(Task.FINISH)) == 1
-    assert surface.texts[-1] == "ok"
+    assert channel.texts[-1] == "ok"
 
 
 async def test_an_action_that_comes_to_the_same_result_twice_is_not_offered_a_third_time() -> None:
@@ -229,12 +229,12 @@ async def test_an_action_that_comes_to_the_same_result_twice_is_not_offered_a_th
 
 async def test_a_decision_that_is_no_action_twice_ends_in_an_honest_answer() -> None:
     house = House({Task.DECIDE: ["dance"]})
-    surface = await run(house, "hi")
+    channel = await run(house, "hi")
     assert len(house.model.asked(Task.DECIDE)) == 2
     (finish,) = house.model.asked(Task.FINISH)
     assert finish.brief.steps[0].outcome is Outcome.FAILED
     assert "could not be decided" in finish.turns[-1].text
-    assert surface.texts == ["ok"]
+    assert channel.texts == ["ok"]
 
 
 async def test_an_extraction_that_cannot_be_read_changes_nothing_and_the_cycle_goes_on() -> None:
@@ -246,15 +246,15 @@ async def test_an_extraction_that_cannot_be_read_changes_nothing_and_the_cycle_g
 
 async def test_what_was_saved_is_told_even_when_the_model_cannot_say_it_any_more() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.REPORT: [ProviderDown("x")]})
-    surface = await run(house, "remember")
-    assert surface.texts[0] == "Saved: “123456”"
+    channel = await run(house, "remember")
+    assert channel.texts[0] == "Saved: “123456”"
 
 
 async def test_a_save_without_anything_to_save_never_says_saved() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: ['{"items": []}']})
-    surface = await run(house, "remember")
+    channel = await run(house, "remember")
     assert not house.model.asked(Task.REPORT)
-    assert surface.texts == ["Nothing was saved. To save it, write /remember and the text."]
+    assert channel.texts == ["Nothing was saved. To save it, write /remember and the text."]
 
 
 async def test_a_provider_that_is_down_ends_the_turn_with_its_failure() -> None:
@@ -268,8 +268,8 @@ async def test_a_search_while_the_embedder_is_down_still_finds_by_words() -> Non
     house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: [QUERY]})
     await keep(house, "123456", "aliexpress password")
     house.embedder.down = True
-    surface = await run(house, "what is my aliexpress password?")
-    assert any(shown.modal is Modal.MEMORY for shown in surface.screen)
+    channel = await run(house, "what is my aliexpress password?")
+    assert any(shown.modal is Modal.MEMORY for shown in channel.screen)
 
 
 @pytest.mark.spec("T14")
@@ -315,8 +315,8 @@ async def test_a_conversation_that_a_model_finds_too_long_is_halved_once_and_ask
     for number in range(12):
         await run(house, f"message number {number} with some words in it")
     fits["now"] = False
-    surface = await run(house, "and this is the last one")
-    assert surface.texts == ["answered"]
+    channel = await run(house, "and this is the last one")
+    assert channel.texts == ["answered"]
     long, short = house.model.asked(Task.FINISH)[-2:]
     assert len(short.brief.history) < len(long.brief.history)
     assert short.brief.history[-1].text == "and this is the last one"

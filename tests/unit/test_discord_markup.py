@@ -9,32 +9,35 @@ from hypothesis import strategies as st
 
 from adapters.discord.markup import MAX_CHARS, draw, measure
 from core.delivery.split import split
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
 from core.types import MemoryItem, MemoryKind, Modal
 from tests.fakes.clock import START
 
 
 def test_two_bars_are_shown_as_they_are_written_and_code_is_left_alone() -> None:
-    assert draw(Shown("a||b||c")).content == r"a\|\|b\|\|c"
-    assert draw(Shown("`a||b` e\n```sh\nx || y\n```\n| a | b |")).content == "`a||b` e\n```sh\nx || y\n```\n| a | b |"
-    assert draw(Shown("```sh\nx || y")).content == "```sh\nx || y"
+    assert draw(OutgoingMessage("a||b||c")).content == r"a\|\|b\|\|c"
+    assert (
+        draw(OutgoingMessage("`a||b` e\n```sh\nx || y\n```\n| a | b |")).content
+        == "`a||b` e\n```sh\nx || y\n```\n| a | b |"
+    )
+    assert draw(OutgoingMessage("```sh\nx || y")).content == "```sh\nx || y"
 
 
 def test_a_text_without_anything_to_see_is_still_a_message() -> None:
-    assert draw(Shown(" \x00\n")).content == "…"
+    assert draw(OutgoingMessage(" \x00\n")).content == "…"
 
 
 def test_only_what_may_still_change_has_a_stop_button_and_only_for_who_asked() -> None:
-    assert draw(Shown("a", final=False), stop="7").stop == "7"
-    assert draw(Shown("a", Modal.TEXT_FOR_REPLACE), stop="7").stop == "7"
-    assert draw(Shown("a"), stop="7").stop == ""
-    assert draw(Shown("a", Modal.MEMORY), stop="7").stop == ""
+    assert draw(OutgoingMessage("a", final=False), stop="7").stop == "7"
+    assert draw(OutgoingMessage("a", Modal.TEXT_FOR_REPLACE), stop="7").stop == "7"
+    assert draw(OutgoingMessage("a"), stop="7").stop == ""
+    assert draw(OutgoingMessage("a", Modal.MEMORY), stop="7").stop == ""
 
 
 @given(st.text(alphabet=st.sampled_from("ab|`\n 😀\ud800\x00é"), max_size=4000))
 def test_no_part_of_a_text_is_longer_when_sent_than_discord_takes(text: str) -> None:
     for part in split(text, MAX_CHARS, measure):
-        sent = draw(Shown(part.text)).content
+        sent = draw(OutgoingMessage(part.text)).content
         assert len(sent) <= measure(part.text) <= MAX_CHARS or part.text == ""
         sent.encode()  # no lone surrogate is left
 
@@ -42,7 +45,7 @@ def test_no_part_of_a_text_is_longer_when_sent_than_discord_takes(text: str) -> 
 @given(st.lists(st.text(min_size=1, max_size=600), min_size=1, max_size=40))
 def test_memories_fit_an_embed_whatever_they_hold_and_no_spoiler_is_broken(contents: list[str]) -> None:
     items = tuple(MemoryItem("m", MemoryKind.TEXT, text, (text[:90],), START, START) for text in contents)
-    lines = draw(Shown("", Modal.MEMORY, items)).embed.split("\n")
+    lines = draw(OutgoingMessage("", Modal.MEMORY, items)).embed.split("\n")
     assert len("\n".join(lines)) <= 4096
     shown = [line for line in lines if line.startswith("🧠")]
     assert len(shown) == len(items) or lines[-1] == f"+ {len(items) - len(shown)}"

@@ -16,8 +16,8 @@ from adapters.discord.press import MAX_ID_CHARS, press_id, press_of, stop_id, st
 from adapters.discord.room import Room, aside, channel_id, is_aside
 from adapters.discord.texts import NAMES
 from core.commands import COMMANDS, STAFF_COMMANDS
-from core.commands.admin import VERBS
-from core.screen import MAX_COMMAND_BYTES, Choice
+from core.features.admin.admin import VERBS
+from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.types import ChatKey, ConversationKey, Locale, UserKey
 from tests.fakes.clock import FakeClock
 
@@ -94,7 +94,7 @@ def test_a_place_aside_is_of_one_person_in_one_channel_and_written_into_there() 
 def test_all_that_a_button_means_stands_in_its_id(
     command: str, asks: bool, in_place: bool, aloof: bool, number: int
 ) -> None:
-    choice = Choice("x", command, asks="?" * asks, in_place=in_place)
+    choice = Button("x", command, asks="?" * asks, in_place=in_place)
     custom_id = press_id(choice, number, aside=aloof)
     assert len(custom_id) <= MAX_ID_CHARS
     found = press_of({"custom_id": custom_id})
@@ -129,5 +129,5 @@ def test_only_what_leaves_a_conversation_as_it_is_overtakes() -> None:
 def test_of_many_forms_only_the_newest_are_kept_in_mind() -> None:
     forms = Forms(FakeClock())
     for number in range(600):
-        forms.note("7", Drawn(choices=(Choice("Editar", f"/edit {number}", asks="Novo conteúdo"),)))
+        forms.note("7", Drawn(choices=(Button("Editar", f"/edit {number}", asks="Novo conteúdo"),)))
     assert len(forms) == 500

@@ -14,7 +14,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from adapters.discord.pacer import Pacer, budget
-from core.errors import SurfaceBusy
+from core.errors import ChannelBusy
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
 
@@ -48,7 +48,7 @@ async def test_a_bucket_is_never_overdrawn_and_its_last_request_never_spent(
         await clock.sleep(pause_s)
         try:
             await pacer.admit(NAME)
-        except SurfaceBusy as error:
+        except ChannelBusy as error:
             asked_s = error.retry_after_s
         else:
             asked_s = 0.0
@@ -66,7 +66,7 @@ async def test_what_it_asks_to_wait_is_enough() -> None:
     pacer = Pacer(clock)
     await pacer.admit(NAME)
     await tell(pacer, 200, {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "1", "X-RateLimit-Reset-After": "4.2"})
-    with pytest.raises(SurfaceBusy) as busy:
+    with pytest.raises(ChannelBusy) as busy:
         await pacer.admit(NAME)
     await pacer.admit("PATCH /channels/2/messages/*")  # another channel does not wait
     await clock.advance(busy.value.retry_after_s)
@@ -80,7 +80,7 @@ async def test_answers_that_overtake_each_other_do_not_bring_a_spent_request_bac
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "2"})
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "3"})
     await pacer.admit(NAME)
-    with pytest.raises(SurfaceBusy):
+    with pytest.raises(ChannelBusy):
         await pacer.admit(NAME)
 
 
@@ -93,14 +93,14 @@ async def test_a_new_window_is_known_by_its_end_even_where_the_old_one_seemed_to
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "4"})
     for _ in range(3):
         await pacer.admit(NAME)
-    with pytest.raises(SurfaceBusy):
+    with pytest.raises(ChannelBusy):
         await pacer.admit(NAME)
 
 
 async def test_a_refusal_is_raised_with_the_wait_it_names_and_one_without_a_name_waits_a_minute() -> None:
     pacer = Pacer(FakeClock())
     for headers, wait_s in ({"Via": "1.1", "Retry-After": "3"}, 3.0), ({}, 60.0):
-        with pytest.raises(SurfaceBusy) as busy:
+        with pytest.raises(ChannelBusy) as busy:
             await tell(pacer, 429, headers)
         assert busy.value.retry_after_s == wait_s
 
@@ -130,12 +130,12 @@ async def test_once_a_whole_text_was_held_back_those_that_still_change_are_until
     pacer = Pacer(clock)
     window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "1"})
-    with pytest.raises(SurfaceBusy):
+    with pytest.raises(ChannelBusy):
         await pacer.admit(NAME, whole=False)
-    with pytest.raises(SurfaceBusy) as busy:
+    with pytest.raises(ChannelBusy) as busy:
         await pacer.admit(NAME, whole=True)
     await clock.advance(busy.value.retry_after_s)
-    with pytest.raises(SurfaceBusy) as yields:
+    with pytest.raises(ChannelBusy) as yields:
         await pacer.admit(NAME, whole=False)
     await pacer.admit(NAME, whole=True)
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "4"})

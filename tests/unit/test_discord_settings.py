@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import load
+from bot.settings.settings import load
 from core.errors import ConfigError
 
 TOKEN = "MTIz.abc-_1.x"

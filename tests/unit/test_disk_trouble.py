@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.serving import serving
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.upkeep import upkeep
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
@@ -21,9 +21,9 @@ from core.errors import BotError, Damaged, DiskFull, StorageError
 from core.storage.sqlite import open_database
 from core.texts import FAILURES
 from core.types import ChatKey, Incoming, Locale, UserKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
 
 ANA, OWNER = UserKey("telegram", "ana"), UserKey("telegram", "olga")
 EN = Locale.EN
@@ -34,16 +34,16 @@ class House:
 
     def __init__(self, app: App, bot: ChatBot) -> None:
         self.app, self.bot, self.number = app, bot, 0
-        self.owner = RecordingSurface(app.clock)
-        self.desk = app.parts.desk
+        self.owner = RecordingChannel(app.clock)
+        self.context = app.parts.context
 
     async def say(self, text: str) -> str:
         self.number += 1
-        surface = RecordingSurface(self.app.clock)
+        channel = RecordingChannel(self.app.clock)
         chat = ChatKey("telegram", "ana")
         incoming = Incoming(chat, ANA, "Ana", str(self.number), text, START, language="en", private=True)
-        await (await self.bot.receive(incoming, surface))
-        return surface.texts[-1]
+        await (await self.bot.receive(incoming, channel))
+        return channel.texts[-1]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     async with build(settings) as app, open_chatbot(app) as bot:
         made = House(app, bot)
         await app.access.own(OWNER, "Olga")
-        made.desk.notices.connect("telegram", OneSurface(made.owner))
+        made.context.notifier.connect("telegram", OneChannel(made.owner))
         yield made
 
 
@@ -87,10 +87,10 @@ async def test_a_file_that_is_damaged_already_is_found_by_the_start_and_daily(tm
     await (await open_database(path)).close()
     settings = Settings(data_dir=tmp_path, language="en")
     async with build(settings) as app:
-        desk, owner = app.parts.desk, RecordingSurface(app.clock)
+        context, owner = app.parts.context, RecordingChannel(app.clock)
         await app.access.own(OWNER, "Olga")
-        desk.notices.connect("telegram", OneSurface(owner))
-        async with upkeep(app.database, desk.alerts, clock):
+        context.notifier.connect("telegram", OneChannel(owner))
+        async with upkeep(app.database, context.alerts, clock):
             await until(lambda: bool(clock._sleepers))
             assert owner.texts == []
             damage(path, "calls")

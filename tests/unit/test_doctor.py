@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot import doctor as verb
-from bot.model_settings import ModelSettings
+from bot.settings.models import ModelSettings
 from core.dialogue import Stop
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Asked, LoopbackServer

@@ -19,27 +19,27 @@ from core.actions.registry import Registry
 from core.cycle import think
 from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
 from core.errors import InputError, ThreadTaken
-from core.history.export import from_lines, record_of, to_lines
+from core.features.transfer.threads import from_lines, record_of, to_lines
 from core.history.tokens import ByCharacters
-from core.thread import Summary, is_thread_id
+from core.threads import Summary, is_thread_id
 from core.turn import Turn
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, ThreadStatus
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import ANA, BIA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
-from tests.fakes.surface import RecordingSurface
 from tests.fakes.talk import talking
 from tests.unit.test_cycle import QUERY, SAVE, keep, run
 
 PLACE = ConversationKey(ChatKey("test", "c"), ANA)
 
 
-async def say(house: House, *texts: str) -> RecordingSurface:
+async def say(house: House, *texts: str) -> RecordingChannel:
     """Let Ana say that, each in a turn of its own, and return what she saw."""
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
         for text in texts:
-            await (await bot.receive(house.incoming(text, message_id=uuid.uuid4().hex), surface))
-    return surface
+            await (await bot.receive(house.incoming(text, message_id=uuid.uuid4().hex), channel))
+    return channel
 
 
 async def wire(house: House) -> list[dict[str, Any]]:
@@ -153,7 +153,7 @@ ASKED = "There are two. Which shop is it for? Tell me."
 class Halting(ScriptedModel):
     """Halts in its last answer until the person sees a part of it: `seen`."""
 
-    surface: RecordingSurface
+    channel: RecordingChannel
     last = ""
     seen = ""
 
@@ -162,19 +162,19 @@ class Halting(ScriptedModel):
             yield event
             for _ in range(100 if answer == self.last and not self.seen else 0):
                 await asyncio.sleep(0)
-                shown = [text for text in self.surface.texts if text and self.last.startswith(text[:10])]
+                shown = [text for text in self.channel.texts if text and self.last.startswith(text[:10])]
                 self.seen = shown[-1] if shown else ""
 
 
-async def halted(house: House, text: str, answer: str) -> tuple[str, RecordingSurface]:
+async def halted(house: House, text: str, answer: str) -> tuple[str, RecordingChannel]:
     """Say that to a bot whose chat model halts in that answer; return what was to be seen meanwhile, and in the end."""
-    surface, model = house.surface(), Halting(house.script)
-    model.surface, model.last = surface, answer
+    channel, model = house.channel(), Halting(house.script)
+    model.channel, model.last = channel, answer
     house.models = replace(house.models, chat=model)
-    turn = await house.turn(text, surface)
+    turn = await house.turn(text, channel)
     await think(turn, house.registry, max_steps=8)
     await turn.view.close()
-    return model.seen, surface
+    return model.seen, channel
 
 
 @pytest.mark.spec("T7")
@@ -186,10 +186,10 @@ async def test_finish_is_streamed_by_the_chat_model_and_nothing_is_decided_after
             Task.SAVE_DRAFTS: [SAVE],
         }
     )
-    seen, surface = await halted(house, "hi", ANSWER)
+    seen, channel = await halted(house, "hi", ANSWER)
     assert seen.startswith("One is here.")
     assert "gone" not in seen
-    assert surface.texts == [ANSWER]
+    assert channel.texts == [ANSWER]
     assert len(house.model.asked(Task.DECIDE)) == 1
     assert not house.model.asked(Task.SAVE_DRAFTS)
 
@@ -225,20 +225,20 @@ async def test_a_question_is_streamed_after_the_search_and_its_answer_begins_the
 @pytest.mark.spec("T13")
 async def test_a_tool_takes_its_place_in_the_table_and_the_cycle_without_another_change() -> None:
     async def use(turn: Turn) -> None:
-        for role, text in ((Role.ASSISTANT, "weather(Lisbon)"), (Role.TOOL, "rain")):
+        for role, text in ((MessageRole.ASSISTANT, "weather(Lisbon)"), (MessageRole.TOOL, "rain")):
             await turn.conversation.add(Message(role, text, turn=turn.asked.turn, pair="call-1"))
         turn.steps.append(Step("UseTool", Outcome.DONE, detail="it rains"))
 
     tool = Action("UseTool", "The person asks for something that only a tool knows.", use)
     house = House({Task.DECIDE: ["UseTool", "Finish"], Task.FINISH: ["It rains."]})
     house.registry = Registry((*ACTIONS[:-1], tool, ACTIONS[-1]))
-    surface = await run(house, "will it rain?")
+    channel = await run(house, "will it rain?")
     assert "UseTool" in house.model.asked(Task.DECIDE)[0].brief.choices
     assert [(m.role, m.text) for m in house.model.asked(Task.FINISH)[0].brief.history[-2:]] == [
-        (Role.ASSISTANT, "weather(Lisbon)"),
-        (Role.TOOL, "rain"),
+        (MessageRole.ASSISTANT, "weather(Lisbon)"),
+        (MessageRole.TOOL, "rain"),
     ]
-    assert surface.texts == ["It rains."]
+    assert channel.texts == ["It rains."]
     house.registry.disable("UseTool")
     await run(house, "will it rain?")
     assert "UseTool" not in house.model.asked(Task.DECIDE)[-1].brief.choices
@@ -274,7 +274,7 @@ async def test_a_prompt_is_guidelines_then_the_summary_then_the_window_word_for_
     assert places == sorted(places)
     assert "first" not in text
     roles = [turn.role for turn in prompt.turns]
-    assert roles == [Role.USER, Role.ASSISTANT, Role.USER]
+    assert roles == [MessageRole.USER, MessageRole.ASSISTANT, MessageRole.USER]
 
 
 @pytest.mark.spec("J9")
@@ -286,7 +286,7 @@ async def test_the_log_tells_of_the_message_and_of_what_was_loaded_before_anythi
     async with house.chatbot() as bot:
         for message_id in ("1", "1", "2"):  # a repeat is no message
             incoming = house.incoming("a secret question", message_id=message_id)
-            await (await bot.receive(incoming, house.surface()))
+            await (await bot.receive(incoming, house.channel()))
     told = [vars(record) for record in caplog.records if record.name in {"core.chatbot", "core.history.conversation"}]
     assert [line["msg"] for line in told] == ["message received", "memory loaded", "turn"] * 2
     assert (told[0]["platform"], told[0]["chars"], told[0]["private"]) == ("test", 17, True)
@@ -346,7 +346,7 @@ async def test_a_thread_that_is_named_is_begun_gone_on_with_and_told_apart() -> 
         assert named.thread.id == name
         assert named.thread.policy == "last-tokens"
         assert named.thread.metadata == first.thread.metadata == {"origin": "test", "version": ""}
-        await named.add(Message(Role.USER, name))
+        await named.add(Message(MessageRole.USER, name))
     assert (await house.conversations.open(PLACE)).thread.id == "x" * 64
     again = await house.conversations.open(PLACE, "a-Z_9")
     assert [m.text for m in (await again.context("")).messages] == ["a-Z_9"]
@@ -364,7 +364,7 @@ async def test_a_named_thread_that_was_reset_goes_on_under_the_next_number_and_k
         conversation = await house.conversations.open(PLACE, "work")
         assert conversation.thread.id == f"work{number}"
         assert (await conversation.context("")).messages == ()
-        await conversation.add(Message(Role.USER, "hi"))
+        await conversation.add(Message(MessageRole.USER, "hi"))
         await conversation.reset()
 
 
@@ -413,9 +413,9 @@ async def test_a_decision_is_asked_with_the_message_the_history_and_every_action
     decision: Prompt = house.model.asked(Task.DECIDE)[-1]
     assert decision.brief.message == "second"
     assert [(m.role, m.text, m.in_history) for m in decision.brief.history] == [
-        (Role.USER, "first", True),
-        (Role.ASSISTANT, "ok", False),
-        (Role.USER, "second", True),
+        (MessageRole.USER, "first", True),
+        (MessageRole.ASSISTANT, "ok", False),
+        (MessageRole.USER, "second", True),
     ]
     able = [action for action in ACTIONS if action.name not in {"MemoryUpdate", "MemoryDelete"}]  # of nothing in view
     assert decision.brief.choices == tuple(action.name for action in able)
@@ -431,7 +431,7 @@ async def test_the_cycle_goes_on_until_an_action_ends_it() -> None:
             Task.SEARCH_QUERIES: [QUERY],
         }
     )
-    turn = await house.turn("hi", house.surface())
+    turn = await house.turn("hi", house.channel())
     await think(turn, house.registry, max_steps=8)
     await turn.view.close()
     assert [step.action for step in turn.steps] == ["MemorySave", "MemorySearch", "Question"]

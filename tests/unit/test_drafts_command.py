@@ -7,22 +7,22 @@ from uuid import uuid4
 
 import pytest
 
-from core.commands.decided import streams_drafts
-from core.commands.drafts import HOLDS, NONE_HERE
-from core.people import OFF, ON, Decision, Matter
-from core.screen import Shown
+from core.features.access.people import OFF, ON, Decision, DecisionKind
+from core.features.admin.decided import streams_drafts
+from core.features.preferences.drafts import HOLDS, NONE_HERE
+from core.outgoing import OutgoingMessage
 from core.types import Locale
 from tests.fakes.house import ANA, BIA, House
 
 
-async def say(house: House, text: str, *, drafts: bool = True) -> Shown:
+async def say(house: House, text: str, *, drafts: bool = True) -> OutgoingMessage:
     """Say something there, and return the last thing on the screen."""
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
         if drafts:
-            bot._parts.desk.drafts_on.add("test")
-        await (await bot.receive(replace(house.incoming(text), message_id=uuid4().hex), surface))
-    return surface.screen[-1]
+            bot._parts.context.drafts_on.add("test")
+        await (await bot.receive(replace(house.incoming(text), message_id=uuid4().hex), channel))
+    return channel.screen[-1]
 
 
 @pytest.mark.parametrize(("word", "chosen"), [("on", True), ("OFF", False), ("auto", None)])
@@ -60,8 +60,8 @@ async def test_a_person_counts_before_the_room_and_the_room_before_the_bot() -> 
     incoming = house.incoming("oi")
 
     async def decide(name: str, value: str) -> None:
-        before = await house.decisions.value(Matter.DRAFTS, name)
-        await house.decisions.apply(Decision(house.clock.now(), BIA, Matter.DRAFTS, name, before, value))
+        before = await house.decisions.value(DecisionKind.DRAFTS, name)
+        await house.decisions.apply(Decision(house.clock.now(), BIA, DecisionKind.DRAFTS, name, before, value))
 
     async def streams() -> bool | None:
         return await streams_drafts(house.decisions, house.preferences, incoming)

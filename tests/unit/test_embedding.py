@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
-from core.access import Mode
 from core.ask import ask
 from core.chatbot import ChatBot
-from core.people import Person, Standing
+from core.features.access.people import Person, Role
+from core.features.access.rules import Mode
 from core.types import MemoryDraft, MemoryKind, UserKey
 
 OWNER, EVE, ANA = (UserKey("api", name) for name in ("boss", "eve", "ana"))
@@ -32,47 +32,47 @@ OF_STAFF = [
 @pytest.fixture(params=Mode)
 async def app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[App]:
     settings = Settings(_env_file=None, data_dir=tmp_path, access=request.param.value)  # type: ignore[call-arg]
-    async with build(settings, grants={OWNER: Standing.OWNER}) as app:
+    async with build(settings, grants={OWNER: Role.OWNER}) as app:
         await app.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "swordfish", ("password",))], {})
         yield app
 
 
 @pytest.fixture
-async def door(app: App) -> AsyncIterator[ChatBot]:
-    async with open_chatbot(app) as door:
-        yield door
+async def handler(app: App) -> AsyncIterator[ChatBot]:
+    async with open_chatbot(app) as handler:
+        yield handler
 
 
-async def said(app: App, door: ChatBot, text: str, user: UserKey = EVE) -> str:
-    answer = await ask(door, app.clock, message=text, chat_id="c", user_id=user.user, language="en")
+async def said(app: App, handler: ChatBot, text: str, user: UserKey = EVE) -> str:
+    answer = await ask(handler, app.clock, message=text, chat_id="c", user_id=user.user, language="en")
     return answer.response
 
 
 @pytest.mark.parametrize("command", OF_STAFF)
-async def test_who_was_granted_nothing_has_no_right_of_an_owner(app: App, door: ChatBot, command: str) -> None:
-    assert await said(app, door, command) == UNKNOWN
-    assert "/admin" not in await said(app, door, "/help")
+async def test_who_was_granted_nothing_has_no_right_of_an_owner(app: App, handler: ChatBot, command: str) -> None:
+    assert await said(app, handler, command) == UNKNOWN
+    assert "/admin" not in await said(app, handler, "/help")
 
 
-async def test_who_was_granted_a_role_by_name_has_it_and_nobody_else_is_on_record(app: App, door: ChatBot) -> None:
-    assert await said(app, door, "/admin status", OWNER) != UNKNOWN
-    assert await said(app, door, f"/admin export {ANA}", OWNER) != UNKNOWN
+async def test_who_was_granted_a_role_by_name_has_it_and_nobody_else_is_on_record(app: App, handler: ChatBot) -> None:
+    assert await said(app, handler, "/admin status", OWNER) != UNKNOWN
+    assert await said(app, handler, f"/admin export {ANA}", OWNER) != UNKNOWN
     assert list(await app.access.people()) == []
 
 
-async def test_everybody_is_answered_and_what_is_kept_is_ones_own(app: App, door: ChatBot) -> None:
-    assert (await said(app, door, "/remember my room is 12")).startswith("Saved:")
-    assert "12" in await said(app, door, "/memories")
-    assert "swordfish" not in await said(app, door, "/memories")
-    assert "swordfish" in await said(app, door, "/memories", ANA)
+async def test_everybody_is_answered_and_what_is_kept_is_ones_own(app: App, handler: ChatBot) -> None:
+    assert (await said(app, handler, "/remember my room is 12")).startswith("Saved:")
+    assert "12" in await said(app, handler, "/memories")
+    assert "swordfish" not in await said(app, handler, "/memories")
+    assert "swordfish" in await said(app, handler, "/memories", ANA)
 
 
-async def test_who_is_blocked_is_not_answered(app: App, door: ChatBot) -> None:
-    await app.parts.desk.access._people.put(Person(EVE, Standing.BLOCKED, "", app.clock.now()))
-    assert await said(app, door, "/help") == ""
+async def test_who_is_blocked_is_not_answered(app: App, handler: ChatBot) -> None:
+    await app.parts.context.access._people.put(Person(EVE, Role.BLOCKED, "", app.clock.now()))
+    assert await said(app, handler, "/help") == ""
 
 
-async def test_a_code_that_somebody_guesses_claims_nothing(app: App, door: ChatBot) -> None:
+async def test_a_code_that_somebody_guesses_claims_nothing(app: App, handler: ChatBot) -> None:
     await app.access.claim_code("telegram")
-    await said(app, door, f"/start {json.dumps('x')}")
+    await said(app, handler, f"/start {json.dumps('x')}")
     assert list(await app.access.people()) == []

@@ -22,14 +22,14 @@ from core.enclosures import (
     enclosures_to_json,
 )
 from core.history.policy import HistoryLimits
-from core.llm import HotModel
-from core.mind.limited import LimitedMind
+from core.limited.limited import LimitedMind
+from core.models import HotModel
 from core.storage.inbox import SqliteInbox
 from core.storage.sqlite import open_database
 from core.types import Incoming
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import ANA, House
 from tests.fakes.model import HashEmbedder
-from tests.fakes.surface import RecordingSurface
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
 REPORT = Attachment(AttachmentKind.FILE, "report.pdf")
@@ -38,11 +38,11 @@ PASSED_ON = Quote(QuoteKind.FORWARD, "the gate code is 9999", Speaker.OTHER, "Bi
 FINISH = {Task.DECIDE: ['{"action": "Finish"}']}
 
 
-async def said(house: House, incoming: Incoming) -> RecordingSurface:
-    surface = house.surface()
+async def said(house: House, incoming: Incoming) -> RecordingChannel:
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(incoming, surface))
-    return surface
+        await (await bot.receive(incoming, channel))
+    return channel
 
 
 def last_prompt(house: House) -> str:
@@ -80,22 +80,22 @@ async def test_the_bots_own_words_and_the_persons_are_told_apart(speaker: Speake
 
 async def test_a_forwarded_message_without_a_word_of_the_persons_own_is_answered() -> None:
     house = House(FINISH)
-    surface = await said(house, replace(house.incoming(""), quotes=(PASSED_ON,)))
-    assert surface.screen[-1].text == "ok"
+    channel = await said(house, replace(house.incoming(""), quotes=(PASSED_ON,)))
+    assert channel.screen[-1].text == "ok"
     assert "<quote: the person forwarded, said by somebody else (Bia)>\nthe gate code is 9999" in last_prompt(house)
 
 
 async def test_a_forwarded_command_is_not_run() -> None:
     house = House(FINISH)
     forwarded = Quote(QuoteKind.FORWARD, "/forget all", Speaker.OTHER, "Bia")
-    surface = await said(house, replace(house.incoming(""), quotes=(forwarded,)))
-    assert surface.screen[-1].text == "ok"
+    channel = await said(house, replace(house.incoming(""), quotes=(forwarded,)))
+    assert channel.screen[-1].text == "ok"
 
 
 async def test_a_picture_without_words_is_kept_as_having_come() -> None:
     house = House(FINISH)
-    surface = await said(house, replace(house.incoming(""), attachments=(PHOTO,)))
-    assert "I cannot see pictures" in surface.screen[-1].text
+    channel = await said(house, replace(house.incoming(""), attachments=(PHOTO,)))
+    assert "I cannot see pictures" in channel.screen[-1].text
     await said(house, house.incoming("What was on it?", message_id="2"))
     assert "<attached>photo (you cannot see, open or hear it)</attached>" in last_prompt(house)
 
@@ -163,16 +163,16 @@ async def test_without_a_model_a_picture_that_is_asked_about_is_said_to_be_unsee
     text: str, language: str, answer: str
 ) -> None:
     house = limited()
-    surface = await said(house, replace(house.incoming(text), attachments=(PHOTO,), language=language))
-    assert surface.screen[-1].text.count(answer) == 1
+    channel = await said(house, replace(house.incoming(text), attachments=(PHOTO,), language=language))
+    assert channel.screen[-1].text.count(answer) == 1
 
 
 async def test_without_a_model_a_caption_is_saved_and_the_picture_said_to_be_unseen() -> None:
     house = limited()
-    surface = await said(house, replace(house.incoming("remember my locker code 4417"), attachments=(PHOTO,)))
+    channel = await said(house, replace(house.incoming("remember my locker code 4417"), attachments=(PHOTO,)))
     [item] = await house.memories.of(ANA).page(limit=9)
     assert "4417" in item.content
-    assert "I cannot see pictures" in surface.screen[-1].text
+    assert "I cannot see pictures" in channel.screen[-1].text
 
 
 @pytest.mark.parametrize("text", ["remember this", "", "guarda isso"])
@@ -183,6 +183,6 @@ async def test_without_a_model_somebody_elses_words_are_not_saved_as_the_persons
     before = len(await house.memories.of(ANA).page(limit=9))
     if not text and quote.kind is QuoteKind.REPLY:
         return  # nothing was said
-    surface = await said(house, replace(house.incoming(text), quotes=(quote,)))
+    channel = await said(house, replace(house.incoming(text), quotes=(quote,)))
     assert len(await house.memories.of(ANA).page(limit=9)) == before
-    assert "somebody else" in surface.screen[-1].text or "outra pessoa" in surface.screen[-1].text
+    assert "somebody else" in channel.screen[-1].text or "outra pessoa" in channel.screen[-1].text

@@ -9,7 +9,7 @@ import pytest
 
 from core.commands import UNKNOWN
 from core.errors import BotError
-from core.screen import Choice
+from core.outgoing import Button
 from core.texts import DEAD_BUTTON, FAILURES
 from core.types import Locale
 from tests.fakes.house import BIA
@@ -21,7 +21,7 @@ MAX_PRESSED = 60
 """Kinds of button; each page of a list has its own, so the walk has an end."""
 
 
-def kind(choice: Choice) -> str:
+def kind(choice: Button) -> str:
     """What a button does, whatever it does it to."""
     return " ".join(word for word in choice.command.split() if word.isalpha() and word.islower())
 
@@ -51,6 +51,6 @@ async def test_each_works_after_a_restart_and_gives_nobody_what_is_anothers(tmp_
         assert pressed
 
 
-def choices(talk: Talk) -> list[Choice]:
+def choices(talk: Talk) -> list[Button]:
     """The buttons on the screen."""
     return [*talk.shown.choices, *talk.shown.menu]

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.history.export import from_lines, record_of, to_lines
-from core.storage.in_memory_history import InMemoryHistory
-from core.thread import Summary, ThreadRecord, Transition, TurnState
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, Thread, ThreadStatus, UserKey
+from core.features.transfer.threads import from_lines, record_of, to_lines
+from core.threads import Summary, ThreadRecord, Transition, TurnState
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, Thread, ThreadStatus, UserKey
 from tests.fakes.clock import START
+from tests.reference.history import InMemoryHistory
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "bia")
 ROOM = ConversationKey(ChatKey("telegram", "c", "topic"), ANA)
@@ -25,7 +25,7 @@ times = st.datetimes(min_value=datetime(1990, 1, 1), timezones=st.just(UTC))  # 
 contents = st.one_of(texts, st.dictionaries(texts, st.one_of(texts, st.integers(), st.none()), max_size=2))
 messages = st.builds(
     Message,
-    role=st.sampled_from(Role),
+    role=st.sampled_from(MessageRole),
     content=contents,
     modal=st.sampled_from(Modal),
     in_history=st.booleans(),
@@ -69,7 +69,7 @@ async def test_every_message_of_a_long_thread_is_a_line_with_the_four_keys_of_a_
     store = InMemoryHistory()
     thread = await store.open_thread(ROOM, START)
     for number in range(1100):
-        await store.append(thread.id, Message(Role.USER, f"m{number}", at=START))
+        await store.append(thread.id, Message(MessageRole.USER, f"m{number}", at=START))
     record = await record_of(store, thread)
     lines = [json.loads(line) for line in to_lines(record)]
     assert [next(iter(line)) for line in lines] == ["thread"] + ["message"] * 1100
@@ -100,7 +100,7 @@ async def test_who_imports_a_thread_owns_it() -> None:
 )
 async def test_a_line_that_is_none_of_ours_is_named_by_its_number(change: object, line: int) -> None:
     thread = Thread("abc", ROOM, START, START)
-    lines = list(to_lines(ThreadRecord(thread, (Message(Role.USER, "secret", sequence=1),))))
+    lines = list(to_lines(ThreadRecord(thread, (Message(MessageRole.USER, "secret", sequence=1),))))
     assert callable(change)
     with pytest.raises(InputError, match=f"line {line} ") as caught:
         from_lines(change(lines))

@@ -20,7 +20,7 @@ from core.errors import (
     ProviderRefused,
     StreamCut,
 )
-from core.llm import choose, complete
+from core.models import choose, complete
 from core.ports import ChatModel
 from core.providers.failure import Rejected
 from core.providers.fallback import FIRST_REST_S, LONGEST_REST_S, Circuit, FallbackModel, Link

@@ -14,13 +14,13 @@ from core.history.forgetting import Redaction, tells_of, told_of
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.prompts import transcript
-from core.storage.exact_index import ExactIndex
-from core.stores import Mark
-from core.thread import Summary
-from core.types import MemoryItem, MemoryKind, Message, Role
+from core.stores import ChangeContext
+from core.threads import Summary
+from core.types import MemoryItem, MemoryKind, Message, MessageRole
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.talk import Talk, talking
+from tests.reference.exact_index import ExactIndex
 
 CODE = "4417"
 SAVE = json.dumps({"items": [{"type": "text", "content": f"the locker code is {CODE}", "bindings": ["locker code"]}]})
@@ -172,7 +172,9 @@ async def test_after_the_undo_time_only_the_persons_own_message_is_left_and_it_g
         await Redaction(house.history, house.store).run(now)
         [thread] = await house.history.threads(ANA)
         said = await house.history.tail(thread.id, 99)
-        assert any(CODE in message.text for message in said if message.role is Role.ASSISTANT), "it can be undone yet"
+        assert any(CODE in message.text for message in said if message.role is MessageRole.ASSISTANT), (
+            "it can be undone yet"
+        )
         await talk.clock.advance(700)
         await Redaction(house.history, house.store).run(talk.clock.now())
         await house.store.purge(talk.clock.now())
@@ -218,15 +220,19 @@ async def test_the_bots_words_are_removed_by_themselves_when_the_undo_time_is_ov
     )
     async with house.chatbot() as bot:
         for number, text in enumerate((f"Remember that my locker code is {CODE}", "What is my locker code?")):
-            await (await bot.receive(house.incoming(text, message_id=str(number)), house.surface()))
+            await (await bot.receive(house.incoming(text, message_id=str(number)), house.channel()))
         [item] = await house.memories.of(ANA).page(limit=9)
-        await house.memories.of(ANA, Mark("act")).update(item.id, content="the locker code is 5120", vectors={})
+        await house.memories.of(ANA, ChangeContext("act")).update(
+            item.id, content="the locker code is 5120", vectors={}
+        )
         [thread] = await house.history.threads(ANA)
         assert isinstance(house.clock, FakeClock)
         await house.clock.advance(599)
-        assert any(CODE in m.text for m in await house.history.tail(thread.id, 99) if m.role is Role.ASSISTANT)
+        assert any(CODE in m.text for m in await house.history.tail(thread.id, 99) if m.role is MessageRole.ASSISTANT)
         await house.clock.advance(62)
-        assert not any(CODE in m.text for m in await house.history.tail(thread.id, 99) if m.role is Role.ASSISTANT)
+        assert not any(
+            CODE in m.text for m in await house.history.tail(thread.id, 99) if m.role is MessageRole.ASSISTANT
+        )
     await house.memories.close()
 
 
@@ -257,8 +263,8 @@ def test_what_is_told_of_changes_with_the_content_and_with_nothing_else() -> Non
 
 
 def test_a_withheld_message_is_not_said_by_the_bot() -> None:
-    messages = (Message(Role.ASSISTANT, ""), Message(Role.USER, "oi"))
-    assert [turn.role for turn in transcript(Context("", messages), UTC)] == [Role.USER] * 3
+    messages = (Message(MessageRole.ASSISTANT, ""), Message(MessageRole.USER, "oi"))
+    assert [turn.role for turn in transcript(Context("", messages), UTC)] == [MessageRole.USER] * 3
 
 
 async def test_what_was_deleted_by_agreeing_is_withheld_with_the_question_and_the_confirmation(tmp_path: Path) -> None:

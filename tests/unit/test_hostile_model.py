@@ -346,8 +346,8 @@ async def test_a_yes_that_was_sent_before_the_question_is_no_answer_to_it(talk: 
     [item] = await talk.keep("my wifi password is tulip")
     script(talk, **(obeys(item.id) | {"decide": ["MemorySearch", "MemoryDelete", "Finish"], "finish": ["Hm?"]}))
     house, bot = talk.house, talk.bot
-    first = await bot.receive(house.incoming("delete my wifi password", message_id="a"), house.surface())
-    second = await bot.receive(house.incoming("yes", message_id="b"), house.surface())
+    first = await bot.receive(house.incoming("delete my wifi password", message_id="a"), house.channel())
+    second = await bot.receive(house.incoming("yes", message_id="b"), house.channel())
     await first
     await second
     assert len(await talk.contents()) == 1

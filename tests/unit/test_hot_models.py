@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from bot.hot_models import MODE_OF, HotModels
-from bot.model_settings import ModelSettings
-from bot.models import build_chains
-from core.commands.machine import Doubt, Proof
-from core.dialogue import Brief, Prompt, PromptTurn, Task
+from bot.models.chains import build_chains
+from bot.models.hot import MODE_OF, HotModels
+from bot.settings.models import ModelSettings
+from core.dialogue import Prompt, PromptContext, PromptTurn, Task
+from core.features.admin.machine import Doubt, Proof
+from core.features.ledger.calls import Call
 from core.history.tokens import Calibration
-from core.llm import MODES, complete
-from core.money import Call
-from core.types import Locale, Role
+from core.models import MODES, complete
+from core.types import Locale, MessageRole
 from tests.fakes import openai_server
 from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import Answer, Asked, Break, LoopbackServer, failure
@@ -140,4 +140,6 @@ async def test_what_the_chat_models_report_of_tokens_is_learnt_and_only_theirs()
 
 def a_prompt() -> Prompt:
     words = "word " * 200
-    return Prompt("", (PromptTurn(Role.USER, words),), Brief(Task.FINISH, Locale.EN, words, FakeClock().now()))
+    return Prompt(
+        "", (PromptTurn(MessageRole.USER, words),), PromptContext(Task.FINISH, Locale.EN, words, FakeClock().now())
+    )

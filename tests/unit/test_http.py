@@ -18,7 +18,7 @@ import pytest
 from adapters import http
 from core.dialogue import Prompt, Task
 from core.errors import ConfigError
-from core.people import Person, Standing
+from core.features.access.people import Person, Role
 from core.types import UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import House, Script
@@ -66,16 +66,16 @@ def free_port() -> int:
 async def serving(house: House) -> AsyncIterator[Client]:
     """Serve on loopback. The one who is asked for in REQUEST was let in, and Ana too."""
     for user in (REQUEST["userId"], "ana"):
-        await house.people.put(Person(UserKey(http.PLATFORM, user), Standing.MEMBER, "x", START))
+        await house.people.put(Person(UserKey(http.PLATFORM, user), Role.MEMBER, "x", START))
     port, stop, up = free_port(), asyncio.Event(), asyncio.Event()
-    async with house.chatbot() as door, aiohttp.ClientSession() as session:
+    async with house.chatbot() as handler, aiohttp.ClientSession() as session:
         client = Client(http.address(port), session)
 
         def say(line: str) -> None:
             client.said.append(line)
             up.set()
 
-        server = asyncio.create_task(http.run(port, door, house.clock, stop, say=say))
+        server = asyncio.create_task(http.run(port, handler, house.clock, stop, say=say))
         await up.wait()
         try:
             yield client
@@ -196,7 +196,7 @@ async def test_a_thread_may_be_named_in_a_request() -> None:
 
 async def test_a_port_that_is_taken_is_named_with_its_setting() -> None:
     house = House(SCRIPT)
-    async with serving(house) as client, house.chatbot() as door:
+    async with serving(house) as client, house.chatbot() as handler:
         port = int(client.url.split(":")[2].partition("/")[0])
         with pytest.raises(ConfigError, match="HTTP_PORT: cannot listen"):
-            await http.run(port, door, house.clock, asyncio.Event(), say=client.said.append)
+            await http.run(port, handler, house.clock, asyncio.Event(), say=client.said.append)

@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.actions.drafts import MAX_CONTENT_CHARS, to_bindings
-from core.commands import intake, takeout
-from core.errors import SurfaceGone
-from core.screen import SurfaceLimits
+from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_bindings
+from core.errors import ChannelGone
+from core.features.transfer import parsing as intake
+from core.features.transfer import takeout
+from core.outgoing import ChannelLimits
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
+from core.text.unicode import clean
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
-from core.unicode import clean
-from tests.fakes.file_surface import FileSurface
+from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
 
 
@@ -30,14 +31,14 @@ def file_of(*memories: Any, **head: Any) -> bytes:
     ).encode()
 
 
-class Shelf:
+class OwnerIndex:
     """A person at a house, who sends files and presses what is below."""
 
     def __init__(self, house: House | None = None, user: UserKey = ANA) -> None:
         self.house = house or House()
         self.user = user
-        self.screen = FileSurface(self.house.clock, SurfaceLimits(4096, 0.0))
-        self.desk = self.house.desk(self.house.access())
+        self.screen = FileChannel(self.house.clock, ChannelLimits(4096, 0.0))
+        self.context = self.house.context(self.house.access())
         self._sent = 0
 
     async def say(self, text: str, raw: bytes | None = None, *, private: bool = True) -> str:
@@ -98,8 +99,8 @@ async def test_an_export_taken_in_again_gives_equal_memories(
         await memory.flag(item.id, pinned=pinned, shared=shared)
         await house.store.put_room(ANA, [item.id], room)
     before = {same(item) for item in await memory.page(limit=99)}
-    raw = "".join([piece async for piece in takeout.pieces(house.desk(house.access()), ANA, takeout.Tally())])
-    async with Shelf() as other:
+    raw = "".join([piece async for piece in takeout.pieces(house.context(house.access()), ANA, takeout.Tally())])
+    async with OwnerIndex() as other:
         told = await other.say("/import", raw.encode())
         if before:
             await other.press("Save")
@@ -109,7 +110,7 @@ async def test_an_export_taken_in_again_gives_equal_memories(
 
 
 async def test_what_is_in_the_file_is_shown_first_then_saved_and_one_undo_takes_it_back() -> None:
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         await ana.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "known", ("k",))], {})
         told = await ana.say("/import", file_of("new one", {"content": "known", "bindings": ["k"]}, {"content": ""}, 7))
         assert told.startswith("The file holds 2 memories.\n1 I know already.\n2 are left out")
@@ -123,7 +124,7 @@ async def test_what_is_in_the_file_is_shown_first_then_saved_and_one_undo_takes_
 
 
 async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         entry = {"content": "c", "bindings": ["b"], "pinned": True, "shared": True, "rooms": ["test:room"]}
         await ana.say("/import", file_of(entry, {"content": "d"}))
         await ana.press("Save")
@@ -133,7 +134,7 @@ async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
 
 async def test_a_large_file_is_one_act_too(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    async with Shelf(House(store=SqliteMemories(database))) as ana:
+    async with OwnerIndex(House(store=SqliteMemories(database))) as ana:
         await ana.say("/import", file_of(*(f"fact {number}" for number in range(2500))))
         assert (await ana.press("Save these 2500")).startswith("Saved 2500 new memories.")
         await ana.say("/undo")
@@ -145,7 +146,7 @@ async def test_a_large_file_is_one_act_too(tmp_path: Path) -> None:
 async def test_where_it_was_said_and_that_it_is_shared_is_believed_of_ones_own_export_only() -> None:
     entry = {"content": "c", "bindings": ["b"], "pinned": True, "shared": True, "rooms": ["test:room"]}
     for raw in (file_of(entry, user=str(BIA)), json.dumps([entry]).encode()):
-        async with Shelf() as ana:
+        async with OwnerIndex() as ana:
             await ana.say("/import", raw)
             await ana.press("Save")
             [item] = await ana.memories()
@@ -153,7 +154,7 @@ async def test_where_it_was_said_and_that_it_is_shared_is_believed_of_ones_own_e
 
 
 async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> None:
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         [code] = re.findall(r"/import ([A-Z]{4})", await ana.say("/import", file_of("a")))
         assert "does not hold" in await ana.say("/import ZZZZ")
         assert "does not hold" in await ana.say(f"/import {code}"), "a wrong code uses it up"
@@ -186,7 +187,7 @@ async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> N
     ids=lambda value: str(value)[:20],
 )
 async def test_what_cannot_be_read_is_told_and_changes_nothing(raw: bytes, told: str) -> None:
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         assert told in await ana.say("/import", raw)
         assert not ana.screen.screen[-1].choices
         assert await ana.memories() == []
@@ -215,7 +216,7 @@ async def test_no_export_with_values_of_the_wrong_kind_fails_or_is_saved_by_half
 ) -> None:
     entry = {"type": "text", "content": "a fact", "bindings": ["fact"], "rooms": [], "pinned": False, "shared": False}
     raw = file_of(entry | dict(changed), "another", **head)
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         said = await ana.say("/import", raw)
         assert "went wrong" not in said
         assert await ana.memories() == []
@@ -226,29 +227,29 @@ async def test_no_export_with_values_of_the_wrong_kind_fails_or_is_saved_by_half
 
 @pytest.mark.parametrize("user", [["a"], {"a": 1}, None, 5, True])
 async def test_a_user_of_the_wrong_kind_is_somebody_else(user: Any) -> None:
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         assert "The file holds 1 memory." in await ana.say("/import", file_of("a", user=user))
 
 
 async def test_a_file_that_is_gone_is_told_and_a_chat_that_is_gone_ends_the_turn() -> None:
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         said = replace(ana.house.incoming("/import", message_id="x"), file="nowhere")
         await (await ana.bot.receive(said, ana.screen))
         assert "could not read that file" in ana.screen.texts[-1]
 
         async def gone(file: str, max_bytes: int) -> bytes:
-            raise SurfaceGone("blocked")
+            raise ChannelGone("blocked")
 
         count = len(ana.screen.texts)
         ana.screen.sent["f"] = b"[]"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(FileSurface, "fetch", lambda _, file, max_bytes: gone(file, max_bytes))
+            patch.setattr(FileChannel, "fetch", lambda _, file, max_bytes: gone(file, max_bytes))
             await ana.say("/import", b"[]")
         assert len(ana.screen.texts) <= count + 1
 
 
 async def test_without_a_file_it_is_said_how_and_with_memory_off_nothing_is_taken_in() -> None:
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         assert "with the caption /import" in await ana.say("/import")
         assert "only show in private" in await ana.say("/import", file_of("a"), private=False)
         await ana.say("/memory off")
@@ -286,7 +287,7 @@ def test_no_bytes_whatsoever_break_the_reader(raw: bytes) -> None:
 
 async def test_a_file_has_nothing_that_is_known_heard_where_it_is_not_heard_now() -> None:
     entry = {"content": "known", "bindings": ["new phrase"], "pinned": True, "shared": True, "rooms": ["test:room"]}
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         [item] = await ana.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "known", ("secret phrase",))], {})
         told = await ana.say("/import", file_of(entry, {**entry, "content": "unknown"}))
         assert "I may speak of 2 in rooms, as the file says, unless I know them already." in told
@@ -299,7 +300,7 @@ async def test_a_file_has_nothing_that_is_known_heard_where_it_is_not_heard_now(
 async def test_what_a_file_says_twice_is_heard_only_where_both_are() -> None:
     one = {"content": "code abc", "bindings": ["secret phrase"], "rooms": []}
     other = {"content": "Code ABC", "bindings": ["spoken phrase"], "rooms": ["test:room"], "shared": True}
-    async with Shelf() as ana:
+    async with OwnerIndex() as ana:
         await ana.say("/import", file_of(one, other))
         await ana.press("Save")
         [item] = await ana.memories()

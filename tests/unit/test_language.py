@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.language import choose, detect, from_tag, spoken, spoken_tag
+from core.text.language import choose, detect, from_tag, spoken, spoken_tag
 from core.types import Locale
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES

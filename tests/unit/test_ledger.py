@@ -12,14 +12,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.dialogue import Usage
-from core.money import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
-from core.storage.in_memory_ledger import InMemoryLedger
-from core.storage.ledger import SqliteLedger
+from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
+from core.features.ledger.rollup import ROLLUPS
+from core.features.ledger.storage import SqliteLedger
 from core.storage.migrations import MIGRATIONS
-from core.storage.rollup import ROLLUPS
 from core.storage.sqlite import Row, open_database
 from core.types import UserKey
 from tests.fakes.clock import START
+from tests.reference.ledger import InMemoryLedger
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "bia")
 CALL = Call(START, ANA, "chat", "finish", "a:1", "end", 2.0, 0.5, Usage(100, 10, 50, 4), 0.25, "telegram:-100")

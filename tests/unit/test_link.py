@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.people import Standing
+from core.features.access.people import Role
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
@@ -21,7 +21,7 @@ HERE, THERE, STRANGE = UserKey("telegram", "ana"), UserKey("discord", "ana2"), U
 async def lobby() -> AsyncIterator[Lobby]:
     async with Lobby(House(FINISH, trusted=()), platforms=("telegram", "discord")) as lobby:
         for user in (HERE, THERE, STRANGE):
-            await lobby.give(user, Standing.MEMBER)
+            await lobby.give(user, Role.MEMBER)
         yield lobby
 
 
@@ -192,7 +192,7 @@ async def test_an_account_that_was_joined_elsewhere_between_the_yes_and_the_deed
 
 
 async def test_a_link_gives_nobody_a_right(lobby: Lobby) -> None:
-    await lobby.give(HERE, Standing.OWNER)
+    await lobby.give(HERE, Role.OWNER)
     await linked(lobby)
     [told] = await lobby.say("/admin status", THERE)
     assert told.startswith("I do not know the command")

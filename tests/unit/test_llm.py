@@ -8,10 +8,10 @@ from typing import Literal
 
 import pytest
 
-from core.dialogue import Brief, Finish, Prompt, PromptTurn, Stop, Task
+from core.dialogue import Finish, Prompt, PromptContext, PromptTurn, Stop, Task
 from core.errors import BadReply, ProviderDown, ProviderRefused
-from core.llm import choose, complete, complete_as, schema_of
-from core.types import Locale, Role
+from core.models import choose, complete, complete_as, schema_of
+from core.types import Locale, MessageRole
 from tests.fakes.model import Answer, ScriptedModel
 
 NAMES = ("MemorySearch", "Finish")
@@ -33,8 +33,8 @@ def model(*answers: Answer) -> ScriptedModel:
 
 
 def prompt() -> Prompt:
-    brief = Brief(Task.DECIDE, Locale.EN, "hi", datetime(2026, 1, 1, tzinfo=UTC))
-    return Prompt("system", (PromptTurn(Role.USER, "hi"),), brief)
+    brief = PromptContext(Task.DECIDE, Locale.EN, "hi", datetime(2026, 1, 1, tzinfo=UTC))
+    return Prompt("system", (PromptTurn(MessageRole.USER, "hi"),), brief)
 
 
 @pytest.mark.spec("T4")
@@ -61,8 +61,8 @@ async def test_an_unknown_decision_is_asked_again_once_with_the_names() -> None:
     asked = model("Dance", "Finish")
     assert await choose(asked, prompt(), NAMES) == "Finish"
     *_, answer, complaint = asked.prompts[1].turns
-    assert (answer.role, answer.text) == (Role.ASSISTANT, "Dance")
-    assert complaint.role is Role.USER
+    assert (answer.role, answer.text) == (MessageRole.ASSISTANT, "Dance")
+    assert complaint.role is MessageRole.USER
     assert "MemorySearch, Finish" in complaint.text
 
 

@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.dialogue import Brief, Task
+from core.dialogue import PromptContext, Task
 from core.history.conversation import Context
 from core.history.rendering import rendered
 from core.prompts import build, system_text
 from core.turn import memory_line
-from core.types import Locale, MemoryItem, MemoryKind, Message, Role
+from core.types import Locale, MemoryItem, MemoryKind, Message, MessageRole
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
 
@@ -37,7 +37,7 @@ async def test_a_prompt_holds_the_local_time_and_when_each_message_was_said(zone
     house = house_at(zone)
     async with house.chatbot() as bot:
         for number, text in enumerate(("my flight is tomorrow", "when is it?")):
-            await (await bot.receive(house.incoming(text, message_id=str(number)), house.surface()))
+            await (await bot.receive(house.incoming(text, message_id=str(number)), house.channel()))
             await house.clock.advance(3600)  # type: ignore[attr-defined]
     last = house.model.asked(Task.FINISH)[-1]
     first = last.turns[0].text
@@ -48,9 +48,9 @@ async def test_a_prompt_holds_the_local_time_and_when_each_message_was_said(zone
 
 
 def test_the_same_message_is_the_same_text_in_every_call() -> None:
-    message = Message(Role.USER, "oi", at=NIGHT)
+    message = Message(MessageRole.USER, "oi", at=NIGHT)
     assert rendered(message, SAO_PAULO) == rendered(message, SAO_PAULO) == "oi\n<said-at Sat 2026-11-21 22:30>"
-    brief = Brief(Task.FINISH, Locale.EN, "oi", NIGHT.astimezone(SAO_PAULO))
+    brief = PromptContext(Task.FINISH, Locale.EN, "oi", NIGHT.astimezone(SAO_PAULO))
     prompts = [build(replace(brief, now=at), Context("", (message,)), "x") for at in (brief.now, NIGHT)]
     assert prompts[0].system == prompts[1].system == system_text("")
 
@@ -63,9 +63,9 @@ def test_a_day_on_a_memorys_line_is_the_persons_day() -> None:
 
 async def test_what_is_recalled_shows_local_days_and_the_model_local_times() -> None:
     house = house_at(SAO_PAULO)
-    surface = house.surface()
-    turn = await house.turn("what?", surface)
+    channel = house.channel()
+    turn = await house.turn("what?", channel)
     kept = MemoryItem("m", MemoryKind.TEXT, "x", ("x",), NIGHT, NIGHT)
     await turn.recall([kept])
     await turn.view.flush()
-    assert f"{surface.screen[-1].memories[0].updated_at:%Y-%m-%d}" == "2026-11-21"
+    assert f"{channel.screen[-1].memories[0].updated_at:%Y-%m-%d}" == "2026-11-21"

@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from core.errors import StorageError
-from core.locales import Locales
-from core.people import Preferences
-from core.types import Locale, Message, Role
+from core.features.access.people import Preferences
+from core.language_choice import Locales
+from core.types import Locale, Message, MessageRole
 from tests.fakes.house import ANA, BIA, House
 
 
 async def talked(house: House, *texts: str) -> Locales:
     conversation = await house.conversations.open(house.incoming("").conversation)
     for text in texts:
-        await conversation.add(Message(Role.USER, text))
-        await conversation.add(Message(Role.ASSISTANT, "the answer is in English, of course"))
+        await conversation.add(Message(MessageRole.USER, text))
+        await conversation.add(Message(MessageRole.ASSISTANT, "the answer is in English, of course"))
     return Locales(house.preferences, house.history)
 
 
@@ -68,7 +68,7 @@ async def test_what_is_said_here_tells_more_than_what_is_said_elsewhere() -> Non
     house = House()
     locales = await talked(house, "quiero la contraseña, por favor")
     elsewhere = await house.conversations.open(house.incoming("", chat="elsewhere").conversation)
-    await elsewhere.add(Message(Role.USER, "qual é a minha senha?"))
+    await elsewhere.add(Message(MessageRole.USER, "qual é a minha senha?"))
     assert await locales.of(replace(house.incoming("ok"), language="")) is Locale.ES
     assert await locales.of(replace(house.incoming("ok", chat="elsewhere"), language="")) is Locale.PT
 

@@ -15,9 +15,9 @@ from core.storage.batches import FIRST_ROWS, fitted
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, Transaction, open_database
-from core.stores import Mark
-from core.thread import Told
-from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, Role, UserKey
+from core.stores import ChangeContext
+from core.threads import Told
+from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
@@ -61,14 +61,14 @@ async def saves_beside(database: Database, work: asyncio.Task[object]) -> int:
 async def test_others_save_in_the_middle_of_a_long_act(database: Database, act: str) -> None:
     store, later = SqliteMemories(database), START + timedelta(days=1)
     other = UserKey("discord", "ana")
-    ids = [item.id for item in await store.add(ANA, drafts("zq"), at=START, mark=Mark("a", "telegram:room"))]
+    ids = [item.id for item in await store.add(ANA, drafts("zq"), at=START, mark=ChangeContext("a", "telegram:room"))]
     if act == "purge":
-        await store.delete(ANA, ids, at=START, mark=Mark("gone"))
+        await store.delete(ANA, ids, at=START, mark=ChangeContext("gone"))
     if act == "unlink":
         await store.link(other, ANA)
     works: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
         "add": lambda: store.add(ANA, drafts("more"), at=START),
-        "delete": lambda: store.delete(ANA, ids, at=START, mark=Mark("gone")),
+        "delete": lambda: store.delete(ANA, ids, at=START, mark=ChangeContext("gone")),
         "purge": lambda: store.purge(later),
         "link": lambda: store.link(other, ANA),
         "unlink": lambda: store.unlink(other, ANA),
@@ -92,7 +92,7 @@ async def test_who_was_forgotten_is_found_by_nobody_from_the_first_moment_and_go
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = SqliteMemories(database)
-    await store.add(ANA, drafts("zqsecret"), at=START, mark=Mark("a", "telegram:room"))
+    await store.add(ANA, drafts("zqsecret"), at=START, mark=ChangeContext("a", "telegram:room"))
     await store.link(ANA, UserKey("discord", "ana"))
     with monkeypatch.context() as patch:
         pull_the_plug_at(patch, database, turn=4)
@@ -116,7 +116,7 @@ async def test_a_conversation_that_was_forgotten_is_gone_after_the_next_start(
     here = ConversationKey(ChatKey("telegram", "c"), ANA)
     thread = await history.open_thread(here, START)
     for n in range(COUNT):
-        await history.append(thread.id, Message(Role.USER, f"zqsecret {n}", at=START))
+        await history.append(thread.id, Message(MessageRole.USER, f"zqsecret {n}", at=START))
     [said] = await history.tail(thread.id, 1)
     await history.tell({said.id: [Told("m", "v")]})
     with monkeypatch.context() as patch:

@@ -15,19 +15,19 @@ from typing import Any
 
 import pytest
 
-from adapters.console.layout import Page
+from adapters.console.renderer import Page
 from adapters.discord import markup as discord
 from adapters.telegram import markup as telegram
-from core import claims, language, marks, replies, unicode, words
 from core.aside import FEW_CHARS, aside
 from core.delivery.split import split
 from core.errors import ProviderDown
 from core.history.tokens import ByCharacters, ByWords
-from core.markdown import verbatim
-from core.mind import answer, change, days, extract, scene, wording
-from core.mind import words as mind_words
-from core.mind.cues import Cues
-from core.mind.limited import LimitedMind
+from core.limited import answer, change, days, extract, scene, wording
+from core.limited import words as mind_words
+from core.limited.cues import Cues
+from core.limited.limited import LimitedMind
+from core.text import claims, language, marks, replies, unicode, words
+from core.text.markdown import verbatim
 from core.types import Locale, Vectors
 from tests.fakes.clock import START
 from tests.fakes.hostile import hostile
@@ -143,7 +143,7 @@ async def turn_s(mind: LimitedMind, text: str) -> float:
         mode.model = mind  # type: ignore[attr-defined]  # a HotModel
     async with house.chatbot() as chatbot:
         began_s = time.process_time()
-        await (await chatbot.receive(house.incoming(text), house.surface()))
+        await (await chatbot.receive(house.incoming(text), house.channel()))
         return time.process_time() - began_s
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from telegramify_markdown import convert
 
-from core.markdown import verbatim
+from core.text.markdown import verbatim
 
 
 @pytest.mark.parametrize("text", ["abc 1", "a*b*c", "__init__", "x`y`z", "a``b`", "[1](2)", "<b>", "||s||", r"C:\new"])

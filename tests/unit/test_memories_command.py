@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.memories import VERBS
-from core.commands.memory_card import after
 from core.dialogue import Task
-from core.screen import MAX_COMMAND_BYTES
+from core.features.memories.card import after
+from core.features.memories.memories import VERBS
+from core.outgoing import MAX_COMMAND_BYTES
 from core.storage.memories import SqliteMemories
-from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, Role, UserKey
+from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.house import ANA, BIA
 from tests.fakes.talk import Talk, talking
 
@@ -189,7 +189,7 @@ async def test_somebody_elses_id_names_nothing_whatever_is_done_with_it(
     assert "secret" not in told
     assert told.startswith((NO_SUCH, "Nothing was deleted", "Nothing matches that."))
     assert await talk.house.memories.of(ANA).get([item.id]) == [item]
-    assert await talk.house.awaited.find(talk.house.incoming("x", user=BIA).conversation) is None
+    assert await talk.house.pending_inputs.find(talk.house.incoming("x", user=BIA).conversation) is None
 
 
 async def test_two_people_with_the_same_numbers_each_get_their_own(talk: Talk) -> None:
@@ -275,7 +275,7 @@ async def test_a_source_that_is_gone_or_never_was_is_told_as_such(talk: Talk) ->
 async def test_of_many_sources_the_newest_are_shown_and_of_long_ones_the_beginning(talk: Talk) -> None:
     conversation = await talk.house.conversations.open(talk.house.incoming("x").conversation)
     texts = [f"said {n}" for n in range(11)] + ["x" * 2000]
-    stored = [await conversation.add(Message(Role.USER, text, turn=text)) for text in texts]
+    stored = [await conversation.add(Message(MessageRole.USER, text, turn=text)) for text in texts]
     draft = MemoryDraft(MemoryKind.TEXT, "two", ("two",))
     [item] = await talk.house.memories.of(ANA).save([draft], {}, source_ids=[message.id for message in stored])
     told = await talk.say(f"/memories source {item.id}")

@@ -11,8 +11,8 @@ import pytest
 
 from core.dialogue import Task
 from core.types import MemoryItem, MemoryKind, UserKey, Vectors
+from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, BIA
-from tests.fakes.surfaces import OneSurface
 from tests.fakes.talk import Talk, talking
 from tests.unit.test_chatbot import stuck
 
@@ -99,9 +99,9 @@ async def test_what_was_sent_before_it_was_asked_for_is_not_meant(talk: Talk) ->
     early = replace(
         talk.house.incoming("queued before", message_id="early"), at=talk.clock.now() - timedelta(seconds=9)
     )
-    surface = talk.house.surface()
-    await (await talk.bot.receive(early, surface))
-    assert surface.texts == ["Hello"]
+    channel = talk.house.channel()
+    await (await talk.bot.receive(early, channel))
+    assert channel.texts == ["Hello"]
     assert (await talk.say("uno")).startswith("Changed.")
 
 
@@ -142,14 +142,14 @@ async def test_a_stop_that_ends_an_answer_lets_it_go_too(talk: Talk) -> None:
     await open_card(talk)
     model = stuck(talk.house)
     async with talk.house.chatbot() as bot:
-        surface = talk.house.surface()
-        answer = await bot.receive(talk.house.incoming("think long", message_id="long"), surface)
+        channel = talk.house.channel()
+        answer = await bot.receive(talk.house.incoming("think long", message_id="long"), channel)
         await model.reached.wait()
         pressed = replace(talk.house.incoming(talk.button("Edit").command, message_id="edit"), pressed=True)
-        await (await bot.receive(pressed, surface))
-        await (await bot.receive(talk.house.incoming("/stop", message_id="stop"), surface))
+        await (await bot.receive(pressed, channel))
+        await (await bot.receive(talk.house.incoming("/stop", message_id="stop"), channel))
         await answer
-    assert await talk.house.awaited.find(pressed.conversation) is None
+    assert await talk.house.pending_inputs.find(pressed.conversation) is None
 
 
 async def test_another_edit_takes_the_place_of_the_one_that_waits(talk: Talk) -> None:
@@ -190,12 +190,12 @@ async def test_a_new_content_that_a_crash_cut_short_is_taken_up_after_the_restar
     await talk.press("Edit")
     await talk.house.inbox.accept(talk.house.incoming("uno", message_id="cut short"))
     await talk.restart()
-    surface = talk.house.surface()
-    await talk.bot.resume("test", OneSurface(surface))
+    channel = talk.house.channel()
+    await talk.bot.resume("test", OneChannel(channel))
     await talk.stop()
     await talk.start()
     assert await talk.contents() == ["uno"]
-    assert surface.texts[-1].startswith("Changed.")
+    assert channel.texts[-1].startswith("Changed.")
 
 
 async def test_what_another_button_deletes_while_it_is_being_edited_is_gone(talk: Talk) -> None:
@@ -224,4 +224,4 @@ async def test_for_somebody_who_is_forgotten_nothing_waits_on_any_account(talk: 
     await talk.press("Edit", abroad)
     asked = await talk.say("/forget all")
     await talk.say(f"/forget all {asked.split('/forget all ')[1][:4]}")
-    assert await talk.house.awaited.find(talk.house.incoming("x", user=abroad).conversation) is None
+    assert await talk.house.pending_inputs.find(talk.house.incoming("x", user=abroad).conversation) is None

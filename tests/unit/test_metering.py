@@ -10,21 +10,21 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
-from bot.metering import AttributedDoor, Meter, MeteredEmbedder
-from bot.prices import load_prices
+from bot.models.metering import AttributedHandler, Meter, MeteredEmbedder
+from bot.models.prices import load_prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
 from core.errors import ProviderBusy, StorageError, StreamCut
-from core.llm import complete
-from core.money import Call
-from core.ports import ChatModel, Door, Embedder, Surface, Surfaces
+from core.features.ledger.calls import Call
+from core.models import complete
+from core.ports import Channel, Channels, ChatModel, Embedder, MessageHandler
 from core.providers.cached_embedder import CachedEmbedder
 from core.types import ChatKey, Incoming, UserKey, Vectors
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer
 from tests.fakes.model import ScriptedModel
 from tests.fakes.openai_server import embedding, fails
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
 from tests.fakes.wires import openai_embedder, prompt
 
 HAIKU = "anthropic:claude-haiku-5-5"
@@ -136,7 +136,7 @@ async def test_a_ledger_that_fails_fails_nobodys_answer(caplog: pytest.LogCaptur
     assert "not written down" in caplog.text
 
 
-class Asking(Door):
+class Asking(MessageHandler):
     """A door that asks a model for each message, in a task of its own, as the ChatBot does."""
 
     def __init__(self, model: ChatModel, owed: list[Incoming]) -> None:
@@ -144,16 +144,16 @@ class Asking(Door):
         self._owed = owed
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def _answer(self, incoming: Incoming, surface: Surface) -> None:
-        del surface
+    async def _answer(self, incoming: Incoming, channel: Channel) -> None:
+        del channel
         await complete(self._model, prompt(incoming.text))
 
-    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
-        return asyncio.create_task(self._answer(incoming, surface))
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
+        return asyncio.create_task(self._answer(incoming, channel))
 
-    async def resume(self, platform: str, surfaces: Surfaces) -> None:
+    async def resume(self, platform: str, channels: Channels) -> None:
         del platform
-        tasks = [asyncio.create_task(self._answer(incoming, surfaces.again(incoming))) for incoming in self._owed]
+        tasks = [asyncio.create_task(self._answer(incoming, channels.again(incoming))) for incoming in self._owed]
         await asyncio.gather(*tasks)
 
 
@@ -165,11 +165,11 @@ def said_by(user: str, *, private: bool = True) -> Incoming:
 async def test_a_call_is_the_persons_whose_message_is_answered() -> None:
     book = Book()
     people = ["ana", "bia", "caio"]
-    door = AttributedDoor(Asking(book.metered(ScriptedModel({})), [said_by(user) for user in people]))
-    surface = RecordingSurface(FakeClock())
-    for answered in [await door.receive(said_by(user), surface) for user in people]:
+    handler = AttributedHandler(Asking(book.metered(ScriptedModel({})), [said_by(user) for user in people]))
+    channel = RecordingChannel(FakeClock())
+    for answered in [await handler.receive(said_by(user), channel) for user in people]:
         await answered
-    await door.resume("telegram", OneSurface(surface))
+    await handler.resume("telegram", OneChannel(channel))
     await complete(book.metered(ScriptedModel({})), prompt())
     users = [call.user.user if call.user else None for call in book.calls]
     assert users == [*people, *people, None]
@@ -177,11 +177,11 @@ async def test_a_call_is_the_persons_whose_message_is_answered() -> None:
 
 async def test_a_call_is_of_the_room_where_others_read_along_and_of_none_in_private() -> None:
     book = Book()
-    door = AttributedDoor(Asking(book.metered(ScriptedModel({})), [said_by("bia", private=False)]))
-    surface = RecordingSurface(FakeClock())
-    await (await door.receive(said_by("ana"), surface))
-    await (await door.receive(said_by("ana", private=False), surface))
-    await door.resume("telegram", OneSurface(surface))
+    handler = AttributedHandler(Asking(book.metered(ScriptedModel({})), [said_by("bia", private=False)]))
+    channel = RecordingChannel(FakeClock())
+    await (await handler.receive(said_by("ana"), channel))
+    await (await handler.receive(said_by("ana", private=False), channel))
+    await handler.resume("telegram", OneChannel(channel))
     assert [call.room for call in book.calls] == ["", "telegram:room", "telegram:room"]
 
 
@@ -201,28 +201,28 @@ class Counted:
         """Nothing to let go of."""
 
 
-class Embedding(Door):
+class Embedding(MessageHandler):
     """A door that embeds each message in a task of its own."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
-    async def receive(self, incoming: Incoming, surface: Surface) -> Awaitable[None]:
-        del surface
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
+        del channel
         return asyncio.create_task(self._embed(incoming.text))
 
     async def _embed(self, text: str) -> None:
         await self._embedder.embed([text])
 
-    async def resume(self, platform: str, surfaces: Surfaces) -> None:
-        del platform, surfaces
+    async def resume(self, platform: str, channels: Channels) -> None:
+        del platform, channels
 
 
 async def test_what_is_embedded_is_paid_by_the_one_whose_words_they_are_also_behind_the_cache() -> None:
     book = Book()
     embedder = CachedEmbedder(MeteredEmbedder(Counted(), Meter(book.record, load_prices(), FakeClock())))
-    door, surface = AttributedDoor(Embedding(embedder)), RecordingSurface(FakeClock())
-    under_way = [await door.receive(said_by(user), surface) for user in ("ana", "bia", "ana")]
+    handler, channel = AttributedHandler(Embedding(embedder)), RecordingChannel(FakeClock())
+    under_way = [await handler.receive(said_by(user), channel) for user in ("ana", "bia", "ana")]
     await asyncio.gather(*under_way)
     assert [(call.user, call.usage) for call in book.calls] == [
         (UserKey("telegram", "ana"), Usage(1)),

@@ -8,7 +8,7 @@ from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
 from core.storage.migrations import MIGRATIONS
 from core.storage.sqlite import open_database
-from core.types import Role, UserKey
+from core.types import MessageRole, UserKey
 
 
 async def test_messages_of_before_threads_were_counted_get_their_place_and_cost(tmp_path: Path) -> None:
@@ -31,8 +31,8 @@ async def test_messages_of_before_threads_were_counted_get_their_place_and_cost(
     assert (thread.title, thread.policy, thread.metadata) == ("", "", {})
     messages = await history.tail("one", 9)
     assert [(m.role, m.text, m.sequence, m.tokens) for m in messages] == [
-        (Role.USER, "oito letras e mais", 1, 7),
-        (Role.USER, "oi", 2, 3),
+        (MessageRole.USER, "oito letras e mais", 1, 7),
+        (MessageRole.USER, "oi", 2, 3),
     ]
     assert await history.totals("one") == (2, 10)
     assert await history.totals("one", 1) == (1, 3)

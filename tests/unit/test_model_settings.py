@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.model_settings import ModelName, ModelSettings
-from bot.presets import PROVIDERS, Mode
-from bot.settings import load
+from bot.models.presets import PROVIDERS, Mode
+from bot.settings.models import ModelName, ModelSettings
+from bot.settings.settings import load
 from core.errors import ConfigError
 
 KEYS = {preset.key_setting: "sk-1" for preset in PROVIDERS.values() if preset.key_setting}

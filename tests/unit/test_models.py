@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot.model_settings import ModelSettings
-from bot.models import build_chains
-from core.llm import Models, complete
-from core.money import Call
+from bot.models.chains import build_chains
+from bot.settings.models import ModelSettings
+from core.features.ledger.calls import Call
+from core.models import Models, complete
 from core.ports import ChatModel
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.clock import FakeClock
@@ -55,7 +55,7 @@ async def test_each_mode_asks_its_own_model_in_its_own_manner(clock: FakeClock) 
 async def test_the_vendors_own_address_is_asked_with_the_efforts_that_suit_each_mode(
     clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bot import presets
+    from bot.models import presets
 
     server = LoopbackServer([anthropic_server.says("c")])
     async with server.running(), AsyncExitStack() as stack:
@@ -63,8 +63,8 @@ async def test_the_vendors_own_address_is_asked_with_the_efforts_that_suit_each_
         rows["anthropic"] = presets.Preset(
             presets.Wire.ANTHROPIC, server.url, "ANTHROPIC_BASE_URL", efforts=rows["anthropic"].efforts
         )
-        monkeypatch.setattr("bot.models.PROVIDERS", rows)
-        monkeypatch.setattr("bot.model_settings.PROVIDERS", rows)
+        monkeypatch.setattr("bot.models.chains.PROVIDERS", rows)
+        monkeypatch.setattr("bot.settings.models.PROVIDERS", rows)
         models = await built(stack, clock, model="anthropic:big")
         for model in (models.heavy, models.reasoning, models.chat, models.summary):
             await complete(model, prompt())
@@ -128,8 +128,8 @@ def test_only_the_sdk_that_is_configured_is_imported(model: str, absent: tuple[s
     source = f"""
 import asyncio, sys
 from contextlib import AsyncExitStack
-from bot.model_settings import ModelSettings
-from bot.models import build_chains
+from bot.settings.models import ModelSettings
+from bot.models.chains import build_chains
 from core.clock import SystemClock
 async def main():
     async with AsyncExitStack() as stack:

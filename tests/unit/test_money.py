@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.dialogue import Usage
-from core.money import BOT, Call, Period, Scope, Spend, day_of, days_back, month_of, scopes_of, spend_of
+from core.features.ledger.calls import BOT, Call, Period, Scope, Spend, day_of, days_back, month_of, scopes_of, spend_of
 from core.types import UserKey
 from tests.fakes.clock import START
 

@@ -12,12 +12,12 @@ from datetime import timedelta
 import pytest
 
 from core.chatbot import ChatBot
-from core.commands.desk import Desk
+from core.commands.context import CommandContext
 from core.dialogue import Task
 from core.errors import ProviderDown
-from core.llm import Models
+from core.features.access.people import Decision, DecisionKind, Person, Preferences, Role, Stranger
 from core.memory.user_memory import UserMemory
-from core.people import Decision, Matter, Person, Preferences, Standing, Stranger
+from core.models import Models
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
@@ -35,10 +35,10 @@ class Chat:
         self.bot = bot
 
     async def say(self, text: str, user: UserKey = ANA, chat: str = "c", *, private: bool = True) -> str:
-        surface = self.house.surface()
+        channel = self.house.channel()
         incoming = self.house.incoming(text, user=user, message_id=uuid.uuid4().hex, chat=chat)
-        await (await self.bot.receive(replace(incoming, private=private), surface))
-        return "\n".join(surface.texts)
+        await (await self.bot.receive(replace(incoming, private=private), channel))
+        return "\n".join(channel.texts)
 
 
 @asynccontextmanager
@@ -140,13 +140,13 @@ async def test_what_is_missing_is_told(text: str, told: str) -> None:
 
 async def test_lists_are_kept_for_the_last_thousand_chats_only() -> None:
     house = House()
-    desk: Desk = house.desk(house.access())
+    context: CommandContext = house.context(house.access())
     keys = [house.incoming("x", chat=str(n)).conversation for n in range(1001)]
     for key in keys:
-        desk.note_list(key, {1: key.chat.chat})
-    assert desk.listed(keys[0], 1) == ""
-    assert desk.listed(keys[1], 1) == "1"
-    assert desk.listed(keys[1000], 1) == "1000"
+        context.note_list(key, {1: key.chat.chat})
+    assert context.listed(keys[0], 1) == ""
+    assert context.listed(keys[1], 1) == "1"
+    assert context.listed(keys[1000], 1) == "1000"
 
 
 # --- /forget all -----------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ async def lived(house: House) -> None:
     for user in (ANA, BIA):
         await fill(house.memories.of(user), 3)
         await house.preferences.put(user, Preferences(Locale.EN))
-        await house.decisions.apply(Decision(START, user, Matter.STANDING, f"{user}2", "", "member"))
+        await house.decisions.apply(Decision(START, user, DecisionKind.ROLE, f"{user}2", "", "member"))
     async with chatting(house) as chat:
         for user in (ANA, BIA):
             await chat.say("hello", user)
@@ -186,18 +186,18 @@ async def test_who_confirms_is_forgotten_and_nobody_else_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("standing", "told", "after"),
+    ("role", "told", "after"),
     [
-        (Standing.OWNER, "What stays is your account's id", Person(ANA, Standing.OWNER, "", START)),
-        (Standing.ADMIN, "What stays is your account's id", Person(ANA, Standing.ADMIN, "", START)),
-        (Standing.MEMBER, "somebody has to let you in again", None),
+        (Role.OWNER, "What stays is your account's id", Person(ANA, Role.OWNER, "", START)),
+        (Role.ADMIN, "What stays is your account's id", Person(ANA, Role.ADMIN, "", START)),
+        (Role.MEMBER, "somebody has to let you in again", None),
     ],
 )
 async def test_a_role_stays_without_a_name_and_a_member_becomes_a_stranger(
-    standing: Standing, told: str, after: Person | None
+    role: Role, told: str, after: Person | None
 ) -> None:
     house = House(trusted=())
-    await house.people.put(Person(ANA, standing, "ana", START))
+    await house.people.put(Person(ANA, role, "ana", START))
     await house.people.note_stranger(Stranger(ANA, "Ana", START), START - START)
     async with chatting(house) as chat:
         asked = await chat.say("/forget all")
@@ -226,8 +226,8 @@ async def test_the_log_that_holds_questions_is_named_when_everything_is_forgotte
     house = House()
     async with house.chatbot() as bot:
         chat = Chat(house, bot)
-        desk = bot._parts.desk
-        desk.kept = replace(desk.kept, logs_words=True)
+        context = bot._parts.context
+        context.stores = replace(context.stores, logs_words=True)
         told = await chat.say(f"/forget all {code_in(await chat.say('/forget all'))}")
         assert told.startswith("Done: everything is forgotten. All but the bot's log")
         assert "/forget does not reach it" in await chat.say("/privacy")
@@ -266,7 +266,7 @@ async def test_what_is_being_answered_elsewhere_is_stopped_before_everything_is_
     house = House()
     model = stuck(house)
     async with chatting(house) as chat:
-        mine, others = house.surface(), house.surface()
+        mine, others = house.channel(), house.channel()
         asked = house.incoming("think long", message_id="a", chat="other")
         elsewhere = await chat.bot.receive(asked, mine)
         of_bia = await chat.bot.receive(replace(asked, user=BIA, message_id="b", chat=ChatKey("test", "hers")), others)

@@ -10,24 +10,24 @@ from itertools import count
 
 import pytest
 
-from core.broadcast.broadcasts import Tally
 from core.chatbot import ChatBot
-from core.commands.admin_broadcast import MAX_TEXT_CHARS
-from core.commands.admin_prompt import MAX_PERSONA_CHARS
-from core.commands.decided import streams_drafts
-from core.commands.machine import Doubt, Proof, Trouble
 from core.dialogue import Task
-from core.money import Call
-from core.people import Matter, Person, Preferences, Standing
+from core.features.access.people import DecisionKind, Person, Preferences, Role
+from core.features.admin.decided import streams_drafts
+from core.features.admin.machine import Doubt, Proof, Trouble
+from core.features.admin.prompt import MAX_PERSONA_CHARS
+from core.features.broadcast.admin_broadcast import MAX_TEXT_CHARS
+from core.features.broadcast.broadcasts import Tally
+from core.features.ledger.calls import Call
+from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.prompts import SYSTEM
-from core.screen import Choice, Shown, SurfaceLimits
 from core.types import Locale, UserKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.machine import NamedModels, ToldTroubles
 from tests.fakes.model import ScriptedModel
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
 
 CARO = UserKey("test", "caro")
 DAVI = UserKey("test", "davi")
@@ -39,8 +39,8 @@ class Office:
 
     def __init__(self) -> None:
         self.house = House(dict(THINK), trusted=())
-        self.desk = self.house.desk(self.house.access())
-        self.chats: dict[UserKey, RecordingSurface] = {}
+        self.context = self.house.context(self.house.access())
+        self.chats: dict[UserKey, RecordingChannel] = {}
         self._numbers = count()
 
     @property
@@ -55,20 +55,22 @@ class Office:
         return self.house.clock
 
     async def open(self) -> Office:
-        for user, standing in ((ANA, Standing.OWNER), (BIA, Standing.ADMIN), (CARO, Standing.MEMBER)):
-            await self.house.people.put(Person(user, standing, user.user, START))
+        for user, role in ((ANA, Role.OWNER), (BIA, Role.ADMIN), (CARO, Role.MEMBER)):
+            await self.house.people.put(Person(user, role, user.user, START))
         return self
 
-    def chat(self, user: UserKey) -> RecordingSurface:
-        return self.chats.setdefault(user, RecordingSurface(self.clock, SurfaceLimits(4096, 0.0)))
+    def chat(self, user: UserKey) -> RecordingChannel:
+        return self.chats.setdefault(user, RecordingChannel(self.clock, ChannelLimits(4096, 0.0)))
 
-    async def shown(self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True) -> list[Shown]:
+    async def shown(
+        self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True
+    ) -> list[OutgoingMessage]:
         """Say it, and return what stayed on the screen."""
-        surface = self.house.surface()
+        channel = self.house.channel()
         incoming = self.house.incoming(text, user=user, message_id=str(next(self._numbers)), chat=chat)
         async with self.bot() as bot:
-            await (await bot.receive(replace(incoming, private=private), surface))
-        return surface.screen
+            await (await bot.receive(replace(incoming, private=private), channel))
+        return channel.screen
 
     async def say(self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True) -> str:
         return "\n".join(shown.text for shown in await self.shown(text, user, chat=chat, private=private))
@@ -76,8 +78,8 @@ class Office:
     @asynccontextmanager
     async def bot(self) -> AsyncIterator[ChatBot]:
         async with self.house.chatbot() as bot:
-            self.desk = bot._parts.desk
-            await bot.resume("test", OneSurface(self.house.surface(), self.chat))
+            self.context = bot._parts.context
+            await bot.resume("test", OneChannel(self.house.channel(), self.chat))
             yield bot
 
     def system(self) -> str:
@@ -101,7 +103,7 @@ async def test_the_owner_sees_which_model_thinks_what_and_why(office: Office) ->
     await office.say("/admin model chat other:2")
     [shown] = await office.shown("/admin model")
     assert "`chat` (writes what people read) — other:2 · decided in a chat (the settings say scripted:1)" in shown.text
-    assert shown.choices == (Choice("chat: as the settings say", "/admin model chat default"),)
+    assert shown.choices == (Button("chat: as the settings say", "/admin model chat default"),)
 
 
 async def test_another_model_is_proved_and_answers_at_once(office: Office) -> None:
@@ -139,7 +141,7 @@ async def test_a_model_that_is_doubted_changes_nothing(office: Office, proof: Pr
     said = await office.say("/admin model chat openai:x")
     assert said.startswith(told)
     assert said.endswith("Nothing was changed.")
-    assert await office.house.decisions.value(Matter.MODEL, "chat") == ""
+    assert await office.house.decisions.value(DecisionKind.MODEL, "chat") == ""
     assert await office.say("hi") == "Hello"
 
 
@@ -232,7 +234,7 @@ async def test_a_persona_is_taken_away_by_off_and_a_long_one_is_refused(office: 
     assert (await office.say(f"/admin prompt {'x' * (MAX_PERSONA_CHARS + 1)}")).startswith("That has 2001 characters")
     assert "persona" in await office.say(f"/admin prompt {'x' * MAX_PERSONA_CHARS}")
     assert await office.say("/admin prompt hello", BIA) != ""
-    assert len(await office.house.decisions.value(Matter.PROMPT)) == MAX_PERSONA_CHARS
+    assert len(await office.house.decisions.value(DecisionKind.PROMPT)) == MAX_PERSONA_CHARS
 
 
 async def test_without_a_language_model_it_is_said_that_nobody_follows_a_persona(office: Office) -> None:
@@ -315,14 +317,14 @@ async def test_the_last_troubles_are_told_without_a_word_of_anybodys(office: Off
     assert await office.say("/admin logs") == "No error, no warning."
     troubles.troubles = [
         Trouble(START, "ERROR", "core.chatbot turn.py:9 say", "turn failed `(KeyError)`", 3),
-        Trouble(START - timedelta(hours=30), "WARNING", "core.llm", "model busy"),
+        Trouble(START - timedelta(hours=30), "WARNING", "core.models", "model busy"),
         *[Trouble(START, "CRITICAL", "x", f"n{number}") for number in range(60)],
     ]
     told = (await office.say("/admin logs 2")).splitlines()
     assert told == [
         "Last errors and warnings (the newest first, times in UTC):",
         "❌ 2026-03-14 15:09 · `turn failed '(KeyError)'` · `core.chatbot turn.py:9 say` · 3 times",
-        "⚠️ 2026-03-13 09:09 · `model busy` · `core.llm`",
+        "⚠️ 2026-03-13 09:09 · `model busy` · `core.models`",
     ]
     assert [len((await office.say(f"/admin logs {word}")).splitlines()) for word in ("", "99", "0", "abc", "9999")] == [
         11,
@@ -347,10 +349,10 @@ async def test_the_status_tells_what_was_spent_today(office: Office) -> None:
 
 
 async def test_a_broadcast_is_shown_as_it_will_look_and_sent_once_confirmed(office: Office) -> None:
-    await office.house.people.put(Person(DAVI, Standing.GUEST, "d", START))
-    await office.house.people.put(Person(UserKey("far", "1"), Standing.MEMBER, "e", START))
+    await office.house.people.put(Person(DAVI, Role.GUEST, "d", START))
+    await office.house.people.put(Person(UserKey("far", "1"), Role.MEMBER, "e", START))
     preview, asked = await office.shown("/admin broadcast **Tomorrow** the bot\nis away.")
-    assert preview == Shown("**Tomorrow** the bot\nis away.")
+    assert preview == OutgoingMessage("**Tomorrow** the bot\nis away.")
     assert asked.text == "This is how it looks. It goes to 3 people. To send it: /admin broadcast send 1"
     assert [(choice.command, choice.in_place) for choice in asked.choices] == [
         ("/admin broadcast send 1", True),
@@ -396,10 +398,10 @@ async def test_how_far_it_is_can_be_asked_and_it_can_be_stopped(office: Office) 
 async def test_who_turned_news_off_is_not_told(office: Office) -> None:
     [told] = await office.shown("/news", CARO)
     assert told.text.startswith("You get what the bot's owners tell everybody.")
-    assert told.choices == (Choice("Turn off", "/news off", in_place=True),)
+    assert told.choices == (Button("Turn off", "/news off", in_place=True),)
     [told] = await office.shown("/news off", CARO)
     assert told.text.startswith("You do not get")
-    assert told.choices == (Choice("Turn on", "/news on", in_place=True),)
+    assert told.choices == (Button("Turn on", "/news on", in_place=True),)
     assert "It goes to 2 people." in await office.say("/admin broadcast Hello")
     for user in (ANA, BIA):
         await office.say("/news off", user)
@@ -417,7 +419,7 @@ async def test_linked_accounts_are_one_person(office: Office) -> None:
 async def test_a_long_text_is_refused_and_a_long_way_is_told(office: Office) -> None:
     assert "That has 3501 characters" in await office.say(f"/admin broadcast {'x' * (MAX_TEXT_CHARS + 1)}")
     for number in range(150):
-        await office.house.people.put(Person(UserKey("test", f"m{number}"), Standing.MEMBER, "", START))
+        await office.house.people.put(Person(UserKey("test", f"m{number}"), Role.MEMBER, "", START))
     await office.say("/admin broadcast Hello")
     assert "Sending to 153 people, one by one. It takes about 2 minutes" in await office.say("/admin broadcast send 1")
 
@@ -429,8 +431,8 @@ async def test_only_owners_speak_to_everybody(office: Office, text: str) -> None
 
 
 async def test_whom_it_is_for_is_asked_by_standing(office: Office) -> None:
-    await office.house.people.put(Person(DAVI, Standing.BLOCKED, "d", START))
-    assert [await office.desk.wants_news(user) for user in (ANA, BIA, CARO, DAVI)] == [True, True, True, False]
+    await office.house.people.put(Person(DAVI, Role.BLOCKED, "d", START))
+    assert [await office.context.wants_news(user) for user in (ANA, BIA, CARO, DAVI)] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("locale", list(Locale))

@@ -11,12 +11,12 @@ from core.errors import InputTooLong
 from core.history.conversation import Conversation, Conversations
 from core.history.policy import LAST_MESSAGES, LAST_TOKENS, NAMES, SUMMARY, HistoryLimits
 from core.storage.history import SqliteHistory
-from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore
-from core.thread import Summary, TurnState
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, ThreadStatus, UserKey
+from core.threads import Summary, TurnState
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, ThreadStatus, UserKey
 from tests.fakes.clock import FakeClock
+from tests.reference.history import InMemoryHistory
 
 ANA, BIA = UserKey("console", "ana"), UserKey("console", "bia")
 ROOM = ConversationKey(ChatKey("console", "c"), ANA)
@@ -34,7 +34,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 async def talk(conversation: Conversation, cycles: int, tokens: int = 10) -> None:
     for cycle in range(1, cycles + 1):
-        for role, letter in ((Role.USER, "u"), (Role.ASSISTANT, "a")):
+        for role, letter in ((MessageRole.USER, "u"), (MessageRole.ASSISTANT, "a")):
             text = f"{letter}{cycle}"
             await conversation.add(Message(role, text, turn=f"t{cycle}", tokens=tokens))
 
@@ -87,18 +87,18 @@ async def test_the_persons_last_message_is_shown_however_much_came_after_it(
     store: HistoryStore, clock: FakeClock
 ) -> None:
     conversation = await Conversations(store, clock, HistoryLimits(LAST_MESSAGES, max_messages=2)).open(ROOM)
-    await conversation.add(Message(Role.USER, "question", turn="t1"))
+    await conversation.add(Message(MessageRole.USER, "question", turn="t1"))
     for number in range(150):
-        await conversation.add(Message(Role.ASSISTANT, f"note {number}", turn="t2"))
+        await conversation.add(Message(MessageRole.ASSISTANT, f"note {number}", turn="t2"))
     assert await shown(conversation) == ["question", "note 148", "note 149"]
 
 
 async def test_what_this_turn_said_is_not_cut_by_the_policy(store: HistoryStore, clock: FakeClock) -> None:
     conversation = await Conversations(store, clock, HistoryLimits(LAST_MESSAGES, max_messages=2)).open(ROOM)
     await talk(conversation, 3)
-    await conversation.add(Message(Role.USER, "u4", turn="t4"))
+    await conversation.add(Message(MessageRole.USER, "u4", turn="t4"))
     for number in range(5):
-        await conversation.add(Message(Role.SYSTEM, {"id": f"m{number}"}, Modal.MEMORY, turn="t4"))
+        await conversation.add(Message(MessageRole.SYSTEM, {"id": f"m{number}"}, Modal.MEMORY, turn="t4"))
     assert len(await shown(conversation, "t4")) == 6
 
 
@@ -112,7 +112,7 @@ async def test_a_context_leaves_room_for_system_prompt_summary_and_answer(
     conversation = await conversations.open(ROOM)
     await talk(conversation, 10)
     await store.fold(conversation.thread.id, Summary("Edmar", through=4, tokens=15))
-    await conversation.add(Message(Role.SYSTEM, "m", Modal.MEMORY, tokens=12))
+    await conversation.add(Message(MessageRole.SYSTEM, "m", Modal.MEMORY, tokens=12))
     budget = (await conversation.context("")).budget
     assert (budget.system, budget.summary, budget.answer) == (10, 15, 20)
     assert (budget.window, budget.memories, budget.remaining) == (40, 12, 3)
@@ -173,7 +173,7 @@ async def test_a_context_reads_as_little_of_100_000_messages_as_of_a_thousand(cl
         store = CountingHistory()
         thread = await store.open_thread(ROOM, clock.now())
         store._messages[thread.id] = [
-            Message(Role.ASSISTANT if at % 2 else Role.USER, "oi", tokens=20, id=at, sequence=at)
+            Message(MessageRole.ASSISTANT if at % 2 else MessageRole.USER, "oi", tokens=20, id=at, sequence=at)
             for at in range(1, size + 1)
         ]
         await store.fold(thread.id, Summary("Edmar", through=size - 4))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.prices import load_prices
+from bot.models.prices import load_prices
 from core.dialogue import Usage
 from core.errors import ConfigError
 

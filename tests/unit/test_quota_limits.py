@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.quota.limits import EXAMPLE, Limit, Limits, NotALimit, read, written
+from core.features.quotas.limits import EXAMPLE, Limit, Limits, NotALimit, read, written
 
 whole = st.integers(0, 10**12 - 1).map(Decimal)
 dollars = st.decimals(0, 10**6, places=2)

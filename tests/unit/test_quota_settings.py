@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from bot.settings import load
+from bot.settings.settings import load
 from core.errors import ConfigError
-from core.quota.limits import Limit
+from core.features.quotas.limits import Limit
 
 
 def test_guests_are_limited_and_nobody_is_unlimited_in_messages_a_minute() -> None:

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 
 from core.dialogue import Usage
 from core.errors import StorageError
-from core.money import BOT, Asker, Call, Ledger, Scope, Spend
-from core.people import Decision, Decisions, Matter, Standing
-from core.quota.limits import Defaults, Limit, read
-from core.quota.quotas import Quotas, Use
-from core.storage.in_memory_decisions import InMemoryDecisions
-from core.storage.in_memory_ledger import InMemoryLedger
-from core.storage.in_memory_people import InMemoryPeople
+from core.features.access.people import Decision, DecisionKind, Decisions, Role
+from core.features.ledger.calls import BOT, Asker, Call, Ledger, Scope, Spend
+from core.features.quotas.limits import Defaults, Limit, read
+from core.features.quotas.quotas import Quotas, Use
 from core.types import UserKey
 from tests.fakes.clock import START, FakeClock
+from tests.reference.decisions import InMemoryDecisions
+from tests.reference.ledger import InMemoryLedger
+from tests.reference.people import InMemoryPeople
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "bia")
 ROOM = "telegram:-100"
-MEMBER, GUEST, OWNER, ADMIN = Standing.MEMBER, Standing.GUEST, Standing.OWNER, Standing.ADMIN
+MEMBER, GUEST, OWNER, ADMIN = Role.MEMBER, Role.GUEST, Role.OWNER, Role.ADMIN
 
 
 @dataclass
@@ -63,24 +63,24 @@ class Bank:
         self,
         tokens: int = 0,
         user: UserKey = ANA,
-        standing: Standing | None = MEMBER,
+        role: Role | None = MEMBER,
         *,
         room: str = "",
         cost: float = 0,
     ) -> Use | None:
         """One message and its answer; what kept it out, if anything did."""
-        async with self.quotas.admitted(Asker(user, room), standing, thinks=True) as full:
+        async with self.quotas.admitted(Asker(user, room), role, thinks=True) as full:
             if full is None:
                 await self.spend(tokens, user, room, cost)
         return full
 
-    async def command(self, standing: Standing = MEMBER, *, user: UserKey = ANA, counts: bool = True) -> Use | None:
-        async with self.quotas.admitted(Asker(user), standing, thinks=False, counts=counts) as full:
+    async def command(self, role: Role = MEMBER, *, user: UserKey = ANA, counts: bool = True) -> Use | None:
+        async with self.quotas.admitted(Asker(user), role, thinks=False, counts=counts) as full:
             return full
 
     async def decide(self, name: str, value: str) -> None:
-        before = await self.decisions.value(Matter.QUOTA, name)
-        await self.decisions.apply(Decision(self.clock.now(), ANA, Matter.QUOTA, name, before, value))
+        before = await self.decisions.value(DecisionKind.QUOTA, name)
+        await self.decisions.apply(Decision(self.clock.now(), ANA, DecisionKind.QUOTA, name, before, value))
 
 
 async def test_a_person_is_let_in_until_their_tokens_are_used_up_and_again_at_midnight() -> None:
@@ -169,16 +169,16 @@ async def test_a_room_and_the_bot_have_limits_for_all_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("standing", "limited"), [(None, True), (GUEST, True), (MEMBER, False), (ADMIN, False), (OWNER, False)]
+    ("role", "limited"), [(None, True), (GUEST, True), (MEMBER, False), (ADMIN, False), (OWNER, False)]
 )
-async def test_guests_have_limits_of_their_own(standing: Standing | None, *, limited: bool) -> None:
+async def test_guests_have_limits_of_their_own(role: Role | None, *, limited: bool) -> None:
     bank = Bank(guest="tokens_day=0", person="tokens_day=1")
-    assert (await bank.ask(standing=standing) is not None) is limited
+    assert (await bank.ask(role=role) is not None) is limited
 
 
 async def test_an_owner_is_bound_by_the_bots_limits_and_not_by_a_persons() -> None:
-    assert await Bank(person="tokens_day=0").ask(standing=OWNER) is None
-    assert await Bank(bot="tokens_day=0").ask(standing=OWNER) is not None
+    assert await Bank(person="tokens_day=0").ask(role=OWNER) is None
+    assert await Bank(bot="tokens_day=0").ask(role=OWNER) is not None
 
 
 async def test_what_was_decided_goes_before_the_settings_of_a_person_first_then_of_a_standing() -> None:
@@ -191,7 +191,7 @@ async def test_what_was_decided_goes_before_the_settings_of_a_person_first_then_
     assert await bank.ask() is not None
     assert await bank.ask(user=BIA) is None
     await bank.decide("owner", "tokens_day=0")
-    assert await bank.ask(user=BIA, standing=OWNER) is not None
+    assert await bank.ask(user=BIA, role=OWNER) is not None
     [holding] = await bank.quotas.holding([Scope(ANA)], MEMBER)
     assert (holding.decided, dict(holding.limits)) == (str(ANA), read("tokens_day=0"))
 

@@ -8,20 +8,20 @@ from dataclasses import replace
 import pytest
 
 from core.dialogue import Task
-from core.errors import SurfaceError, SurfaceForbidden, SurfaceGone, SurfaceUnclear
-from core.people import Standing
+from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear
+from core.features.access.people import Role
 from core.types import ChatKey, UserKey
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import House
 from tests.fakes.lobby import Lobby
-from tests.fakes.surface import RecordingSurface
 
 OWNER, ANA = UserKey("test", "owner"), UserKey("test", "ana")
 
 
-async def ask(lobby: Lobby, surface: RecordingSurface, *, private: bool, number: int = 1) -> None:
+async def ask(lobby: Lobby, channel: RecordingChannel, *, private: bool, number: int = 1) -> None:
     incoming = replace(lobby.house.incoming("hello there", user=ANA, message_id=f"{number}"), private=private)
     incoming = replace(incoming, chat=ChatKey("test", "room" if not private else "with ana"))
-    await (await lobby.bot.receive(incoming, surface))
+    await (await lobby.bot.receive(incoming, channel))
     await lobby.settle()
 
 
@@ -30,21 +30,21 @@ def house() -> House:
 
 
 async def opened(lobby: Lobby) -> None:
-    await lobby.give(OWNER, Standing.OWNER)
-    await lobby.give(ANA, Standing.MEMBER)
+    await lobby.give(OWNER, Role.OWNER)
+    await lobby.give(ANA, Role.MEMBER)
 
 
 @pytest.mark.parametrize(
     ("refusal", "reason"),
     [
-        (SurfaceForbidden("50013"), "not allowed to write"), (SurfaceGone("kicked"), "can no longer write"),
-        (SurfaceError("new"), "not accepted"), (TypeError("x"), "not accepted"), (KeyError("x"), "not accepted"),
+        (ChannelForbidden("50013"), "not allowed to write"), (ChannelGone("kicked"), "can no longer write"),
+        (ChannelError("new"), "not accepted"), (TypeError("x"), "not accepted"), (KeyError("x"), "not accepted"),
     ],
 )  # fmt: skip
 async def test_what_a_room_takes_in_no_form_is_said_in_private_with_the_reason(refusal: Exception, reason: str) -> None:
     async with Lobby(house()) as lobby:
         await opened(lobby)
-        room = lobby.house.surface()
+        room = lobby.house.channel()
         room.faults = [refusal] * 99
         await ask(lobby, room, private=False)
         why, answer = lobby.private[ANA].texts
@@ -56,7 +56,7 @@ async def test_what_a_room_takes_in_no_form_is_said_in_private_with_the_reason(r
 
 
 @pytest.mark.parametrize("private", [True, False])
-@pytest.mark.parametrize("refusal", [SurfaceForbidden("x"), SurfaceGone("x"), SurfaceError("x"), TypeError("x")])
+@pytest.mark.parametrize("refusal", [ChannelForbidden("x"), ChannelGone("x"), ChannelError("x"), TypeError("x")])
 async def test_what_can_be_said_nowhere_is_told_to_the_owner_once_and_to_the_log(
     refusal: Exception, caplog: pytest.LogCaptureFixture, *, private: bool
 ) -> None:
@@ -64,7 +64,7 @@ async def test_what_can_be_said_nowhere_is_told_to_the_owner_once_and_to_the_log
         await opened(lobby)
         lobby.private[ANA].faults = [refusal] * 99
         for number in (1, 2):
-            chat = lobby.house.surface()
+            chat = lobby.house.channel()
             chat.faults = [refusal] * 99
             await ask(lobby, chat, private=private, number=number)
         [told] = lobby.private[OWNER].texts
@@ -73,8 +73,8 @@ async def test_what_can_be_said_nowhere_is_told_to_the_owner_once_and_to_the_log
         assert sum(record.getMessage() == "an answer was not delivered" for record in caplog.records) == 2
         assert all(record.levelno == logging.WARNING for record in caplog.records if "delivered" in record.getMessage())
 
-        await ask(lobby, lobby.house.surface(), private=private, number=3)  # it can be said again: the trouble is over
-        lost = lobby.house.surface()
+        await ask(lobby, lobby.house.channel(), private=private, number=3)  # it can be said again: the trouble is over
+        lost = lobby.house.channel()
         lost.faults = [refusal] * 99
         await ask(lobby, lost, private=private, number=4)
         assert len(lobby.private[OWNER].texts) == 2
@@ -83,8 +83,8 @@ async def test_what_can_be_said_nowhere_is_told_to_the_owner_once_and_to_the_log
 async def test_an_answer_that_was_never_confirmed_is_there_and_the_owner_knows() -> None:
     async with Lobby(house()) as lobby:
         await opened(lobby)
-        chat = lobby.house.surface()
-        chat.faults = [None, *[SurfaceUnclear("odd", 0.0)] * 7]
+        chat = lobby.house.channel()
+        chat.faults = [None, *[ChannelUnclear("odd", 0.0)] * 7]
         incoming = replace(lobby.house.incoming("hello there", user=ANA), chat=ChatKey("test", "with ana"))
         answered = await lobby.bot.receive(incoming, chat)
         await lobby.house.clock.advance(30)  # type: ignore[attr-defined]
@@ -102,8 +102,8 @@ async def test_whatever_breaks_behind_one_message_the_next_one_is_answered() -> 
             raise RuntimeError("nobody foresaw that")
 
         close, lobby.house.inbox.close = lobby.house.inbox.close, broken  # type: ignore[method-assign,assignment]
-        await ask(lobby, lobby.house.surface(), private=True)
+        await ask(lobby, lobby.house.channel(), private=True)
         lobby.house.inbox.close = close  # type: ignore[method-assign]
-        surface = lobby.house.surface()
-        await ask(lobby, surface, private=True, number=2)
-        assert surface.texts == ["Hello"]
+        channel = lobby.house.channel()
+        await ask(lobby, channel, private=True, number=2)
+        assert channel.texts == ["Hello"]

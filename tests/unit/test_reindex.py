@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot import reindex as verb
-from bot.settings import Settings, load
+from bot.settings.settings import Settings, load
 from bot.wiring import build
 from core.errors import ProviderError
 from core.types import MemoryDraft, MemoryKind, UserKey

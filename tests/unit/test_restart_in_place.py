@@ -12,31 +12,31 @@ from itertools import count, pairwise
 import pytest
 
 from core.dialogue import Prompt, StreamEvent, Task
-from core.errors import StorageError, SurfaceGone
-from core.people import ON, Decision, Matter, Person, Standing
-from core.screen import Shown, SurfaceLimits
-from core.storage.in_memory_inbox import InMemoryInbox
+from core.errors import ChannelGone, StorageError
+from core.features.access.people import ON, Decision, DecisionKind, Person, Role
+from core.outgoing import ChannelLimits, OutgoingMessage
 from core.types import Incoming, MemoryDraft, MemoryKind, Modal
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, House
 from tests.fakes.model import ScriptedModel
-from tests.fakes.surface import RecordingSurface
-from tests.fakes.surfaces import OneSurface
+from tests.reference.inbox import InMemoryInbox
 
 LONG = " ".join(f"w{number}" for number in range(90))
 
 
 @dataclass
 class Crash:
-    """A process that ends at its n-th moment; what it had stored by then is `kept`."""
+    """A process that ends at its n-th moment; what it had stored by then is in `stores`."""
 
     at: int
     keep: Callable[[], House]
     moments: list[str] = field(default_factory=list)
-    kept: House | None = None
+    stores: House | None = None
 
     @property
     def dead(self) -> bool:
-        return self.kept is not None
+        return self.stores is not None
 
     @property
     def in_doubt(self) -> bool:
@@ -48,7 +48,7 @@ class Crash:
         """Say what happened just now; from the n-th time on nobody is there any more."""
         self.moments.append(moment)
         if len(self.moments) == self.at:
-            self.kept = self.keep()
+            self.stores = self.keep()
 
 
 class FragileInbox(InMemoryInbox):
@@ -76,24 +76,24 @@ class FragileInbox(InMemoryInbox):
 
 
 @dataclass(slots=True)
-class FragileSurface(RecordingSurface):
+class FragileChannel(RecordingChannel):
     crash: Crash | None = None
 
-    async def post(self, shown: Shown) -> str:
+    async def post(self, shown: OutgoingMessage) -> str:
         self._check("before a post")
-        handle = await RecordingSurface.post(self, shown)
+        handle = await RecordingChannel.post(self, shown)
         self._check("posted")
         return handle
 
-    async def edit(self, handle: str, shown: Shown) -> str | None:
+    async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
         self._check("before an edit")
-        await RecordingSurface.edit(self, handle, shown)
+        await RecordingChannel.edit(self, handle, shown)
         self._check("edited")
         return None
 
     async def remove(self, handle: str) -> None:
         self._check("before a removal")
-        await RecordingSurface.remove(self, handle)
+        await RecordingChannel.remove(self, handle)
         self._check("removed")
 
     def _check(self, moment: str) -> None:
@@ -101,7 +101,7 @@ class FragileSurface(RecordingSurface):
             if not self.crash.dead:
                 self.crash.passes(moment)
             if self.crash.dead:
-                raise SurfaceGone("dead")
+                raise ChannelGone("dead")
 
 
 def decides(prompt: Prompt) -> str:
@@ -136,38 +136,38 @@ def after_the_crash(house: House) -> House:
     return House(SCRIPT, clock=house.clock, history=history, inbox=inbox, store=store)  # type: ignore[arg-type]
 
 
-def a_surface(house: House) -> FragileSurface:
-    return FragileSurface(house.clock, SurfaceLimits(max_chars=100, edit_interval_s=0.0))
+def a_channel(house: House) -> FragileChannel:
+    return FragileChannel(house.clock, ChannelLimits(max_chars=100, edit_interval_s=0.0))
 
 
-async def answered(text: str, crash_at: int = 0) -> tuple[FragileSurface, Crash, House]:
+async def answered(text: str, crash_at: int = 0) -> tuple[FragileChannel, Crash, House]:
     """Ask that in a process that dies at its n-th moment."""
     house = await a_house()
-    surface = a_surface(house)
+    channel = a_channel(house)
     crash = Crash(crash_at, lambda: after_the_crash(house))
     assert isinstance(house.inbox, FragileInbox)
-    surface.crash = house.inbox.crash = crash
+    channel.crash = house.inbox.crash = crash
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming(text), surface))
-    surface.crash = None
-    return surface, crash, house
+        await (await bot.receive(house.incoming(text), channel))
+    channel.crash = None
+    return channel, crash, house
 
 
 @pytest.mark.parametrize("text", ["hello", "tell", "look for it", "keep it", "/help", "/memories", "/remember tea"])
 async def test_an_answer_goes_on_in_place_whichever_write_a_crash_follows(text: str) -> None:
     whole, _, _ = await answered(text)
     for at in count(1):
-        surface, crash, _ = await answered(text, at)
-        if crash.kept is None:
+        channel, crash, _ = await answered(text, at)
+        if crash.stores is None:
             break
-        async with crash.kept.chatbot() as bot:
-            await bot.resume("test", OneSurface(surface))
-        assert await crash.kept.inbox.owed("test") == []
-        seen = [shown.text for shown in surface.screen]
+        async with crash.stores.chatbot() as bot:
+            await bot.resume("test", OneChannel(channel))
+        assert await crash.stores.inbox.owed("test") == []
+        seen = [shown.text for shown in channel.screen]
         # A report that was not kept yet is not made up for: what it was on stands there, in our own words.
         texts = [shown.text.split("\n\n")[0] for shown in whole.screen]
         texts = [text for text in texts if text != "I looked" or text in seen]
-        passing = [shown for shown in surface.screen if not shown.stays]
+        passing = [shown for shown in channel.screen if not shown.stays]
         if crash.in_doubt:
             assert len(seen) <= len(texts) + 1, (at, seen)
             assert len(passing) <= 1, (at, seen)
@@ -181,89 +181,89 @@ async def test_an_answer_goes_on_in_place_whichever_write_a_crash_follows(text: 
 
 async def test_the_messages_of_an_answer_stay_in_their_order() -> None:
     for at in count(1):
-        surface, crash, _ = await answered("tell", at)
-        if crash.kept is None:
+        channel, crash, _ = await answered("tell", at)
+        if crash.stores is None:
             break
-        async with crash.kept.chatbot() as bot:
-            await bot.resume("test", OneSurface(surface))
+        async with crash.stores.chatbot() as bot:
+            await bot.resume("test", OneChannel(channel))
         if not crash.in_doubt:
-            words = [int(word[1:]) for shown in surface.screen for word in shown.text.split()]
+            words = [int(word[1:]) for shown in channel.screen for word in shown.text.split()]
             assert all(later == earlier + 1 for earlier, later in pairwise(words)), at
 
 
 async def test_a_shorter_answer_after_the_restart_leaves_nothing_of_the_longer_one() -> None:
-    surface, crash, _ = await answered("tell", 17)
-    assert crash.kept is not None
-    before = len(surface.screen)
-    crash.kept.model._script[Task.FINISH] = ["Short."]
-    async with crash.kept.chatbot() as bot:
-        await bot.resume("test", OneSurface(surface))
+    channel, crash, _ = await answered("tell", 17)
+    assert crash.stores is not None
+    before = len(channel.screen)
+    crash.stores.model._script[Task.FINISH] = ["Short."]
+    async with crash.stores.chatbot() as bot:
+        await bot.resume("test", OneChannel(channel))
     assert before > 1
-    assert [shown.text for shown in surface.screen] == ["Short."]
+    assert [shown.text for shown in channel.screen] == ["Short."]
 
 
 async def test_what_was_written_is_told_once_and_what_was_complete_keeps_its_buttons() -> None:
     undo: list[bool] = []
     for at in count(1):
-        surface, crash, _ = await answered("keep it", at)
-        if crash.kept is None:
+        channel, crash, _ = await answered("keep it", at)
+        if crash.stores is None:
             break
-        complete = any(shown.choices for shown in surface.screen[:-1])
-        async with crash.kept.chatbot() as bot:
-            await bot.resume("test", OneSurface(surface))
-        [report] = [shown for shown in surface.screen if shown.text.startswith("Saved: “123”")]
+        complete = any(shown.choices for shown in channel.screen[:-1])
+        async with crash.stores.chatbot() as bot:
+            await bot.resume("test", OneChannel(channel))
+        [report] = [shown for shown in channel.screen if shown.text.startswith("Saved: “123”")]
         undo.append(bool(report.choices))
         assert report.choices or not complete, at
     assert any(undo)
 
 
 async def test_what_was_begun_for_somebody_who_is_not_answered_any_more_is_taken_away() -> None:
-    surface, crash, _ = await answered("tell", 17)
-    assert crash.kept is not None
-    kept = crash.kept
+    channel, crash, _ = await answered("tell", 17)
+    assert crash.stores is not None
+    kept = crash.stores
     kept.trusted = ()
-    await kept.people.put(Person(ANA, Standing.BLOCKED, "ana", kept.clock.now()))
+    await kept.people.put(Person(ANA, Role.BLOCKED, "ana", kept.clock.now()))
     async with kept.chatbot() as bot:
-        await bot.resume("test", OneSurface(surface))
-    assert surface.screen == []
+        await bot.resume("test", OneChannel(channel))
+    assert channel.screen == []
     assert await kept.inbox.owed("test") == []
 
 
 async def test_while_the_bot_is_paused_nothing_of_an_answer_that_waits_stands_there() -> None:
-    surface, crash, _ = await answered("tell", 17)
-    assert crash.kept is not None
-    kept = crash.kept
+    channel, crash, _ = await answered("tell", 17)
+    assert crash.stores is not None
+    kept = crash.stores
     kept.trusted = ()
-    await kept.people.put(Person(ANA, Standing.MEMBER, "ana", kept.clock.now()))
-    await kept.decisions.apply(Decision(kept.clock.now(), ANA, Matter.PAUSE, "", "", ON))
+    await kept.people.put(Person(ANA, Role.MEMBER, "ana", kept.clock.now()))
+    await kept.decisions.apply(Decision(kept.clock.now(), ANA, DecisionKind.PAUSE, "", "", ON))
     async with kept.chatbot() as bot:
-        await bot.resume("test", OneSurface(surface))
-    assert surface.screen == []
-    await kept.decisions.apply(Decision(kept.clock.now(), ANA, Matter.PAUSE, "", ON, ""))
+        await bot.resume("test", OneChannel(channel))
+    assert channel.screen == []
+    await kept.decisions.apply(Decision(kept.clock.now(), ANA, DecisionKind.PAUSE, "", ON, ""))
     async with kept.chatbot() as bot:
-        await bot.resume("test", OneSurface(surface))
-    assert " ".join(shown.text for shown in surface.screen) == LONG
+        await bot.resume("test", OneChannel(channel))
+    assert " ".join(shown.text for shown in channel.screen) == LONG
 
 
 async def test_a_crash_that_was_cleaned_up_after_can_be_followed_by_another() -> None:
     for at in range(1, 20):
-        surface, crash, _ = await answered("tell", at)
-        if crash.kept is None or crash.in_doubt:
+        channel, crash, _ = await answered("tell", at)
+        if crash.stores is None or crash.in_doubt:
             continue
-        house = crash.kept
+        house = crash.stores
         fragile = FragileInbox()
         fragile.__dict__.update(house.inbox.__dict__)
         house.inbox = fragile
         second = Crash(4, lambda house=house: after_the_crash(house))  # type: ignore[misc]
-        surface.crash = fragile.crash = second
+        channel.crash = fragile.crash = second
         async with house.chatbot() as bot:
-            await bot.resume("test", OneSurface(surface))
-        surface.crash = None
-        if second.kept is None:
+            await bot.resume("test", OneChannel(channel))
+        channel.crash = None
+        if second.stores is None:
             continue
-        async with second.kept.chatbot() as bot:
-            await bot.resume("test", OneSurface(surface))
-        words = " ".join(shown.text for shown in surface.screen).split()
+        async with second.stores.chatbot() as bot:
+            await bot.resume("test", OneChannel(channel))
+        words = " ".join(shown.text for shown in channel.screen).split()
         assert len(words) >= len(LONG.split())
         if not second.in_doubt:
             assert words == LONG.split(), at
@@ -288,17 +288,17 @@ async def test_what_a_platform_breaks_off_as_it_closes_waits_for_nothing_on_the_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     house = await a_house()
-    surface = a_surface(house)
+    channel = a_channel(house)
     silent = Silent()
     monkeypatch.setattr(house.model, "stream", silent.stream)
     async with house.chatbot() as bot:
-        await bot.receive(house.incoming("hello"), surface)
+        await bot.receive(house.incoming("hello"), channel)
         await silent.began.wait()
         await bot.leave("another")
-        assert not surface.screen[0].stays
+        assert not channel.screen[0].stays
         await bot.leave("test")
-        assert [shown.text for shown in surface.screen] == ["…"]
+        assert [shown.text for shown in channel.screen] == ["…"]
     kept = after_the_crash(house)
     async with kept.chatbot() as bot:
-        await bot.resume("test", OneSurface(surface))
-    assert [shown.text for shown in surface.screen] == ["That is it."]
+        await bot.resume("test", OneChannel(channel))
+    assert [shown.text for shown in channel.screen] == ["That is it."]

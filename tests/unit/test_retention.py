@@ -10,9 +10,9 @@ from datetime import timedelta
 
 from core.errors import StorageError
 from core.retention import EVERY_S, FIRST_S, KEPT_FOR, forget_answered
-from core.storage.in_memory_inbox import InMemoryInbox
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START, FakeClock
+from tests.reference.inbox import InMemoryInbox
 
 MESSAGE = Incoming(ChatKey("telegram", "c"), UserKey("telegram", "ana"), "Ana", "1", "oi", START)
 A_MOMENT = timedelta(seconds=1)

@@ -8,13 +8,13 @@ import pytest
 
 from core.dialogue import Prompt, Task
 from core.errors import BadReply, BotError, KeyRejected, ProviderBusy, ProviderDown, ProviderRefused, StreamCut
-from core.screen import MAX_COMMAND_BYTES
-from core.storage.in_memory_inbox import InMemoryInbox
-from core.types import Incoming, Locale, Role
+from core.outgoing import MAX_COMMAND_BYTES
+from core.types import Incoming, Locale, MessageRole
+from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import Lobby
-from tests.fakes.surfaces import OneSurface
+from tests.reference.inbox import InMemoryInbox
 from tests.unit.test_chatbot import stuck
 
 NOTHING_ASKED = "There is no question of yours in this conversation to answer again."
@@ -39,7 +39,7 @@ async def test_the_last_question_is_answered_again_in_a_new_turn() -> None:
         assert await lobby.say("/RETRY", ANA) == ["how are you? 4"]
         (thread,) = await lobby.house.history.threads(ANA)
         said = await lobby.house.history.tail(thread.id, 99)
-        asked = [message for message in said if message.role is Role.USER]
+        asked = [message for message in said if message.role is MessageRole.USER]
         assert [message.text for message in asked] == ["what is new?", *["how are you?"] * 3]
         assert len({message.turn for message in asked}) == 4
         assert "/retry" not in [message.text for message in said]
@@ -76,29 +76,29 @@ async def test_it_is_answered_once_after_a_crash() -> None:
     async with Lobby(house) as lobby:
         await lobby.say("how are you?", ANA)
         await lobby.say("/retry", ANA)
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await bot.resume("test", OneSurface(surface))
-    assert surface.texts == ["↻ I was interrupted here; going on.\nhow are you? 2"]
+        await bot.resume("test", OneChannel(channel))
+    assert channel.texts == ["↻ I was interrupted here; going on.\nhow are you? 2"]
     (thread,) = await house.history.threads(ANA)
     said = await house.history.tail(thread.id, 99)
-    assert [message.text for message in said if message.role is Role.USER] == ["how are you?"] * 2
+    assert [message.text for message in said if message.role is MessageRole.USER] == ["how are you?"] * 2
 
 
 @pytest.mark.parametrize("failure", [ProviderDown("x"), ProviderBusy("x"), StreamCut("x")])
 async def test_under_an_apology_a_button_tries_that_question_again(failure: BotError) -> None:
     house = House({Task.DECIDE: [failure, "Finish", "Finish"], Task.FINISH: ["Fine", "Hello"]})  # type: ignore[list-item]
     async with Lobby(house) as lobby:
-        surface = house.surface()
-        await (await lobby.bot.receive(house.incoming("how are you?", message_id="first"), surface))
-        (apology,) = surface.screen
+        channel = house.channel()
+        await (await lobby.bot.receive(house.incoming("how are you?", message_id="first"), channel))
+        (apology,) = channel.screen
         (again,) = apology.choices
         assert again.label == "Try again"
         assert len(again.command.encode()) <= MAX_COMMAND_BYTES
-        await (await lobby.bot.receive(house.incoming("something else", message_id="second"), house.surface()))
+        await (await lobby.bot.receive(house.incoming("something else", message_id="second"), house.channel()))
         pressed = replace(house.incoming(again.command, message_id="third"), pressed=True)
-        await (await lobby.bot.receive(pressed, surface))
-        assert surface.texts[-1] == "Hello"
+        await (await lobby.bot.receive(pressed, channel))
+        assert channel.texts[-1] == "Hello"
         assert house.model.asked(Task.FINISH)[-1].brief.message == "how are you?"
 
 
@@ -108,28 +108,28 @@ async def test_where_trying_again_does_not_help_there_is_no_button(failure: Exce
         raise failure
 
     house = House(dict.fromkeys(Task, fail))
-    surface = house.surface()
+    channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("how are you?"), surface))
-        await (await bot.receive(house.incoming("", message_id="2"), surface))
-    assert [shown.choices for shown in surface.screen] == [(), ()]
+        await (await bot.receive(house.incoming("how are you?"), channel))
+        await (await bot.receive(house.incoming("", message_id="2"), channel))
+    assert [shown.choices for shown in channel.screen] == [(), ()]
 
 
 async def test_what_took_too_long_may_be_tried_again_and_what_was_stopped_not() -> None:
     clock = FakeClock()
     house = House(clock=clock)
-    model, surface = stuck(house), house.surface()
+    model, channel = stuck(house), house.channel()
     async with house.chatbot() as bot:
-        answered = await bot.receive(house.incoming("hello there"), surface)
+        answered = await bot.receive(house.incoming("hello there"), channel)
         await model.reached.wait()
         await clock.advance(301)
         await answered
         model.reached.clear()
-        answered = await bot.receive(house.incoming("hello there", message_id="2"), surface)
+        answered = await bot.receive(house.incoming("hello there", message_id="2"), channel)
         await model.reached.wait()
-        await bot.receive(house.incoming("/stop", message_id="3"), surface)
+        await bot.receive(house.incoming("/stop", message_id="3"), channel)
         await answered
-    late, stopped = surface.screen
+    late, stopped = channel.screen
     assert [choice.label for choice in late.choices] == ["Try again"]
     assert (stopped.text, stopped.choices) == ("Stopped.", ())
 
@@ -142,9 +142,9 @@ async def test_a_failing_command_offers_no_question_to_try_again() -> None:
 
     house.memories.accounts = down  # type: ignore[method-assign,assignment]
     async with Lobby(house) as lobby:
-        surface = house.surface()
-        await (await lobby.bot.receive(house.incoming("/link"), surface))
-        (shown,) = surface.screen
+        channel = house.channel()
+        await (await lobby.bot.receive(house.incoming("/link"), channel))
+        (shown,) = channel.screen
         assert "could not reach" in shown.text
         assert shown.choices == ()
 
@@ -154,7 +154,7 @@ async def test_a_failing_command_offers_no_question_to_try_again() -> None:
 
 async def test_a_button_overtakes_a_running_answer_and_stop_still_stops_that() -> None:
     house = House()
-    model, long, quick = stuck(house), house.surface(), house.surface()
+    model, long, quick = stuck(house), house.channel(), house.channel()
     async with house.chatbot() as bot:
         answered = await bot.receive(house.incoming("think long"), long)
         await model.reached.wait()
@@ -169,7 +169,7 @@ async def test_a_button_overtakes_a_running_answer_and_stop_still_stops_that() -
 
 async def test_a_pressed_command_stops_nobody_elses_answer_and_none_of_another_chat() -> None:
     house = House()
-    model, mine, theirs, there = stuck(house), house.surface(), house.surface(), house.surface()
+    model, mine, theirs, there = stuck(house), house.channel(), house.channel(), house.channel()
     async with house.chatbot() as bot:
         answered = await bot.receive(house.incoming("think long"), mine)
         await model.reached.wait()
@@ -184,7 +184,7 @@ async def test_a_pressed_command_stops_nobody_elses_answer_and_none_of_another_c
 
 async def test_what_a_button_asks_a_model_again_waits_for_the_answers_before_it_and_can_be_stopped() -> None:
     house = House()
-    model, first, again = stuck(house), house.surface(), house.surface()
+    model, first, again = stuck(house), house.channel(), house.channel()
     async with house.chatbot() as bot:
         one = await bot.receive(house.incoming("think long"), first)
         await model.reached.wait()

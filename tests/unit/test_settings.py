@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import Settings, load
+from bot.settings.settings import Settings, load
 from core.errors import ConfigError
 from core.types import Locale
 

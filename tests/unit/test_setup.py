@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot import platforms
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from bot.setup import setup
 from core.errors import ConfigError
 

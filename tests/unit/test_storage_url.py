@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from adapters.console import conversation
-from bot.metering import AttributedDoor
-from bot.settings import Settings, load
+from bot.models.metering import AttributedHandler
+from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.ask import ask
 from core.errors import ConfigError, StorageError
-from core.people import Person, Standing
+from core.features.access.people import Person, Role
 from core.types import ChatKey, ConversationKey, UserKey
 from tests.fakes.clock import START
 
@@ -53,11 +53,11 @@ def files(folder: Path) -> list[str]:
 
 async def say(app: App, *texts: str) -> list[str]:
     """Say that to a bot, as a member, and return its answers."""
-    await app.access._people.put(Person(ANA, Standing.MEMBER, "Ana", START))
+    await app.access._people.put(Person(ANA, Role.MEMBER, "Ana", START))
     async with open_chatbot(app) as bot:
-        door = AttributedDoor(bot)
+        handler = AttributedHandler(bot)
         asked = {"chat_id": "c", "user_id": ANA.user, "language": "en"}
-        return [(await ask(door, app.clock, message=text, **asked)).response for text in texts]
+        return [(await ask(handler, app.clock, message=text, **asked)).response for text in texts]
 
 
 @pytest.mark.spec("D8")
@@ -93,7 +93,7 @@ async def test_in_memory_everything_works_that_works_on_the_disk(tmp_path: Path)
         assert await app.conversations.threads(ANA) == []
         assert await app.database.integrity() == []
         with pytest.raises(StorageError):
-            await app.parts.desk.kept.copies.make()
+            await app.parts.context.stores.copies.make()
     assert files(tmp_path) == []
 
 

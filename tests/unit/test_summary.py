@@ -17,14 +17,14 @@ from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import ByCharacters
 from core.storage.history import SqliteHistory
-from core.storage.in_memory_history import InMemoryHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore
-from core.thread import Summary
+from core.threads import Summary
 from core.tokenizer import Tokenizer
-from core.types import ChatKey, ConversationKey, Message, Modal, Role, UserKey
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import Answer, ScriptedModel
+from tests.reference.history import InMemoryHistory
 
 ROOM = ConversationKey(ChatKey("console", "chat_abc123"), UserKey("console", "ana"))
 EUROPE = (
@@ -68,7 +68,7 @@ class Bench:
     async def talk(self, conversation: Conversation, messages: int, tokens: int) -> None:
         """Say so many messages, the person and the bot in turn, straight into the store."""
         for number in range(messages):
-            role = Role.ASSISTANT if number % 2 else Role.USER
+            role = MessageRole.ASSISTANT if number % 2 else MessageRole.USER
             await self.store.append(conversation.thread.id, Message(role, f"m{number + 1}", tokens=tokens))
 
 
@@ -126,10 +126,10 @@ async def test_the_window_begins_with_what_the_person_said_and_holds_two_cycles(
     conversation = await bench.open()
     for cycle in range(5):
         for role, modal in (
-            (Role.USER, Modal.TEXT),
-            (Role.SYSTEM, Modal.MEMORY),
-            (Role.ASSISTANT, Modal.TEXT),
-            (Role.ASSISTANT, Modal.TEXT),
+            (MessageRole.USER, Modal.TEXT),
+            (MessageRole.SYSTEM, Modal.MEMORY),
+            (MessageRole.ASSISTANT, Modal.TEXT),
+            (MessageRole.ASSISTANT, Modal.TEXT),
         ):
             await store.append(conversation.thread.id, Message(role, f"cycle {cycle}", modal, tokens=20))
     await bench.summarizer.fold(conversation.thread.id)
@@ -144,7 +144,7 @@ async def test_a_window_without_the_persons_words_is_the_last_four_messages(stor
     bench = Bench(store, ["summary"])
     conversation = await bench.open()
     for number in range(8):
-        await store.append(conversation.thread.id, Message(Role.ASSISTANT, str(number), tokens=20))
+        await store.append(conversation.thread.id, Message(MessageRole.ASSISTANT, str(number), tokens=20))
     await bench.summarizer.fold(conversation.thread.id)
     summary = await store.summary(conversation.thread.id)
     assert summary is not None
@@ -155,7 +155,7 @@ async def test_what_only_recalled_memories_is_covered_without_asking_anybody(sto
     bench = Bench(store, ["unasked"])
     conversation = await bench.open()
     for _ in range(8):
-        await store.append(conversation.thread.id, Message(Role.SYSTEM, {"id": "m"}, Modal.MEMORY, tokens=50))
+        await store.append(conversation.thread.id, Message(MessageRole.SYSTEM, {"id": "m"}, Modal.MEMORY, tokens=50))
     assert await bench.summarizer.fold(conversation.thread.id)
     assert bench.model.prompts == []
     summary = await store.summary(conversation.thread.id)
@@ -271,7 +271,7 @@ async def test_a_summary_that_an_earlier_version_let_grow_is_shown_within_its_bu
 async def test_a_message_longer_than_a_call_takes_is_summarised_by_its_beginning(store: HistoryStore) -> None:
     bench = Bench(store, ["short"], replace(SMALL, max_context_tokens=2_000, batch_tokens=1_000))
     conversation = await bench.open()
-    await store.append(conversation.thread.id, Message(Role.USER, "word " * 6_000, tokens=7_500))
+    await store.append(conversation.thread.id, Message(MessageRole.USER, "word " * 6_000, tokens=7_500))
     await bench.talk(conversation, 10, 20)
     await bench.summarizer.fold(conversation.thread.id)
     assert all(len(prompt.turns[0].text) < 5_000 for prompt in bench.model.prompts)
@@ -292,7 +292,7 @@ async def test_an_answer_never_waits_for_the_summary(store: HistoryStore) -> Non
     async with bench.summaries:
         conversation = await bench.open()
         await bench.talk(conversation, 10, 20)
-        await conversation.add(Message(Role.ASSISTANT, "answer", in_history=False))
+        await conversation.add(Message(MessageRole.ASSISTANT, "answer", in_history=False))
         await asked.wait()
         assert len((await conversation.context("")).messages) == 11
         go_on.set()
@@ -327,7 +327,7 @@ async def test_after_many_failures_it_waits_for_the_next_answer(store: HistorySt
         await bench.summaries.settle()
         assert len(bench.model.prompts) == 5
         assert len((await conversation.context("")).messages) == 10
-        await conversation.add(Message(Role.ASSISTANT, "answer"))
+        await conversation.add(Message(MessageRole.ASSISTANT, "answer"))
         await bench.summaries.settle()
         assert len(bench.model.prompts) == 10
 
@@ -408,6 +408,6 @@ async def test_a_policy_without_a_summary_makes_none(store: HistoryStore) -> Non
         await bench.conversations.set_policy(ROOM.user, thread.id, LAST_MESSAGES)
         conversation = await bench.open()
         await bench.talk(conversation, 10, 20)
-        await conversation.add(Message(Role.ASSISTANT, "answer"))
+        await conversation.add(Message(MessageRole.ASSISTANT, "answer"))
         await bench.summaries.settle()
     assert bench.model.prompts == []

@@ -11,34 +11,34 @@ from typing import Any
 
 import pytest
 
-from core.commands import takeout
-from core.commands.files import Spool
-from core.errors import StorageError, SurfaceGone
-from core.money import Call
-from core.people import Person, Standing
-from core.screen import SurfaceLimits
+from core.errors import ChannelGone, StorageError
+from core.features.access.people import Person, Role
+from core.features.ledger.calls import Call
+from core.features.ledger.storage import SqliteLedger
+from core.features.transfer import takeout
+from core.features.transfer.files import Spool
+from core.outgoing import ChannelLimits
 from core.storage.history import SqliteHistory
-from core.storage.ledger import SqliteLedger
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
-from core.stores import Mark
-from core.thread import Summary
-from core.types import Locale, MemoryDraft, MemoryKind, Message, Role, UserKey
+from core.stores import ChangeContext
+from core.threads import Summary
+from core.types import Locale, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
+from tests.fakes.channels import OneChannel
 from tests.fakes.export_file import ExportFile
-from tests.fakes.file_surface import FileSurface
+from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
-from tests.fakes.surfaces import OneSurface
 
 ROOT = Path(__file__).parents[2]
 
 
-def surface(house: House) -> FileSurface:
-    return FileSurface(house.clock, SurfaceLimits(4096, 0.0))
+def channel(house: House) -> FileChannel:
+    return FileChannel(house.clock, ChannelLimits(4096, 0.0))
 
 
-async def ask(house: House, screen: FileSurface, *texts: str, user: UserKey = ANA) -> list[str]:
+async def ask(house: House, screen: FileChannel, *texts: str, user: UserKey = ANA) -> list[str]:
     async with house.chatbot() as bot:
-        await bot.resume("test", OneSurface(screen))
+        await bot.resume("test", OneChannel(screen))
         for number, text in enumerate(texts):
             asked = house.incoming(text, user=user, message_id=f"{user}{text}{number}{len(screen.log)}")
             await (await bot.receive(asked, screen))
@@ -46,7 +46,7 @@ async def ask(house: House, screen: FileSurface, *texts: str, user: UserKey = AN
 
 
 async def exported(house: House, user: UserKey = ANA) -> Any:
-    screen = surface(house)
+    screen = channel(house)
     await ask(house, screen, "/export", user=user)
     [(_, raw, _)] = screen.handed
     return json.loads(raw)
@@ -60,18 +60,18 @@ async def test_the_form_of_the_file_is_the_one_that_is_documented() -> None:
 async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
     house = House(store=SqliteMemories(database), history=SqliteHistory(database), ledger=SqliteLedger(database))
-    await house.people.put(Person(ANA, Standing.MEMBER, "Ana", house.clock.now()))
-    memory = house.memories.of(ANA, Mark("act-1", "test:room"))
+    await house.people.put(Person(ANA, Role.MEMBER, "Ana", house.clock.now()))
+    memory = house.memories.of(ANA, ChangeContext("act-1", "test:room"))
     [kept, gone] = await memory.save(
         [MemoryDraft(MemoryKind.TEXT, "abc123", ("wifi",)), MemoryDraft(MemoryKind.JSON, '{"a": 1}', ("data",))], {}
     )
-    await house.memories.of(ANA, Mark("act-2", "test:room")).update(kept.id, content="abc124", vectors={})
+    await house.memories.of(ANA, ChangeContext("act-2", "test:room")).update(kept.id, content="abc124", vectors={})
     await memory.flag(kept.id, pinned=True, shared=True)
-    await house.memories.of(ANA, Mark("act-3")).delete([gone.id])
-    await ask(house, surface(house), "/language en", "hi", "/reset", "hi again")
+    await house.memories.of(ANA, ChangeContext("act-3")).delete([gone.id])
+    await ask(house, channel(house), "/language en", "hi", "/reset", "hi again")
     [_, first] = await house.history.threads(ANA)
     await house.history.fold(first.id, Summary("They said hi.", 1, at=house.clock.now(), model="m"))
-    await house.history.append(first.id, Message(Role.USER, "lone \udc80"))
+    await house.history.append(first.id, Message(MessageRole.USER, "lone \udc80"))
     for user in (ANA, BIA):
         await house.ledger.record(Call(house.clock.now(), user, "chat", "finish", "a:b", "end", 0.5, cost_usd=0.25))
 
@@ -97,7 +97,7 @@ async def test_nothing_of_anybody_else_is_in_the_file() -> None:
     house = House()
     for user, word in ((ANA, "zqana"), (BIA, "zqbia")):
         await house.memories.of(user).save([MemoryDraft(MemoryKind.TEXT, f"{word} memory", (word,))], {})
-        await ask(house, surface(house), f"I am {word}", user=user)
+        await ask(house, channel(house), f"I am {word}", user=user)
     text = json.dumps(await exported(house))
     assert "zqana" in text
     assert "zqbia" not in text
@@ -107,7 +107,7 @@ async def test_nothing_of_anybody_else_is_in_the_file() -> None:
 async def test_what_is_kept_on_every_linked_account_is_in_the_file() -> None:
     house = House()
     await house.memories.of(BIA).save([MemoryDraft(MemoryKind.TEXT, "from bia", ("bia",))], {})
-    await ask(house, surface(house), "hello from bia", user=BIA)
+    await ask(house, channel(house), "hello from bia", user=BIA)
     await house.store.link(ANA, BIA)
     file = ExportFile.model_validate(await exported(house, BIA))
     assert [each.user for each in file.accounts] == [str(ANA), str(BIA)]
@@ -123,7 +123,7 @@ async def test_of_somebody_of_whom_nothing_is_kept_the_file_is_empty_and_valid()
 
 
 async def test_the_file_is_gone_once_it_was_handed_over() -> None:
-    house, screen = House(), surface(House())
+    house, screen = House(), channel(House())
     [told] = await ask(house, screen, "/export")
     assert told == "All I keep of test:ana. Memories: 0, conversations: 1, messages: 0."
     [(name, _, path)] = screen.handed
@@ -132,18 +132,18 @@ async def test_the_file_is_gone_once_it_was_handed_over() -> None:
 
 
 async def test_a_file_that_the_platform_does_not_take_is_told_with_another_way() -> None:
-    house, screen = House(), surface(House())
+    house, screen = House(), channel(House())
     screen.refuses_files = True
     told = await ask(house, screen, "/export")
     assert told[-1].startswith("The file (0.0 MB) could not be sent here.")
     assert "elefante export --user test:ana" in told[-1]
-    screen.faults = [SurfaceGone("blocked")]
+    screen.faults = [ChannelGone("blocked")]
     screen.refuses_files = False
     assert await ask(house, screen, "/export") == told, "nobody is there to be told anything"
 
 
 async def test_a_file_that_cannot_be_delivered_on_a_platform_that_is_not_connected_is_an_error_like_any_other() -> None:
-    house, screen = House(), surface(House())
+    house, screen = House(), channel(House())
     screen.refuses_files = True
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("/export"), screen))
@@ -158,7 +158,7 @@ def test_a_file_is_named_by_whose_it_is_and_when_it_was_made() -> None:
 HANDING_OVER = """
 import asyncio, sys
 from pathlib import Path
-from core.commands.files import Spool
+from core.features.transfer.files import Spool
 
 async def main():
     async with Spool(Path(sys.argv[1])).place("x.json") as path:
@@ -203,18 +203,18 @@ def test_what_a_crash_left_to_be_handed_over_goes_at_the_next_start(tmp_path: Pa
 
 async def test_a_file_takes_nobodys_place_and_is_its_owners_only(tmp_path: Path) -> None:
     house = House()
-    desk = house.desk(house.access())
-    await takeout.write(desk, ANA, tmp_path / "x.json")
+    context = house.context(house.access())
+    await takeout.write(context, ANA, tmp_path / "x.json")
     assert (tmp_path / "x.json").stat().st_mode & 0o777 == 0o600
     with pytest.raises(FileExistsError):
-        await takeout.write(desk, ANA, tmp_path / "x.json")
+        await takeout.write(context, ANA, tmp_path / "x.json")
     with pytest.raises(StorageError, match="cannot be written"):
-        await takeout.write(desk, ANA, tmp_path / "nowhere" / "x.json")
+        await takeout.write(context, ANA, tmp_path / "nowhere" / "x.json")
 
 
 async def test_what_is_said_about_it_is_in_the_persons_language() -> None:
     house = House(language=Locale.ES)
-    [told] = await ask(house, surface(house), "/export")
+    [told] = await ask(house, channel(house), "/export")
     assert told.startswith("Todo lo que guardo de test:ana.")
 
 
@@ -222,6 +222,6 @@ async def test_messages_of_a_long_conversation_are_all_there_and_in_order() -> N
     house = House()
     conversation = await house.conversations.open(house.incoming("x").conversation)
     for number in range(450):
-        await house.history.append(conversation.thread.id, Message(Role.USER, f"m{number}"))
+        await house.history.append(conversation.thread.id, Message(MessageRole.USER, f"m{number}"))
     file = ExportFile.model_validate(await exported(house))
     assert [message.content for message in file.threads[0].messages] == [f"m{n}" for n in range(450)]

@@ -7,30 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.telegram.keyboard import Pressed, keyboard, pressed, stop_keyboard
-from core.screen import MAX_COMMAND_BYTES, Choice, Shown
+from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 
 _LABELS = st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=40), max_size=30)
 
 
-def rows(shown: Shown) -> list[list[str]]:
+def rows(shown: OutgoingMessage) -> list[list[str]]:
     markup = keyboard(shown)
     return [[button.text for button in row] for row in markup.inline_keyboard] if markup else []
 
 
-def choices(*labels: str) -> tuple[Choice, ...]:
-    return tuple(Choice(label, f"/c {number}") for number, label in enumerate(labels))
+def choices(*labels: str) -> tuple[Button, ...]:
+    return tuple(Button(label, f"/c {number}") for number, label in enumerate(labels))
 
 
 def test_without_choices_there_are_no_buttons() -> None:
-    assert keyboard(Shown("oi")) is None
+    assert keyboard(OutgoingMessage("oi")) is None
 
 
 @pytest.mark.parametrize(
     ("count", "lengths"), [(1, [1]), (5, [5]), (6, [3, 3]), (7, [4, 3]), (10, [5, 5]), (11, [4, 4, 3])]
 )
 def test_a_menu_is_numbers_in_even_rows(count: int, lengths: list[int]) -> None:
-    menu = tuple(Choice(f"{n}. senha. do wi-fi {n}", f"/recall {n}") for n in range(1, count + 1))
-    laid = rows(Shown("qual?", menu=menu))
+    menu = tuple(Button(f"{n}. senha. do wi-fi {n}", f"/recall {n}") for n in range(1, count + 1))
+    laid = rows(OutgoingMessage("qual?", menu=menu))
     assert [len(row) for row in laid] == lengths
     assert [label for row in laid for label in row] == [str(n) for n in range(1, count + 1)]
 
@@ -46,36 +46,40 @@ def test_a_menu_is_numbers_in_even_rows(count: int, lengths: list[int]) -> None:
     ],
 )
 def test_choices_stand_side_by_side_as_long_as_they_can_be_read(labels: tuple[str, ...], laid: list[list[str]]) -> None:
-    assert rows(Shown("qual?", choices=choices(*labels))) == laid
+    assert rows(OutgoingMessage("qual?", choices=choices(*labels))) == laid
 
 
 def test_a_word_that_changes_moves_no_button() -> None:
-    before = rows(Shown("?", choices=choices("Origem", "Editar", "Apagar", "Fixar", "Compartilhar", "Voltar")))
-    after = rows(Shown("?", choices=choices("Origem", "Editar", "Apagar", "Desafixar", "Compartilhar", "Voltar")))
+    before = rows(
+        OutgoingMessage("?", choices=choices("Origem", "Editar", "Apagar", "Fixar", "Compartilhar", "Voltar"))
+    )
+    after = rows(
+        OutgoingMessage("?", choices=choices("Origem", "Editar", "Apagar", "Desafixar", "Compartilhar", "Voltar"))
+    )
     assert [len(row) for row in before] == [len(row) for row in after] == [3, 3]
 
 
 def test_the_menu_stands_above_the_choices() -> None:
-    shown = Shown("qual?", menu=(Choice("1. um", "/a"), Choice("2. dois", "/b")), choices=choices("Mais"))
+    shown = OutgoingMessage("qual?", menu=(Button("1. um", "/a"), Button("2. dois", "/b")), choices=choices("Mais"))
     assert rows(shown) == [["1", "2"], ["Mais"]]
 
 
 @given(_LABELS)
 def test_every_choice_has_its_button_in_order_and_no_row_is_wider_than_a_telephone(labels: list[str]) -> None:
-    laid = rows(Shown("qual?", choices=choices(*labels)))
+    laid = rows(OutgoingMessage("qual?", choices=choices(*labels)))
     assert [label for row in laid for label in row] == labels
     assert all(len(row) == 1 or max(map(len, row)) * len(row) <= 36 for row in laid)
 
 
 @given(st.text(max_size=59).map(lambda rest: f"/{rest}"), st.booleans())
 def test_a_press_sends_what_its_button_holds(command: str, in_place: bool) -> None:
-    markup = keyboard(Shown("?", choices=(Choice("x", command, in_place=in_place),)))
+    markup = keyboard(OutgoingMessage("?", choices=(Button("x", command, in_place=in_place),)))
     assert markup is not None
     assert pressed(str(markup.inline_keyboard[0][0].callback_data)) == Pressed(command, in_place)
 
 
 def test_the_longest_command_fits_into_a_button() -> None:
-    markup = keyboard(Shown("?", choices=(Choice("x", "/" + "é" * 29 + "x", in_place=True),)))
+    markup = keyboard(OutgoingMessage("?", choices=(Button("x", "/" + "é" * 29 + "x", in_place=True),)))
     assert markup is not None
     data = str(markup.inline_keyboard[0][0].callback_data).encode()
     assert MAX_COMMAND_BYTES < len(data) <= 64

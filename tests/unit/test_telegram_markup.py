@@ -6,7 +6,7 @@ import pytest
 from telegramify_markdown.config import get_runtime_config
 
 from adapters.telegram.markup import MAX_UNITS, Rendered, draw, render, style
-from core.screen import Shown
+from core.outgoing import OutgoingMessage
 from core.types import MemoryItem, MemoryKind, Modal
 from tests.fakes.clock import START
 
@@ -63,7 +63,7 @@ def test_what_was_escaped_is_shown_without_its_backslash() -> None:
 
 @pytest.mark.parametrize("nothing", ["", "\n", "```\n```", "\ufdd0"])
 def test_a_message_is_never_empty(nothing: str) -> None:
-    assert draw(Shown(nothing), render(nothing, STYLE)).text.strip()
+    assert draw(OutgoingMessage(nothing), render(nothing, STYLE)).text.strip()
 
 
 def test_what_cannot_be_sent_is_left_out() -> None:
@@ -86,7 +86,7 @@ def memory(content: str, binding: str = "senha") -> MemoryItem:
 
 
 def test_memories_stand_in_one_quote_that_opens() -> None:
-    shown = Shown("🧠 **senha**: abc\n> x", Modal.MEMORY)
+    shown = OutgoingMessage("🧠 **senha**: abc\n> x", Modal.MEMORY)
     rendered = draw(shown, render(shown.text, STYLE))
     assert spans(rendered)[0] == ("expandable_blockquote", 0, len(rendered.text) + 1)
     assert [kind for kind, _, _ in spans(rendered)] == ["expandable_blockquote", "bold"]
@@ -96,7 +96,7 @@ def test_memories_stand_in_one_quote_that_opens() -> None:
     "password", ["a*b*c", "_x_y_", "`q`", "# 1", "pa$$w0rd<b>", "~~old~~ [x](y)", r"C:\*new*", "😀 \\_"]
 )
 def test_a_memory_is_shown_letter_by_letter(password: str) -> None:
-    shown = Shown(f"🧠 **senha**: {password}", Modal.MEMORY, (memory(password), memory(password, "outra")))
+    shown = OutgoingMessage(f"🧠 **senha**: {password}", Modal.MEMORY, (memory(password), memory(password, "outra")))
     rendered = draw(shown, render(shown.text, STYLE))
     day = f"{START:%Y-%m-%d}"
     assert rendered.text == f"🧠 senha: {password} · {day}\n🧠 outra: {password} · {day}"
@@ -105,7 +105,7 @@ def test_a_memory_is_shown_letter_by_letter(password: str) -> None:
 
 
 def test_memories_that_would_not_fit_are_shown_as_the_core_shortened_them() -> None:
-    shown = Shown("🧠 **senha**: curta", Modal.MEMORY, tuple(memory("x" * 600) for _ in range(9)))
+    shown = OutgoingMessage("🧠 **senha**: curta", Modal.MEMORY, tuple(memory("x" * 600) for _ in range(9)))
     assert draw(shown, render(shown.text, STYLE)).text == "🧠 senha: curta"
 
 

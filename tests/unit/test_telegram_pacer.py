@@ -6,7 +6,7 @@ import pytest
 
 from adapters.telegram.config import Pace
 from adapters.telegram.pacer import Pacer, Priority
-from core.errors import SurfaceBusy
+from core.errors import ChannelBusy
 from tests.fakes.clock import FakeClock
 
 PRIVATE = Pace(writes=63, period_s=60.0, burst=3)
@@ -22,7 +22,7 @@ def pacer(clock: FakeClock) -> Pacer:
 def wait_s(pacer: Pacer, chat_id: int, priority: Priority) -> float:
     try:
         pacer.admit(chat_id, priority)
-    except SurfaceBusy as busy:
+    except ChannelBusy as busy:
         return busy.retry_after_s
     return 0.0
 

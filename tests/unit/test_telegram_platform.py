@@ -11,13 +11,13 @@ import pytest
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
 from bot.platforms import PLATFORMS, Start
-from bot.settings import load
+from bot.settings.settings import load
 from bot.wiring import build
-from core.people import Matter, Person, Preferences, Standing
-from core.ports import Door
+from core.features.access.people import DecisionKind, Person, Preferences, Role
+from core.ports import MessageHandler
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START
-from tests.fakes.door import ScriptedDoor
+from tests.fakes.handler import ScriptedDoor
 
 ANA = UserKey("telegram", "7")
 
@@ -27,7 +27,7 @@ async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_
 ) -> None:
     given: dict[str, Any] = {}
 
-    async def run(config: TelegramConfig, _: Door, *__: object, **wired: Any) -> None:
+    async def run(config: TelegramConfig, _: MessageHandler, *__: object, **wired: Any) -> None:
         given.update(wired, config=config)
 
     monkeypatch.setattr(telegram, "run", run)
@@ -35,22 +35,22 @@ async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_
     async with build(settings) as app:
         start = Start(app, ScriptedDoor(app.clock), asyncio.Event(), print)
         await PLATFORMS["telegram"].run(start)
-        for user, standing in (
-            (ANA, Standing.OWNER),
-            (UserKey("telegram", "8"), Standing.ADMIN),
-            (UserKey("telegram", "9"), Standing.MEMBER),
-            (UserKey("discord", "10"), Standing.ADMIN),
-            (UserKey("telegram", "-11"), Standing.ADMIN),
+        for user, role in (
+            (ANA, Role.OWNER),
+            (UserKey("telegram", "8"), Role.ADMIN),
+            (UserKey("telegram", "9"), Role.MEMBER),
+            (UserKey("discord", "10"), Role.ADMIN),
+            (UserKey("telegram", "-11"), Role.ADMIN),
         ):
-            await app.access._people.put(Person(user, standing, "x", START))
+            await app.access._people.put(Person(user, role, "x", START))
         assert await given["staff"].ids() == [7, 8]
         assert not given["staff"].changed.is_set()
-        app.parts.desk.take_effect(Matter.STANDING, "telegram:8", Standing.MEMBER.value)
+        app.parts.context.take_effect(DecisionKind.ROLE, "telegram:8", Role.MEMBER.value)
         assert given["staff"].changed.is_set()
         incoming = Incoming(ChatKey("telegram", "7"), ANA, "Ana", "1", "oi", START)
         assert await given["streams"](incoming) is None
-        await app.parts.desk.kept.preferences.put(ANA, Preferences(drafts=True))
+        await app.parts.context.stores.preferences.put(ANA, Preferences(drafts=True))
         assert await given["streams"](incoming) is True
-        assert "telegram" in app.parts.desk.drafts_on
+        assert "telegram" in app.parts.context.drafts_on
     assert given["config"].state_path == tmp_path / "telegram.json"
     assert given["claim_code"]

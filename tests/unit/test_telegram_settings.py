@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.settings import load
+from bot.settings.settings import load
 from core.errors import ConfigError
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.dialogue import Brief, Delta, Finish, Prompt, PromptTurn, Stop, Task, Usage
+from core.dialogue import Delta, Finish, Prompt, PromptContext, PromptTurn, Stop, Task, Usage
 from core.history.reports import ReportingModel, counted
 from core.history.tokens import TOKENIZERS, ByCharacters, ByWords, Calibration, O200k, count, tokenizer_of
-from core.llm import complete
-from core.types import Locale, Message, Role
+from core.models import complete
+from core.types import Locale, Message, MessageRole
 from tests.fakes.clock import START
 from tests.fakes.model import ScriptedModel
 
@@ -51,7 +51,7 @@ def test_document_3s_rule_is_four_characters_a_token_and_ten_more_a_message(text
 
 @pytest.mark.spec("H1")
 def test_document_3s_own_example_is_about_six_tokens() -> None:
-    assert ByCharacters().count_tokens([Message(Role.USER, "Olá, como vai?")]) == 6
+    assert ByCharacters().count_tokens([Message(MessageRole.USER, "Olá, como vai?")]) == 6
 
 
 @pytest.mark.spec("H1")
@@ -101,9 +101,13 @@ def test_a_ratio_stays_sane_whatever_a_provider_reports() -> None:
 
 async def test_a_model_is_overheard_and_answers_as_before() -> None:
     calibration = Calibration()
-    messages = (Message(Role.USER, "oi " * 100, tokens=150), Message(Role.ASSISTANT, "olá", tokens=6))
-    brief = Brief(Task.FINISH, Locale.PT, "oi", START, history=messages)
-    turns = (PromptTurn(Role.USER, "oi " * 100), PromptTurn(Role.ASSISTANT, "olá"), PromptTurn(Role.USER, "a" * 390))
+    messages = (Message(MessageRole.USER, "oi " * 100, tokens=150), Message(MessageRole.ASSISTANT, "olá", tokens=6))
+    brief = PromptContext(Task.FINISH, Locale.PT, "oi", START, history=messages)
+    turns = (
+        PromptTurn(MessageRole.USER, "oi " * 100),
+        PromptTurn(MessageRole.ASSISTANT, "olá"),
+        PromptTurn(MessageRole.USER, "a" * 390),
+    )
     prompt = Prompt("s" * 390, turns, brief)
     assert counted(prompt) == 150 + 6 + 100 + 100
     model = ReportingModel(ScriptedModel({Task.FINISH: [Finish(Stop.END, Usage(712, 5))]}), calibration)

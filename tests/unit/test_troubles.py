@@ -12,7 +12,7 @@ import pytest
 
 from bot.logs import LOG_FILE, JsonLines, configure
 from bot.troubles import RecentTroubles
-from core.commands.machine import Trouble
+from core.features.admin.machine import Trouble
 
 SECRET = "sk-SECRET"
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.commands.duration import in_words
 from core.dialogue import Prompt, Task
-from core.stores import Mark
+from core.stores import ChangeContext
 from core.types import Locale, MemoryDraft, MemoryKind
 from tests.fakes.house import ANA, BIA, Script
 from tests.fakes.talk import Talk, talking
@@ -63,9 +63,9 @@ async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
 
 async def reported(talk: Talk, text: str) -> None:
     """Say something that ends in a report, and have that report before us."""
-    surface = talk.house.surface()
-    await (await talk.bot.receive(talk.house.incoming(text, message_id=text), surface))
-    talk.shown = [shown for shown in surface.screen if shown.text.split(":")[0] in TOLD][-1]
+    channel = talk.house.channel()
+    await (await talk.bot.receive(talk.house.incoming(text, message_id=text), channel))
+    talk.shown = [shown for shown in channel.screen if shown.text.split(":")[0] in TOLD][-1]
 
 
 async def lines(talk: Talk) -> list[str]:
@@ -224,14 +224,14 @@ async def test_in_a_room_only_what_may_be_spoken_of_there_is_read_out(talk: Talk
 
 async def test_of_very_many_that_came_back_some_are_read_out_and_the_rest_counted(talk: Talk) -> None:
     kept = await talk.keep(*(f"fact {n}" for n in range(22)))
-    await talk.house.memories.of(ANA, Mark("a" * 32)).delete([item.id for item in kept])
+    await talk.house.memories.of(ANA, ChangeContext("a" * 32)).delete([item.id for item in kept])
     told = (await talk.say("/undo")).splitlines()
     assert len(told) == 22
     assert told[-1] == "… and 2 more memories."
 
 
 async def test_what_was_saved_and_deleted_in_one_turn_leaves_nothing_to_tell(talk: Talk) -> None:
-    memory = talk.house.memories.of(ANA, Mark("a" * 32))
+    memory = talk.house.memories.of(ANA, ChangeContext("a" * 32))
     [item] = await memory.save([MemoryDraft(MemoryKind.TEXT, "one", ("one",))], {})
     await memory.delete([item.id])
     assert (await talk.say("/undo")).startswith("Undone: what was kept then")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.unicode import clean, fold, one_line
+from core.text.unicode import clean, fold, one_line
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
 

@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot import usage as verb
-from bot.settings import Settings, load
+from bot.settings.settings import Settings, load
 from core.dialogue import Usage
 from core.errors import ConfigError
-from core.money import Call
-from core.storage.ledger import SqliteLedger
+from core.features.ledger.calls import Call
+from core.features.ledger.storage import SqliteLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 

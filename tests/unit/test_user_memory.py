@@ -14,13 +14,13 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
-from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
 from core.stores import MemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
+from tests.reference.memories import InMemoryMemories
 
 ANA, BIA = UserKey("test", "ana"), UserKey("test", "bia")
 
@@ -356,12 +356,12 @@ async def test_a_foreign_phrase_in_an_index_is_nobodys_answer(ana: UserMemory, m
     bia = memories.of(BIA)
     [item] = await _save(bia, PASSWORD)
     await _save(ana, BIRTHDAY)
-    lens = await ana.embedding.lens()
-    assert lens is not None
-    async with ana.indexes.reading(ANA, lens) as shelf:
+    normalizer = await ana.embedding.normalizer()
+    assert normalizer is not None
+    async with ana.indexes.reading(ANA, normalizer) as owner_index:
         foreign = await bia.store.memory_phrases(BIA, [item.id])
         vectors = await bia.embed(list(foreign.values()))
-        shelf.add(lens, {i: vectors[text] for i, text in foreign.items()})
+        owner_index.add(normalizer, {i: vectors[text] for i, text in foreign.items()})
     assert await _search(ana, "senha do aliexpress") == []
 
 

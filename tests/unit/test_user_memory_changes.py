@@ -13,16 +13,16 @@ import pytest
 from core.errors import StorageError
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.memory.undo import UndoResult
+from core.memory.undo_result import UndoResult
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
-from core.storage.in_memory_memories import InMemoryMemories
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
-from core.stores import Mark, MemoryStore
+from core.stores import ChangeContext, MemoryStore
 from core.types import ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
+from tests.reference.memories import InMemoryMemories
 
 ANA, BIA, CAIO = (UserKey("test", name) for name in ("ana", "bia", "caio"))
 KITCHEN, GARDEN = "test:kitchen", "test:garden"
@@ -81,7 +81,7 @@ async def test_what_an_act_saved_changed_and_deleted_is_as_it_was_and_is_found_s
     ana = memories.of(ANA)
     old, gone = await _save(ana, PASSWORD, BIRTHDAY)
     assert await _found(ana, "senha do aliexpress") == ["123456"]
-    acting = memories.of(ANA, Mark("act"))
+    acting = memories.of(ANA, ChangeContext("act"))
     await _save(acting, _draft("Rex", "nome do cachorro"))
     vectors = await ana.embed(["654321", "código da loja"])
     await acting.update(old.id, content="654321", bindings=["código da loja"], vectors=vectors)
@@ -107,9 +107,9 @@ async def test_without_an_act_named_the_newest_is_undone_and_then_the_one_before
     memories: Memories, clock: FakeClock
 ) -> None:
     ana = memories.of(ANA)
-    [item] = await _save(memories.of(ANA, Mark("1")), PASSWORD)
+    [item] = await _save(memories.of(ANA, ChangeContext("1")), PASSWORD)
     await clock.advance(1)
-    await memories.of(ANA, Mark("2")).update(item.id, content="654321", vectors={})
+    await memories.of(ANA, ChangeContext("2")).update(item.id, content="654321", vectors={})
     await _save(ana, BIRTHDAY)
     assert (last := await ana.last_change())
     assert (last.act, last.memory_id) == ("2", item.id)
@@ -123,7 +123,7 @@ async def test_without_an_act_named_the_newest_is_undone_and_then_the_one_before
 
 
 async def test_an_act_is_undone_until_its_time_is_over_and_not_after(memories: Memories, clock: FakeClock) -> None:
-    ana = memories.of(ANA, Mark("act"))
+    ana = memories.of(ANA, ChangeContext("act"))
     await _save(ana, PASSWORD)
     await clock.advance(memories.undo_within.total_seconds())
     assert await ana.last_change() is not None
@@ -135,7 +135,7 @@ async def test_an_act_is_undone_until_its_time_is_over_and_not_after(memories: M
 
 
 async def test_what_was_changed_since_is_not_undone(memories: Memories) -> None:
-    [item] = await _save(memories.of(ANA, Mark("act")), PASSWORD)
+    [item] = await _save(memories.of(ANA, ChangeContext("act")), PASSWORD)
     changed = await memories.of(ANA).update(item.id, content="654321", vectors={})
     undone = await memories.of(ANA).undo("act")
     assert (undone.result, undone.changes) == (UndoResult.CHANGED, ())
@@ -144,7 +144,7 @@ async def test_what_was_changed_since_is_not_undone(memories: Memories) -> None:
 
 @pytest.mark.spec("T15")
 async def test_nobody_undoes_or_reads_what_another_did(memories: Memories) -> None:
-    [item] = await _save(memories.of(ANA, Mark("act")), PASSWORD)
+    [item] = await _save(memories.of(ANA, ChangeContext("act")), PASSWORD)
     bia = memories.of(BIA)
     assert (await bia.undo("act")).result is UndoResult.NOTHING
     assert await bia.last_change() is None
@@ -156,7 +156,7 @@ async def test_nobody_undoes_or_reads_what_another_did(memories: Memories) -> No
 async def test_what_came_back_while_the_embedder_is_down_is_found_by_its_words_and_embedded_later(
     memories: Memories, embedder: HashEmbedder, store: MemoryStore
 ) -> None:
-    acting = memories.of(ANA, Mark("act"))
+    acting = memories.of(ANA, ChangeContext("act"))
     [item, _] = await _save(memories.of(ANA), PASSWORD, BIRTHDAY)
     assert await _found(acting, "senha do aliexpress")
     await acting.delete([item.id])
@@ -183,10 +183,10 @@ async def test_the_words_of_the_deleted_are_forgotten_when_it_cannot_be_undone_a
     within = timedelta(minutes=5)
     memories = Memories(store, embedder, Indexes(store, FaissIndex), clock, undo_within=within)
     one, two = await _save(memories.of(ANA), PASSWORD, BIRTHDAY)
-    await memories.of(ANA, Mark("first")).delete([one.id])
+    await memories.of(ANA, ChangeContext("first")).delete([one.id])
     await clock.advance(100)
-    await memories.of(ANA, Mark("second")).delete([two.id, "unknown"])
-    await memories.of(ANA, Mark("nothing")).delete(["unknown"])
+    await memories.of(ANA, ChangeContext("second")).delete([two.id, "unknown"])
+    await memories.of(ANA, ChangeContext("nothing")).delete(["unknown"])
     await clock.advance(200)
     assert await _kept(store) == ["second", "first"]
     await clock.advance(60)
@@ -194,7 +194,7 @@ async def test_the_words_of_the_deleted_are_forgotten_when_it_cannot_be_undone_a
     await clock.advance(100)
     assert await _kept(store) == []
     [three] = await _save(memories.of(ANA), PASSWORD)
-    await memories.of(ANA, Mark("third")).delete([three.id])
+    await memories.of(ANA, ChangeContext("third")).delete([three.id])
     await clock.advance(361)
     assert await _kept(store) == [], "and so it goes on"
     await memories.close()
@@ -213,7 +213,7 @@ async def test_deletions_of_one_minute_are_forgotten_together(embedder: HashEmbe
     memories = Memories(store, embedder, Indexes(store, FaissIndex), clock)
     items = await _save(memories.of(ANA), *(_draft(f"fact {n}", f"key {n}") for n in range(6)))
     for item in items:
-        await memories.of(ANA, Mark("act")).delete([item.id])
+        await memories.of(ANA, ChangeContext("act")).delete([item.id])
         await clock.advance(20)
     await clock.advance(3600)
     assert purged == [660, 720], "the first three, up to a minute late, and the others"
@@ -226,9 +226,9 @@ async def test_a_start_forgets_what_was_deleted_long_ago_and_later_what_was_dele
     store = InMemoryMemories()
     earlier = Memories(store, embedder, Indexes(store, FaissIndex), clock)
     one, two = await _save(earlier.of(ANA), PASSWORD, BIRTHDAY)
-    await earlier.of(ANA, Mark("long ago")).delete([one.id])
+    await earlier.of(ANA, ChangeContext("long ago")).delete([one.id])
     await clock.advance(599)
-    await earlier.of(ANA, Mark("just before")).delete([two.id])
+    await earlier.of(ANA, ChangeContext("just before")).delete([two.id])
     await earlier.close()
     await clock.advance(2)
     memories = Memories(store, embedder, Indexes(store, FaissIndex), clock)
@@ -251,11 +251,11 @@ async def test_a_purge_that_the_disk_refuses_is_logged_without_words_and_the_nex
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "purge", refuse)
-        await memories.of(ANA, Mark("first")).delete([one.id])
+        await memories.of(ANA, ChangeContext("first")).delete([one.id])
         await clock.advance(661)
     assert "SQLITE_FULL" in caplog.text
     assert await _kept(store) == ["first"]
-    await memories.of(ANA, Mark("second")).delete([two.id])
+    await memories.of(ANA, ChangeContext("second")).delete([two.id])
     await clock.advance(661)
     assert await _kept(store) == []
     await memories.close()
@@ -280,7 +280,7 @@ async def test_a_flag_that_is_not_named_stays(memories: Memories) -> None:
 async def test_in_a_room_only_what_was_said_there_or_is_shared_is_found_however_near_the_rest_lies(
     memories: Memories, embedder: HashEmbedder
 ) -> None:
-    ana, kitchen = memories.of(ANA), memories.of(ANA, Mark(room=KITCHEN))
+    ana, kitchen = memories.of(ANA), memories.of(ANA, ChangeContext(room=KITCHEN))
     await _save(ana, *(_draft(f"senha {n}", f"senha do aliexpress {n}", "senha do aliexpress") for n in range(300)))
     assert await _found(kitchen, "senha do aliexpress") == []
     [there] = await _save(kitchen, _draft("na gaveta", "senha velha do aliexpress e do mercado"))
@@ -288,8 +288,8 @@ async def test_in_a_room_only_what_was_said_there_or_is_shared_is_found_however_
     assert await _found(kitchen, "senha do aliexpress") == [there.content]
     await ana.flag(shared.id, shared=True)
     assert set(await _found(kitchen, "senha do aliexpress")) == {there.content, shared.content}
-    assert await _found(memories.of(ANA, Mark(room=GARDEN)), "senha do aliexpress") == [shared.content]
-    assert await _found(memories.of(BIA, Mark(room=KITCHEN)), "senha do aliexpress") == []
+    assert await _found(memories.of(ANA, ChangeContext(room=GARDEN)), "senha do aliexpress") == [shared.content]
+    assert await _found(memories.of(BIA, ChangeContext(room=KITCHEN)), "senha do aliexpress") == []
     assert len(await _found(ana, "senha do aliexpress")) == 5
     embedder.down = True
     assert set(await _found(kitchen, "senha do aliexpress")) == {there.content, shared.content}, "by words alone"
@@ -298,11 +298,11 @@ async def test_in_a_room_only_what_was_said_there_or_is_shared_is_found_however_
 async def test_what_is_known_already_is_also_said_in_the_room_where_it_is_said_again(memories: Memories) -> None:
     ana = memories.of(ANA)
     [item] = await _save(ana, PASSWORD)
-    kitchen = memories.of(ANA, Mark("1", KITCHEN))
+    kitchen = memories.of(ANA, ChangeContext("1", KITCHEN))
     assert await _save(kitchen, PASSWORD) == [replace(item, rooms=(KITCHEN,))]
     assert await _save(kitchen, PASSWORD) == [replace(item, rooms=(KITCHEN,))]
     assert await _found(kitchen, "senha do aliexpress") == ["123456"]
-    [more] = await _save(memories.of(ANA, Mark("2", GARDEN)), _draft("123456", "código da loja"))
+    [more] = await _save(memories.of(ANA, ChangeContext("2", GARDEN)), _draft("123456", "código da loja"))
     assert (more.id, more.rooms) == (item.id, (GARDEN, KITCHEN))
     assert (await ana.undo("2")).result is UndoResult.DONE
     assert list(await ana.get([item.id])) == [replace(item, rooms=(KITCHEN,))]
@@ -319,7 +319,7 @@ async def test_linked_accounts_find_each_others_memories_and_no_more_once_they_a
     await memories.link(ANA, BIA)
     assert [await memories.owner(user) for user in (ANA, BIA, CAIO)] == [ANA, ANA, CAIO]
     assert list(await memories.accounts(BIA)) == [ANA, BIA]
-    ours = memories.of(await memories.owner(BIA), Mark("act", account=BIA))
+    ours = memories.of(await memories.owner(BIA), ChangeContext("act", account=BIA))
     assert await _found(ours, "senha do aliexpress") == ["123456"]
     assert await _by_vectors(ours, "aniversário da mãe") == pytest.approx([1.0])
     await _save(ours, _draft("Rex", "nome do cachorro"))
@@ -341,7 +341,7 @@ async def test_two_who_link_crosswise_do_not_wait_for_each_other(memories: Memor
 async def test_nothing_is_lost_that_a_turn_saves_under_the_old_name_while_accounts_are_linked(
     memories: Memories,
 ) -> None:
-    before = memories.of(BIA, Mark("turn", account=BIA))
+    before = memories.of(BIA, ChangeContext("turn", account=BIA))
     await memories.link(ANA, BIA)
     await _found(memories.of(ANA), "senha do aliexpress")
     await _save(before, PASSWORD)

@@ -1,4 +1,4 @@
-"""One turn on one surface: what a person sees, at what moment, whatever the surface and the model do."""
+"""One turn on one channel: what a person sees, at what moment, whatever the channel and the model do."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from core.delivery.plan import Pace
 from core.delivery.view import View
-from core.errors import ProviderDown, StreamCut, SurfaceBusy, SurfaceError, SurfaceGone, Undelivered
-from core.screen import Shown, SurfaceLimits
+from core.errors import ChannelBusy, ChannelError, ChannelGone, ProviderDown, StreamCut, Undelivered
+from core.outgoing import ChannelLimits, OutgoingMessage
 from core.types import Modal
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.surface import RecordingSurface
 
-LIMITS = SurfaceLimits(max_chars=4096, edit_interval_s=1.5)
+LIMITS = ChannelLimits(max_chars=4096, edit_interval_s=1.5)
 
 
 async def said(*chunks: str, clock: FakeClock | None = None, gap_s: float = 0.0) -> AsyncIterator[str]:
@@ -34,31 +34,31 @@ async def broken(*chunks: str, error: BaseException) -> AsyncIterator[str]:
     raise error
 
 
-class SlowSurface(RecordingSurface):
+class SlowChannel(RecordingChannel):
     """Takes a second of the clock's time for each write."""
 
-    async def post(self, shown: Shown) -> str:
+    async def post(self, shown: OutgoingMessage) -> str:
         await self.clock.sleep(1.0)
-        return await RecordingSurface.post(self, shown)
+        return await RecordingChannel.post(self, shown)
 
-    async def edit(self, handle: str, shown: Shown) -> None:
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
         await self.clock.sleep(1.0)
-        await RecordingSurface.edit(self, handle, shown)
+        await RecordingChannel.edit(self, handle, shown)
 
 
-class HungSurface(RecordingSurface):
+class HungChannel(RecordingChannel):
     """Never comes back from an edit."""
 
-    async def edit(self, handle: str, shown: Shown) -> None:
-        await RecordingSurface.edit(self, handle, shown)
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
+        await RecordingChannel.edit(self, handle, shown)
         await asyncio.Event().wait()
 
 
-class FloodedSurface(RecordingSurface):
+class FloodedChannel(RecordingChannel):
     """Refuses its n-th write, and every write until the wait that it named is over."""
 
     def __init__(self, clock: FakeClock, *, refused: int, retry_after_s: float) -> None:
-        RecordingSurface.__init__(self, clock)
+        RecordingChannel.__init__(self, clock)
         self._refused = refused
         self._retry_after_s = retry_after_s
         self._until_s = 0.0
@@ -69,7 +69,7 @@ class FloodedSurface(RecordingSurface):
         if (len(self.log) == self._refused and not self.refusals) or now_s < self._until_s:
             self.refusals += 1
             self._until_s = max(self._until_s, now_s + self._retry_after_s)
-            raise SurfaceBusy(self._until_s - now_s)
+            raise ChannelBusy(self._until_s - now_s)
 
 
 async def finish(clock: FakeClock, view: View, seconds: float = 1000.0) -> None:
@@ -81,65 +81,65 @@ async def finish(clock: FakeClock, view: View, seconds: float = 1000.0) -> None:
 
 @pytest.mark.spec("T4", "T5")
 async def test_a_status_is_on_the_screen_when_the_call_returns_and_the_answer_takes_its_place(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock)
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
     await view.status("IA está pensando...")
-    assert surface.screen == [Shown("IA está pensando...", Modal.TEXT_FOR_REPLACE)]
+    assert channel.screen == [OutgoingMessage("IA está pensando...", Modal.TEXT_FOR_REPLACE)]
     assert await view.stream(said("É ", "123456.")) == "É 123456."
-    assert surface.screen == [Shown("É 123456.")]
-    assert [seen.handle for seen in surface.log] == ["m1", "m1"]
+    assert channel.screen == [OutgoingMessage("É 123456.")]
+    assert [seen.handle for seen in channel.log] == ["m1", "m1"]
     await view.close()
 
 
 @pytest.mark.spec("T5", "T9")
-async def test_statuses_follow_each_other_in_one_message_no_faster_than_the_surface_bears(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock)
+async def test_statuses_follow_each_other_in_one_message_no_faster_than_the_channel_bears(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
     for text in ("Buscando por memórias...", "…, formatando", "…, pesquisando"):
         await view.status(text)
-    assert surface.statuses == ["Buscando por memórias..."]
+    assert channel.statuses == ["Buscando por memórias..."]
     await clock.advance(1.5)
-    assert surface.statuses == ["Buscando por memórias...", "…, pesquisando"]
-    await view.show(Shown("🧠 senha", Modal.MEMORY))
-    assert surface.screen == [Shown("🧠 senha", Modal.MEMORY)]
+    assert channel.statuses == ["Buscando por memórias...", "…, pesquisando"]
+    await view.show(OutgoingMessage("🧠 senha", Modal.MEMORY))
+    assert channel.screen == [OutgoingMessage("🧠 senha", Modal.MEMORY)]
     await view.close()
 
 
 @pytest.mark.spec("T5")
 async def test_a_message_does_not_wait_for_the_pace_of_the_statuses_before_it(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock)
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
     await view.status("Buscando por memórias...")
     await view.status("…, formatando")
-    await view.show(Shown("🧠 senha", Modal.MEMORY))
-    assert surface.screen == [Shown("🧠 senha", Modal.MEMORY)]
+    await view.show(OutgoingMessage("🧠 senha", Modal.MEMORY))
+    assert channel.screen == [OutgoingMessage("🧠 senha", Modal.MEMORY)]
     assert clock.monotonic() == 0.0
     await view.close()
 
 
 async def test_a_call_returns_when_its_message_is_written_also_while_the_writer_is_busy(clock: FakeClock) -> None:
-    surface = SlowSurface(clock)
-    view = View(surface, clock, patience_s=10.0)
+    channel = SlowChannel(clock)
+    view = View(channel, clock, patience_s=10.0)
     for text in ("um", "dois"):
         showing = asyncio.create_task(view.status(text))
         await clock.advance(1.0)
         assert showing.done()
     await clock.advance(1.0)  # the pace is over, and the second status on its way
-    assert surface.statuses == ["um"]
-    showing = asyncio.create_task(view.show(Shown("fim")))
+    assert channel.statuses == ["um"]
+    showing = asyncio.create_task(view.show(OutgoingMessage("fim")))
     await clock.advance(0.6)
-    assert surface.statuses == ["um", "dois"]
+    assert channel.statuses == ["um", "dois"]
     assert not showing.done()
     await clock.advance(1.0)
     assert showing.done()
-    assert surface.screen == [Shown("fim")]
+    assert channel.screen == [OutgoingMessage("fim")]
     await view.close()
 
 
-async def test_a_surface_that_hangs_does_not_hold_back_the_turn(clock: FakeClock) -> None:
-    view = View(HungSurface(clock), clock, patience_s=1.0)
+async def test_a_channel_that_hangs_does_not_hold_back_the_turn(clock: FakeClock) -> None:
+    view = View(HungChannel(clock), clock, patience_s=1.0)
     await view.status("pensando")
-    showing = asyncio.create_task(view.show(Shown("um")))
+    showing = asyncio.create_task(view.show(OutgoingMessage("um")))
     await clock.advance(0.9)
     assert not showing.done()
     await clock.advance(0.1)
@@ -153,38 +153,38 @@ async def test_a_surface_that_hangs_does_not_hold_back_the_turn(clock: FakeClock
 
 
 async def test_the_end_of_an_answer_does_not_wait_for_a_stretched_pace(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock, pace=Pace(stretch_edits=1))
+    channel = RecordingChannel(clock)
+    view = View(channel, clock, pace=Pace(stretch_edits=1))
     reading = asyncio.create_task(view.stream(said(*"abcdefghijklm", clock=clock, gap_s=1.0)))
     await clock.advance(20.0)
     assert await reading == "abcdefghijklm"
-    assert [seen.at_s for seen in surface.log] == [0.0, 3.0, 9.0, 13.0]
+    assert [seen.at_s for seen in channel.log] == [0.0, 3.0, 9.0, 13.0]
     await view.close()
 
 
-async def test_the_pace_of_the_surface_never_holds_back_the_model(clock: FakeClock) -> None:
-    surface = SlowSurface(clock, SurfaceLimits(4096, 5.0))
-    view = View(surface, clock)
+async def test_the_pace_of_the_channel_never_holds_back_the_model(clock: FakeClock) -> None:
+    channel = SlowChannel(clock, ChannelLimits(4096, 5.0))
+    view = View(channel, clock)
     reading = asyncio.create_task(view.stream(said(*"abcdefghij", clock=clock, gap_s=0.1)))
     await clock.advance(1.0)
-    assert surface.texts == ["a"]
+    assert channel.texts == ["a"]
     await clock.advance(0.2)
     assert reading.done()
     assert await reading == "abcdefghij"
     await finish(clock, view)
-    assert surface.texts == ["abcdefghij"]
-    assert len(surface.log) == 2
+    assert channel.texts == ["abcdefghij"]
+    assert len(channel.log) == 2
 
 
 async def test_what_must_wait_does_not_hold_back_the_turn_but_close_waits_for_it(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, faults=[SurfaceBusy(35)])
-    view = View(surface, clock)
+    channel = RecordingChannel(clock, faults=[ChannelBusy(35)])
+    view = View(channel, clock)
     await view.status("pensando")
-    await view.show(Shown("um"))
+    await view.show(OutgoingMessage("um"))
     assert await view.stream(said("do", "is")) == "dois"
-    assert surface.log == []
+    assert channel.log == []
     await finish(clock, view)
-    assert [(seen.at_s, seen.shown.text) for seen in surface.log] == [(35.0, "um"), (35.0, "dois")]
+    assert [(seen.at_s, seen.shown.text) for seen in channel.log] == [(35.0, "um"), (35.0, "dois")]
 
 
 @pytest.mark.parametrize("retry_after_s", [3.0, 35.0, 491.0])
@@ -192,47 +192,47 @@ async def test_what_must_wait_does_not_hold_back_the_turn_but_close_waits_for_it
 async def test_a_flood_wait_anywhere_ends_with_the_final_text_once(
     clock: FakeClock, retry_after_s: float, refused: int
 ) -> None:
-    surface = FloodedSurface(clock, refused=refused, retry_after_s=retry_after_s)
-    view = View(surface, clock)
+    channel = FloodedChannel(clock, refused=refused, retry_after_s=retry_after_s)
+    view = View(channel, clock)
     words = [f"palavra{n} " for n in range(40)]
     reading = asyncio.create_task(view.stream(said(*words, clock=clock, gap_s=0.2)))
     await clock.advance(9.0)
     assert reading.done()
     assert await reading == "".join(words)
     await finish(clock, view)
-    assert surface.texts == ["".join(words).strip()]
-    assert [seen.shown.final for seen in surface.log].count(True) == 1
-    assert surface.refusals == 1
+    assert channel.texts == ["".join(words).strip()]
+    assert [seen.shown.final for seen in channel.log].count(True) == 1
+    assert channel.refusals == 1
 
 
-async def test_a_surface_that_is_busy_for_no_time_at_all_is_not_hammered(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, faults=[SurfaceBusy(0.0)] * 4)
-    view = View(surface, clock)
-    await view.show(Shown("oi"))
+async def test_a_channel_that_is_busy_for_no_time_at_all_is_not_hammered(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock, faults=[ChannelBusy(0.0)] * 4)
+    view = View(channel, clock)
+    await view.show(OutgoingMessage("oi"))
     await finish(clock, view, 2.0)
-    assert [seen.at_s for seen in surface.log] == [2.0]
+    assert [seen.at_s for seen in channel.log] == [2.0]
 
 
-async def test_a_surface_that_is_gone_is_told_once_and_written_to_no_more(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, faults=[None, SurfaceGone("blocked")])
-    view = View(surface, clock)
+async def test_a_channel_that_is_gone_is_told_once_and_written_to_no_more(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock, faults=[None, ChannelGone("blocked")])
+    view = View(channel, clock)
     await view.status("pensando")
-    with pytest.raises(SurfaceGone):
-        await view.show(Shown("um"))
-    await view.show(Shown("dois"))
+    with pytest.raises(ChannelGone):
+        await view.show(OutgoingMessage("um"))
+    await view.show(OutgoingMessage("dois"))
     assert await view.stream(said("três")) == "três"
     await view.close()
     await view.close()
-    assert [seen.shown.text for seen in surface.log if seen.verb != "remove"] == ["pensando"]
+    assert [seen.shown.text for seen in channel.log if seen.verb != "remove"] == ["pensando"]
 
 
-async def test_a_surface_that_goes_during_an_answer_ends_the_reading_of_the_model(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, faults=[None, SurfaceGone("kicked")])
-    view = View(surface, clock)
+async def test_a_channel_that_goes_during_an_answer_ends_the_reading_of_the_model(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock, faults=[None, ChannelGone("kicked")])
+    view = View(channel, clock)
     reading = asyncio.create_task(view.stream(said(*"abcdefghij", clock=clock, gap_s=1.0)))
     await clock.advance(4.0)
     assert reading.done()
-    with pytest.raises(SurfaceGone):
+    with pytest.raises(ChannelGone):
         await reading
     await view.close()
 
@@ -248,36 +248,36 @@ async def test_an_answer_that_nobody_reads_any_more_lets_go_of_the_model_at_once
         finally:
             closed.append(clock.monotonic())
 
-    view = View(RecordingSurface(clock, faults=[SurfaceGone("blocked")]), clock)
+    view = View(RecordingChannel(clock, faults=[ChannelGone("blocked")]), clock)
     chunks = model()
     reading = asyncio.create_task(view.stream(chunks))
     await clock.advance(3.0)
-    assert isinstance(reading.exception(), SurfaceGone)
+    assert isinstance(reading.exception(), ChannelGone)
     assert closed == [1.0]
 
 
-async def test_a_surface_that_goes_after_the_answer_is_told_by_close(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, faults=[None, SurfaceGone("kicked")])
-    view = View(surface, clock)
+async def test_a_channel_that_goes_after_the_answer_is_told_by_close(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock, faults=[None, ChannelGone("kicked")])
+    view = View(channel, clock)
     reading = asyncio.create_task(view.stream(said("um ", "dois", clock=clock, gap_s=0.1)))
     await clock.advance(0.3)
     assert await reading == "um dois"
     closing = asyncio.create_task(view.close())
     await clock.advance(10)
-    with pytest.raises(SurfaceGone):
+    with pytest.raises(ChannelGone):
         await closing
     await view.close()
 
 
 async def test_what_came_before_a_model_failed_is_completed_on_the_screen_first(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock)
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
     await view.status("pensando")
     with pytest.raises(StreamCut):
         await view.stream(broken("metade ", "de uma", error=StreamCut("cut")))
-    assert surface.screen == [Shown("metade de uma")]
-    await view.show(Shown("(interrompida)"))
-    assert surface.texts == ["metade de uma", "(interrompida)"]
+    assert channel.screen == [OutgoingMessage("metade de uma")]
+    await view.show(OutgoingMessage("(interrompida)"))
+    assert channel.texts == ["metade de uma", "(interrompida)"]
     await view.close()
 
 
@@ -286,26 +286,26 @@ async def test_chunks_may_come_from_anything_that_can_be_read_one_by_one(clock: 
         async def __anext__(self) -> str:
             raise StreamCut("cut")
 
-    view = View(RecordingSurface(clock), clock)
+    view = View(RecordingChannel(clock), clock)
     with pytest.raises(StreamCut):
         await view.stream(Chunks())
     await view.close()
 
 
 async def test_a_model_that_fails_before_its_first_word_leaves_the_status_to_the_apology(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock)
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
     await view.status("pensando")
     with pytest.raises(ProviderDown):
         await view.stream(broken(error=ProviderDown("down")))
-    await view.show(Shown("Não consegui."))
-    assert surface.screen == [Shown("Não consegui.")]
+    await view.show(OutgoingMessage("Não consegui."))
+    assert channel.screen == [OutgoingMessage("Não consegui.")]
     await view.close()
 
 
 async def test_a_failure_waits_for_a_flood_no_longer_than_the_grace(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, faults=[SurfaceBusy(491)])
-    view = View(surface, clock, grace_s=5.0)
+    channel = RecordingChannel(clock, faults=[ChannelBusy(491)])
+    view = View(channel, clock, grace_s=5.0)
     await view.status("pensando")
     reading = asyncio.create_task(view.stream(broken("meta", error=StreamCut("cut"))))
     await clock.advance(4.9)
@@ -314,25 +314,25 @@ async def test_a_failure_waits_for_a_flood_no_longer_than_the_grace(clock: FakeC
     with pytest.raises(StreamCut):
         await reading
     await finish(clock, view)
-    assert surface.texts == ["meta"]
+    assert channel.texts == ["meta"]
 
 
 async def test_cancelling_completes_what_is_there_and_goes_on_as_a_cancellation(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock)
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
     reading = asyncio.create_task(view.stream(said(*"abcdefghij", clock=clock, gap_s=0.5)))
     await clock.advance(2.2)
     reading.cancel()
     await clock.advance(1.0)
     with pytest.raises(asyncio.CancelledError):
         await reading
-    assert surface.screen == [Shown("abcde")]
+    assert channel.screen == [OutgoingMessage("abcde")]
     await view.close()
 
 
 async def test_a_cancelled_close_still_writes_what_it_can_within_the_grace(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock, grace_s=5.0)
+    channel = RecordingChannel(clock)
+    view = View(channel, clock, grace_s=5.0)
     reading = asyncio.create_task(view.stream(said("um ", "dois", clock=clock, gap_s=0.1)))
     await clock.advance(0.3)
     await reading
@@ -342,14 +342,14 @@ async def test_a_cancelled_close_still_writes_what_it_can_within_the_grace(clock
     await clock.advance(5.0)
     with pytest.raises(asyncio.CancelledError):
         await closing
-    assert surface.screen == [Shown("um dois")]
+    assert channel.screen == [OutgoingMessage("um dois")]
 
 
-async def test_a_cancelled_close_is_bounded_even_when_the_surface_hangs(clock: FakeClock) -> None:
-    surface = HungSurface(clock)
-    view = View(surface, clock, grace_s=5.0)
+async def test_a_cancelled_close_is_bounded_even_when_the_channel_hangs(clock: FakeClock) -> None:
+    channel = HungChannel(clock)
+    view = View(channel, clock, grace_s=5.0)
     await view.status("pensando")
-    shown = asyncio.create_task(view.show(Shown("um")))
+    shown = asyncio.create_task(view.show(OutgoingMessage("um")))
     await clock.advance(0.0)
     shown.cancel()
     closing = asyncio.create_task(view.close())
@@ -364,31 +364,31 @@ async def test_a_cancelled_close_is_bounded_even_when_the_surface_hangs(clock: F
 
 
 async def test_a_close_may_be_given_a_limit(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, faults=[None, SurfaceBusy(491)])
-    view = View(surface, clock)
+    channel = RecordingChannel(clock, faults=[None, ChannelBusy(491)])
+    view = View(channel, clock)
     await view.status("pensando")
     closing = asyncio.create_task(view.close(within_s=2.0))
     await clock.advance(2.0)
     assert closing.done()
     await clock.advance(1000.0)
-    assert len(surface.log) == 1
+    assert len(channel.log) == 1
 
 
-async def test_a_text_that_the_surface_takes_in_no_form_is_undelivered(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, faults=[KeyError("chat"), SurfaceError("strange")])
+async def test_a_text_that_the_channel_takes_in_no_form_is_undelivered(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock, faults=[KeyError("chat"), ChannelError("strange")])
     with pytest.raises(Undelivered, match="strange") as caught:
-        await View(surface, clock).show(Shown("pensei"))
-    assert type(caught.value.refusal) is SurfaceError
+        await View(channel, clock).show(OutgoingMessage("pensei"))
+    assert type(caught.value.refusal) is ChannelError
 
 
 @pytest.mark.spec("T5")
 async def test_a_turn_that_ends_on_a_status_leaves_nothing_to_be_replaced(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock)
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
     await view.status("pensando")
     await finish(clock, view)
-    assert surface.screen == [Shown("…")]
-    never = RecordingSurface(clock, faults=[SurfaceBusy(35)])
+    assert channel.screen == [OutgoingMessage("…")]
+    never = RecordingChannel(clock, faults=[ChannelBusy(35)])
     view = View(never, clock)
     await view.status("pensando")
     await finish(clock, view)
@@ -396,70 +396,70 @@ async def test_a_turn_that_ends_on_a_status_leaves_nothing_to_be_replaced(clock:
 
 
 async def test_blank_text_is_never_posted_and_keeps_the_status_for_the_next(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock)
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
     await view.status(" ")
     await view.status("pensando")
     assert await view.stream(said(" ", "\n")) == " \n"
-    await view.show(Shown(" "))
-    await view.show(Shown("oi"))
-    assert surface.screen == [Shown("oi")]
+    await view.show(OutgoingMessage(" "))
+    await view.show(OutgoingMessage("oi"))
+    assert channel.screen == [OutgoingMessage("oi")]
     await view.close()
 
 
 async def test_an_answer_longer_than_a_message_goes_on_in_the_next(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock, SurfaceLimits(100, 1.5))
-    view = View(surface, clock)
+    channel = RecordingChannel(clock, ChannelLimits(100, 1.5))
+    view = View(channel, clock)
     text = "```python\n" + "".join(f"valor{n} = {n} * 2\n" for n in range(40)) + "```\nPronto."
     chunks = [text[at : at + 7] for at in range(0, len(text), 7)]
     reading = asyncio.create_task(view.stream(said(*chunks, clock=clock, gap_s=0.1)))
     await clock.advance(60.0)
     assert await reading == text
     await finish(clock, view)
-    assert all(len(shown) <= 100 for shown in surface.texts)
-    assert all(shown.startswith("```python\n") for shown in surface.texts[:-1])
-    assert all(shown.count("```") in {0, 2} for shown in surface.texts)
-    assert surface.texts[-1].endswith("Pronto.")
-    assert "".join(surface.texts).count("valor") == 40
+    assert all(len(shown) <= 100 for shown in channel.texts)
+    assert all(shown.startswith("```python\n") for shown in channel.texts[:-1])
+    assert all(shown.count("```") in {0, 2} for shown in channel.texts)
+    assert channel.texts[-1].endswith("Pronto.")
+    assert "".join(channel.texts).count("valor") == 40
 
 
 async def test_first_words_may_be_asked_to_wait_until_there_are_some(clock: FakeClock) -> None:
-    surface = RecordingSurface(clock)
-    view = View(surface, clock, pace=Pace(first_chars=30))
+    channel = RecordingChannel(clock)
+    view = View(channel, clock, pace=Pace(first_chars=30))
     await view.status("pensando")
     reading = asyncio.create_task(view.stream(said(*["abcde "] * 10, clock=clock, gap_s=0.1)))
     await clock.advance(5.0)
     await reading
-    assert all(len(seen.shown.text) >= 30 for seen in surface.log if seen.shown.modal is Modal.TEXT)
+    assert all(len(seen.shown.text) >= 30 for seen in channel.log if seen.shown.modal is Modal.TEXT)
     await finish(clock, view)
 
 
 @given(
     st.lists(st.text("ab \n", max_size=30), max_size=25),
     st.sampled_from([0.0, 0.05, 0.4, 2.0]),
-    st.lists(st.sampled_from([None, None, None, SurfaceBusy(3), SurfaceBusy(35), SurfaceBusy(491)]), max_size=8),
+    st.lists(st.sampled_from([None, None, None, ChannelBusy(3), ChannelBusy(35), ChannelBusy(491)]), max_size=8),
     st.sampled_from([0.0, 1.5]),
 )
 def test_the_law_of_delivery(
-    chunks: list[str], gap_s: float, faults: list[SurfaceError | None], interval_s: float
+    chunks: list[str], gap_s: float, faults: list[ChannelError | None], interval_s: float
 ) -> None:
     """What was said stands on the screen once, in order, within the limits, and no edit was idle or too early."""
 
     async def play() -> None:
         clock = FakeClock()
-        surface = RecordingSurface(clock, SurfaceLimits(50, interval_s), faults=list(faults))
-        view = View(surface, clock)
+        channel = RecordingChannel(clock, ChannelLimits(50, interval_s), faults=list(faults))
+        view = View(channel, clock)
         await view.status("pensando")
         reading = asyncio.create_task(view.stream(said(*chunks, clock=clock, gap_s=gap_s)))
         await clock.advance(60.0)
         assert reading.done()
         assert await reading == "".join(chunks)
-        await view.show(Shown("fim", Modal.MEMORY))
+        await view.show(OutgoingMessage("fim", Modal.MEMORY))
         await finish(clock, view, 10_000.0)
-        assert "".join("".join(surface.texts).split()) == "".join("".join(chunks).split()) + "fim"
-        latest: dict[str, Shown] = {}
+        assert "".join("".join(channel.texts).split()) == "".join("".join(chunks).split()) + "fim"
+        latest: dict[str, OutgoingMessage] = {}
         last_s = float("-inf")
-        for seen in surface.log:
+        for seen in channel.log:
             before = latest.get(seen.handle)
             assert seen.shown != before
             assert len(seen.shown.text) <= 50

@@ -13,7 +13,7 @@ from core.history.policy import HistoryLimits
 from core.history.summary import Summarizer
 from core.history.tokens import ByCharacters
 from core.history.withheld import NOTHING, withheld_of
-from core.thread import Summary
+from core.threads import Summary
 from core.types import Thread, UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.talk import Talk, talking

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.mind import LimitedMind
-from core.mind.cues import Cues
+from core.limited import LimitedMind
+from core.limited.cues import Cues
 from tests.fakes.model import HashEmbedder
 from tests.unit.mind.tiny_cycle import TinyCycle
 

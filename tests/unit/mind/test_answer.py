@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.mind.answer import LEADS, picked, recognised
-from core.replies import means_no, means_yes
+from core.limited.answer import LEADS, picked, recognised
+from core.text.replies import means_no, means_yes
 from core.types import Locale
 
 

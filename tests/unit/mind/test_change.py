@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.mind.change import Edit, change
-from core.mind.cues import Cues
-from core.mind.extract import bindings
-from core.mind.renewal import fits, renewed
+from core.limited.change import Edit, change
+from core.limited.cues import Cues
+from core.limited.extract import bindings
+from core.limited.renewal import fits, renewed
 from core.types import MemoryItem, MemoryKind
 from tests.unit.mind.tiny_cycle import NOW
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.dialogue import Brief, Outcome, Step, Task
-from core.mind import LimitedMind
-from core.types import JSONValue, Locale, Message, Modal, Role
+from core.dialogue import Outcome, PromptContext, Step, Task
+from core.limited import LimitedMind
+from core.types import JSONValue, Locale, Message, MessageRole, Modal
 from tests.unit.mind.tiny_cycle import ALL, NOW, TinyCycle
 
 
@@ -451,7 +451,7 @@ async def test_a_quoted_memory_with_markdown_can_be_confirmed(chat: TinyCycle) -
 async def test_memories_in_history_that_are_no_memories_do_no_harm(chat: TinyCycle) -> None:
     odd: list[JSONValue] = ["no json", {"id": ""}, ["a"], '{"id": "x", "content": "y", "created_at": 3}']
     for content in odd:
-        chat.history.append(Message(Role.SYSTEM, content, Modal.MEMORY))
+        chat.history.append(Message(MessageRole.SYSTEM, content, Modal.MEMORY))
     assert await chat.say("apaga isso")
 
 
@@ -488,12 +488,12 @@ async def test_the_mind_keeps_nothing_between_conversations(chat: TinyCycle, min
 
 
 async def test_a_step_that_only_repeats_ends_the_turn(chat: TinyCycle) -> None:
-    brief = Brief(
+    brief = PromptContext(
         Task.DECIDE,
         Locale.PT,
         "qual a senha?",
         NOW,
-        (Message(Role.USER, "qual a senha?"),),
+        (Message(MessageRole.USER, "qual a senha?"),),
         (Step("MemorySearch", Outcome.REPEATED, ("senha",)),),
         ALL,
     )

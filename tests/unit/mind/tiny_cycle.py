@@ -10,13 +10,13 @@ from typing import Any
 
 from core import outcomes
 from core.actions.proposal import DELETE
-from core.dialogue import Brief, Outcome, Step, Task
-from core.markdown import quoted
-from core.mind import LimitedMind
-from core.mind.words import stems
-from core.plural import counted
-from core.replies import means_no, means_yes, numbered
-from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, Modal, Role
+from core.dialogue import Outcome, PromptContext, Step, Task
+from core.limited import LimitedMind
+from core.limited.words import stems
+from core.text.markdown import quoted
+from core.text.plural import counted
+from core.text.replies import means_no, means_yes, numbered
+from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 ALL = ("MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question", "Finish")
@@ -44,7 +44,7 @@ class TinyCycle:
 
     async def say(self, message: str) -> str:
         """Return what ends the turn; its actions are in `steps`."""
-        self.history.append(Message(Role.USER, message))
+        self.history.append(Message(MessageRole.USER, message))
         self.steps, self.reports = [], []
         if (answer := self._answered(message)) is not None:
             return answer
@@ -94,7 +94,7 @@ class TinyCycle:
         return self._told(outcomes.written(WRITES[action], step.items, self.locale))
 
     def _told(self, text: str) -> str:
-        self.history.append(Message(Role.ASSISTANT, text))
+        self.history.append(Message(MessageRole.ASSISTANT, text))
         return text
 
     async def _run(self, action: str, message: str) -> Step:
@@ -137,7 +137,7 @@ class TinyCycle:
 
     def _recalled(self, queries: list[str], items: list[MemoryItem]) -> Step:
         found = tuple(items[:25])
-        self.history += [Message(Role.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id) for item in found]
+        self.history += [Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id) for item in found]
         return Step("MemorySearch", Outcome.DONE if found else Outcome.NOTHING, tuple(queries), found)
 
     async def _data(self, task: Task, message: str) -> dict[str, Any]:
@@ -149,6 +149,6 @@ class TinyCycle:
         assert text.strip()
         return self._told(text) if text != "-" else ""
 
-    def _brief(self, task: Task, message: str) -> Brief:
+    def _brief(self, task: Task, message: str) -> PromptContext:
         choices = self.choices if task is Task.DECIDE else ()
-        return Brief(task, self.locale, message, NOW, tuple(self.history), tuple(self.steps), choices)
+        return PromptContext(task, self.locale, message, NOW, tuple(self.history), tuple(self.steps), choices)

@@ -1,0 +1,149 @@
+"""The terminal to write into: the last message grows and changes in place, what stands above it stays.
+
+Knows the cursor. Does not know when to write, nor where a long text is cut: that is `core/delivery`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+
+from adapters.console import files
+from adapters.console.buttons import Buttons
+from adapters.console.output import Output
+from adapters.console.renderer import Page, Row, Style, cut
+from adapters.console.text import memory_line
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel
+from core.types import Modal
+
+_LIMITS = ChannelLimits(max_chars=16_000, edit_interval_s=0.04, shows_pictures=False)
+
+Above = Callable[[Callable[[], None]], Awaitable[None]]
+"""Runs a function that prints, with the prompt taken off the screen and put back below what was printed."""
+
+
+class ConsoleChannel(Channel):
+    """One terminal.
+
+    The cursor stays behind the last message, which is redrawn from its first changed row on, until `settle` ends it.
+    While the person is typing (`printing_above`) whole messages are printed above the prompt; what would be replaced or
+    would still grow is not printed at all. What is handed over is laid into the folder `exports`.
+    """
+
+    limits = _LIMITS
+
+    def __init__(self, output: Output, *, colour: bool, exports: Path = Path()) -> None:
+        self.buttons = Buttons()
+        self._exports = exports
+        self._output = output
+        self._colour = colour
+        self._posts = 0
+        self._last = ""  # the handle of the last message
+        self._drawn: list[
+            Row
+        ] = []  # the last message, as it is on the screen; empty if the cursor is on a line of its own
+        self._page: Page | None = None  # of the last message, while its text grows
+        self._above: Above | None = None
+
+    def measure(self, text: str) -> int:
+        """Return the length in code points: a terminal has no limit of its own."""
+        return len(text)
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        """Write a message below the last one; of a file, where it lies."""
+        self._posts += 1
+        if shown.file is not None:
+            shown = replace(shown, text=await files.handed_over(shown, self._exports))
+        handle = str(self._posts)
+        if self._above is not None:
+            await self._print_above(shown)
+        else:
+            self.settle()
+            self._last, self._page = handle, None
+            self._draw(self._rows(shown))
+        return handle
+
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
+        """Replace the last message in place; one that can no longer be reached is written anew."""
+        if self._above is not None:
+            await self._print_above(shown)
+            return
+        if handle != self._last:
+            self.settle()
+            self._last, self._page = handle, None
+        self._draw(self._rows(shown))
+
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in the file of that name."""
+        return await asyncio.to_thread(files.read, file, max_bytes)
+
+    @contextmanager
+    def printing_above(self, above: Above) -> Iterator[None]:
+        """Print what comes meanwhile above the prompt."""
+        self._above = above
+        try:
+            yield
+        finally:
+            self._above = None
+
+    def say(self, text: str) -> None:
+        """Write a line of the terminal's own."""
+        self.settle()
+        self._draw(Page(self._columns, style=Style.DIM, colour=self._colour).rows(text))
+        self.settle()
+
+    def settle(self) -> None:
+        """Leave the last message as it is; what comes next begins on a line of its own."""
+        if self._drawn:
+            self._output.write("\n")
+            self._drawn = []
+
+    def end(self) -> None:
+        """Leave an empty line behind what was written."""
+        self.settle()
+        self._output.write("\n")
+
+    async def _print_above(self, shown: OutgoingMessage) -> None:
+        if self._above is None or not shown.final or shown.modal is Modal.TEXT_FOR_REPLACE:
+            return
+        text = "".join(f"{row.text}\n" for row in self._rows(shown))
+        await self._above(lambda: self._output.write(text))
+
+    @property
+    def _columns(self) -> int:
+        """How wide a row may be: the last column stays free, where terminals disagree on what a full row does."""
+        return self._output.size.columns - 1
+
+    def _rows(self, shown: OutgoingMessage) -> list[Row]:
+        columns = self._columns
+        dim = Page(columns, style=Style.DIM, colour=self._colour)
+        if shown.modal is not Modal.TEXT:
+            lines = "\n".join(cut(memory_line(item), columns) for item in shown.memories)
+            return dim.rows(lines or shown.text)
+        if self._page is None or self._page.columns != columns:
+            self._page = Page(columns, colour=self._colour)
+        buttons = self.buttons.line(shown)
+        return self._page.rows(shown.text) + (dim.rows(buttons) if buttons else [])
+
+    def _draw(self, rows: list[Row]) -> None:
+        """Make the last message those rows, touching no row that stays as it is."""
+        size = self._output.size
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._drawn, rows, strict=False)))
+        if same == len(self._drawn) == len(rows):
+            return
+        if same and same == len(self._drawn):  # only longer
+            self._output.write("".join(f"\n{row.text}" for row in rows[same:]))
+        else:
+            same = min(same, len(rows) - 1)  # the cursor ends behind the last row, so that one is always written
+            # A window made narrower has wrapped the rows again, each to as many as it now takes.
+            back = sum(-(-max(row.columns, 1) // size.columns) for row in self._drawn[same:])
+            reachable = min(back, size.lines)
+            keep = same + max(0, len(self._drawn) - same - reachable)  # rows that scrolled away are out of reach
+            up = f"\x1b[{reachable - 1}A" if reachable > 1 else ""
+            self._output.write(f"\r{up}\x1b[J" + "\n".join(row.text for row in rows[keep:]))
+        self._drawn = rows

@@ -1,0 +1,149 @@
+"""One Discord channel to write into, for one answer.
+
+Knows where the answer stands, which message it replies to, and what stands there already. Does not know when to write,
+nor where to cut: that is `core/delivery`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adapters.discord.api import DiscordApi
+from adapters.discord.markup import MAX_CHARS, Drawn, measure
+from adapters.discord.renderer import Renderer
+from core.errors import ChannelBusy, ChannelError
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an answer goes: a channel, or the direct messages of `person` (if not 0).
+
+    `reply_to` is the message that the first post hangs on, or 0; with a `thread` name, that is where a thread is opened
+    first, in which everything stands. `asked` is the message that is answered, or 0.
+    """
+
+    channel: int = 0
+    person: int = 0
+    reply_to: int = 0
+    thread: str = ""
+    asked: int = 0
+
+
+class DiscordChannel(Channel):
+    """Posts and edits in one place.
+
+    `asked` names the message answered; with it every post has a nonce of its own, so that what is sent twice (after a
+    lost response, after a crash) is there once. `pen` draws for whom it is. A handle is CHANNEL/MESSAGE, which an
+    answer that is gone on with elsewhere needs.
+    """
+
+    def __init__(
+        self,
+        api: DiscordApi,
+        place: Place,
+        *,
+        asked: str,
+        edit_interval_s: float,
+        pen: Renderer | None = None,
+    ) -> None:
+        self._api = api
+        self._place = place
+        self._asked = asked
+        self._pen = pen or Renderer()
+        self._doubtful = False
+        self._edit_interval_s = edit_interval_s
+        self._drawn: dict[str, Drawn] = {}
+        self._posts = 0
+        self._adopted: frozenset[str] = frozenset()
+        self._unsure: OutgoingMessage | None = None  # what was to be posted last, until it is known to be there
+
+    @property
+    def limits(self) -> ChannelLimits:
+        """What one message holds in UTF-16 units, and how often the channel bears an edit."""
+        return ChannelLimits(MAX_CHARS, self._edit_interval_s)
+
+    def measure(self, text: str) -> int:
+        """Return the UTF-16 units of the text."""
+        return measure(text)
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        """Write a new message; the first one replies to what it answers."""
+        drawn = self._pen.draw(shown)
+        if self._unsure is not None and self._unsure.stays and self._unsure.text != shown.text:
+            self._posts += 1  # that one may be there, and is not to be found as this one
+        self._unsure = shown
+        handle = await self._send(drawn, alone=shown.plain, whole=shown.stays)
+        self._unsure = None
+        return handle
+
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
+        """Replace a message in place."""
+        drawn = self._pen.draw(shown)
+        if drawn == self._drawn.get(handle):
+            return
+        await self._api.edit(*_ids(handle), drawn, whole=shown.stays)
+        self._drawn[handle] = drawn
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away. One that is gone is fine."""
+        await self._api.remove(*_ids(handle))
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with what an earlier process posted; what it may have posted besides is found by its nonce."""
+        known = [handle for handle in handles if handle]
+        self._doubtful, self._posts, self._adopted = True, len(known), frozenset(known)
+        if known:
+            self._place = Place(_ids(known[-1])[0])
+        return known
+
+    async def show_waiting(self) -> None:
+        """Put a pair of eyes on the message that is answered."""
+        if self._place.asked:
+            await self._api.mark_seen(self._place.channel, self._place.asked)
+
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in a file that came with a message: `file` is its address, good for a day."""
+        return await self._api.fetch(file, max_bytes)
+
+    async def _send(self, drawn: Drawn, *, alone: bool, whole: bool) -> str:
+        place = await self._arrive()
+        doubtful, self._doubtful = self._doubtful, True  # until it is known to have arrived, it may have
+        reply_to = None if alone else place.reply_to or None
+        found = await self._api.send(
+            place.channel, drawn, nonce=f"{self._asked}.{self._posts}", reply_to=reply_to, whole=whole
+        )
+        handle = f"{place.channel}/{found.id}"
+        if handle in self._adopted:  # that number was used by the earlier process, for another of its messages
+            self._posts += 1
+            return await self._send(drawn, alone=alone, whole=whole)
+        if doubtful and not found.shows(drawn):
+            await self._api.edit(place.channel, found.id, drawn)
+        self._doubtful = False
+        self._posts += 1
+        self._place = Place(place.channel)
+        self._drawn[handle] = drawn
+        return handle
+
+    async def _arrive(self) -> Place:
+        """Open what has to be open before anything can be written."""
+        place = self._place
+        if place.person:
+            self._place = Place(await self._api.open_direct(place.person))
+        elif place.thread:
+            try:
+                await self._api.open_thread(place.channel, place.reply_to, place.thread)
+                self._place = Place(place.reply_to)  # a thread has the id of the message it was opened on
+            except ChannelBusy:
+                raise
+            except ChannelError:
+                self._place = Place(place.channel, reply_to=place.reply_to)
+        return self._place
+
+
+def _ids(handle: str) -> tuple[int, int]:
+    """Return the channel and the message that a handle names."""
+    channel, _, message = handle.partition("/")
+    return int(channel), int(message)

@@ -1,0 +1,205 @@
+"""What becomes of each interaction: slash commands, buttons, menus, forms. Knows who sees the answer, and no answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import discord
+
+from adapters.discord.api import DiscordApi
+from adapters.discord.audience import Audience, audience, overtakes
+from adapters.discord.button import label_of
+from adapters.discord.config import DiscordConfig
+from adapters.discord.form import Forms
+from adapters.discord.interaction import InteractionChannel, Ticket
+from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
+from adapters.discord.press import Press, press_of, stopped_by
+from adapters.discord.room import PLATFORM, Room, room_of
+from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
+from core.enclosures import Attachment, AttachmentKind
+from core.errors import ChannelBusy, ChannelError
+from core.outgoing import OutgoingMessage
+from core.ports import Clock
+from core.text.language import choose
+from core.text.unicode import one_line
+from core.types import ConversationKey, Incoming, Locale, Localized, UserKey
+
+_LOG = logging.getLogger(__name__)
+
+_MAX_NAME_CHARS = 64
+_STOP = "/stop"
+
+
+class InteractionHandler:
+    """Turns interactions into messages for the door. Each is stored, then acknowledged: Discord waits 3 s for that."""
+
+    def __init__(
+        self, intake: UpdateHandler, api: DiscordApi, forms: Forms, config: DiscordConfig, clock: Clock, *, me: int
+    ) -> None:
+        self._intake = intake
+        self._api = api
+        self._forms = forms
+        self._config = config
+        self._clock = clock
+        self._me = me
+        self._pressed: set[tuple[int, int, str]] = set()  # who pressed what where, and is not answered yet
+
+    async def say(self, interaction: discord.Interaction[Any], text: str, *, unseen: bool, file: str = "") -> None:
+        """Take what a person said by a slash command, with the address of a file that came with it.
+
+        `unseen` hides the answer from everybody else, and makes it part of a talk aside.
+        """
+        room = await self._welcome(interaction)
+        if room is None:
+            return
+        to = audience(room, interaction.user.id, text, unseen=unseen)
+        enclosed = (Attachment(AttachmentKind.FILE),) if file else ()
+        incoming = _incoming(interaction, text, to)
+        incoming = replace(incoming, pressed=overtakes(text), file=file, attachments=enclosed)
+        stops = text == _STOP and self._intake.is_answering(incoming.conversation)
+        channel = await self._pass_on(interaction, incoming, to)
+        if channel is None or not channel.silent:
+            return
+        if stops:  # the answer that it stopped ends in its own place
+            await self._insist(lambda: channel.post(OutgoingMessage(_in_language(STOPPING, interaction))))
+        else:
+            await self._insist(channel.hush)
+
+    async def press(self, interaction: discord.Interaction[Any]) -> None:
+        """Take a press of a button, a choice out of a menu, or a form that was filled in."""
+        data: Any = interaction.data or {}
+        if (conversation := stopped_by(data)) is not None:
+            await self._press_stop(interaction, conversation)
+            return
+        pressed = press_of(data)
+        if pressed.asks:
+            label = label_of(interaction.message, pressed.id)
+            modal = self._forms.open(str(interaction.user.id), pressed, label, _language(interaction))
+            await self._insist(lambda: self._api.show_form(interaction, modal))
+        else:
+            await self._press_once(interaction, pressed)
+
+    async def _press_once(self, interaction: discord.Interaction[Any], pressed: Press) -> None:
+        """Answer a press, unless the same one is being answered: fingers are quicker than the network."""
+        key = (interaction.user.id, interaction.message.id if interaction.message else 0, pressed.id)
+        if key in self._pressed and interaction.type is discord.InteractionType.component:
+            await self._insist(lambda: self._api.acknowledge(interaction, hidden=True, in_place=True))
+            return
+        self._pressed.add(key)
+        try:
+            await self._answer(interaction, pressed)
+        finally:
+            self._pressed.discard(key)
+
+    async def _answer(self, interaction: discord.Interaction[Any], pressed: Press) -> None:
+        room = await self._welcome(interaction)
+        if room is None:
+            return
+        message, user_id = interaction.message, interaction.user.id
+        only_theirs = message is not None and message.flags.ephemeral
+        for_another = message is not None and not only_theirs and _asker(message) not in {None, user_id}
+        unseen = pressed.aside or for_another or not pressed.command
+        to = audience(room, user_id, pressed.command, unseen=unseen)
+        # What everybody reads is never replaced by what one person pressed.
+        in_place = pressed.in_place and message is not None and (room.private or only_theirs)
+        incoming = replace(_incoming(interaction, pressed.command, to), pressed=True)
+        channel = await self._pass_on(interaction, incoming, to, in_place=in_place)
+        if channel is not None and channel.silent:
+            await self._insist(channel.hush)
+
+    async def _press_stop(self, interaction: discord.Interaction[Any], conversation: ConversationKey) -> None:
+        """Take a press of the Stop button below an answer of that conversation."""
+        if str(interaction.user.id) != conversation.user.user:
+            await self._only_say(interaction, NOT_YOURS)
+            return
+        to = Audience(conversation.chat, private=True, hidden=True)
+        channel = await self._pass_on(interaction, _incoming(interaction, _STOP, to), to)
+        if channel is None:
+            return
+        if channel.silent:
+            await self._insist(channel.hush)
+        elif (message := interaction.message) is not None and not message.flags.ephemeral:
+            # Nothing was running: the button outlived its answer.
+            name = f"PATCH /channels/{message.channel.id}/messages/*"
+            await self._insist(lambda: self._api.perform(name, lambda: message.edit(view=None)))
+
+    async def _pass_on(
+        self, interaction: discord.Interaction[Any], incoming: Incoming, to: Audience, *, in_place: bool = False
+    ) -> InteractionChannel | None:
+        """Hand over, which stores it, then acknowledge, and wait for the answer.
+
+        Return None where Discord took the acknowledgement too late: then the answer stands elsewhere.
+        """
+        ticket = Ticket.of(interaction, hidden=to.hidden, in_place=in_place)
+        incoming = replace(incoming, reply_token=ticket.written())
+        channel = self._intake.interaction(incoming, ticket)
+        answered = await self._intake.receive(incoming, channel)
+        acknowledge = self._api.acknowledge
+        in_time = await self._insist(lambda: acknowledge(interaction, hidden=to.hidden, in_place=in_place))
+        channel.acknowledged(in_time=in_time)
+        await answered
+        return channel if in_time else None
+
+    async def _welcome(self, interaction: discord.Interaction[Any]) -> Room | None:
+        """Return the room, or None after saying that the owner lets the bot answer elsewhere only."""
+        room = self._room(interaction)
+        if room is not None and room.allowed(self._config.rooms):
+            return room
+        await self._only_say(interaction, NOT_HERE)
+        return None
+
+    async def _only_say(self, interaction: discord.Interaction[Any], words: Localized) -> None:
+        text, send = _in_language(words, interaction), interaction.response.send_message
+        await self._insist(lambda: self._api.perform("POST /interactions", lambda: send(text, ephemeral=True)))
+
+    async def _insist(self, request: Callable[[], Awaitable[object]]) -> bool:
+        """Make a request as often as it takes; False where it was refused for good: too late, or nobody there."""
+        while True:
+            try:
+                await request()
+            except ChannelBusy as busy:
+                await self._clock.sleep(busy.retry_after_s)
+            except ChannelError as error:
+                _LOG.warning("interaction not answered", extra={"error": type(error).__name__})
+                return False
+            else:
+                return True
+
+    def _room(self, interaction: discord.Interaction[Any]) -> Room | None:
+        if interaction.channel is None:
+            return None
+        room = room_of(interaction.channel, self._me)
+        # Where the bot was brought along by somebody who installed it, direct messages are those of two other people.
+        return replace(room, private=room.private and not interaction.context.private_channel)
+
+
+def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) -> Incoming:
+    return Incoming(
+        chat=to.chat,
+        user=UserKey(PLATFORM, str(interaction.user.id)),
+        user_name=one_line(interaction.user.display_name, _MAX_NAME_CHARS),
+        message_id=f"{FROM_INTERACTION}{interaction.id}",
+        text=text,
+        at=interaction.created_at,
+        private=to.private,
+        language=str(interaction.locale),
+    )
+
+
+def _asker(message: discord.Message) -> int | None:
+    """Return the id of whom a message of ours answers, or None where it does not say."""
+    if message.interaction_metadata is not None:
+        return message.interaction_metadata.user.id
+    replied = message.reference.resolved if message.reference is not None else None
+    return replied.author.id if isinstance(replied, discord.Message) else None
+
+
+def _language(interaction: discord.Interaction[Any]) -> Locale:
+    return choose("", str(interaction.locale))
+
+
+def _in_language(words: Localized, interaction: discord.Interaction[Any]) -> str:
+    return words[_language(interaction)]

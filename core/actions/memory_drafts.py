@@ -1,0 +1,88 @@
+"""What a model's memory is made into before it may be stored. Knows limits and shapes. Does not know where it goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import BeforeValidator
+
+from core.text.unicode import clean
+from core.types import MemoryDraft, MemoryKind
+
+MAX_DRAFTS = 20
+MAX_CONTENT_CHARS = 10_000
+MAX_BINDINGS = 12
+MAX_BINDING_CHARS = 200
+
+_OURS: Final = {"_id": "id", "keyWords": "bindings"}
+"""What document 1 calls a field, and what we call it."""
+
+
+def as_answered(value: Any) -> Any:
+    """Return a memory that is written as document 1 writes it in the form of our schema.
+
+    There an id is `_id`, the bindings may be the one string `keyWords`, content is text or any JSON, and what is not
+    said is left out.
+    """
+    if not isinstance(value, dict):
+        return value
+    entry = {"type": None, "content": None, "bindings": None} | {_OURS.get(name, name): value[name] for name in value}
+    if isinstance(entry["content"], dict | list):
+        entry["type"] = MemoryKind.JSON.value
+    if entry["content"] is not None and not isinstance(entry["content"], str):
+        entry["content"] = json.dumps(entry["content"], ensure_ascii=False)
+    if isinstance(entry["bindings"], str):
+        entry["bindings"] = [entry["bindings"]]
+    return entry
+
+
+def as_id(value: Any) -> Any:
+    """Return the id of a memory that was answered by its id, or as an object that holds it."""
+    return as_answered(value).get("id") if isinstance(value, dict) else value
+
+
+def _as_draft(value: Any) -> Any:
+    entry = as_answered(value)
+    return entry | {"type": entry["type"] or MemoryKind.TEXT.value} if isinstance(entry, dict) else entry
+
+
+@dataclass(frozen=True)
+class DraftAnswer:
+    """One memory as the reasoning model answers it (T10). JSON content is answered as JSON text, or as it is."""
+
+    type: Literal["text", "json"]
+    content: str
+    bindings: list[str]
+
+
+DraftEntry: TypeAlias = Annotated[DraftAnswer, BeforeValidator(_as_draft)]
+"""A draft in a list of them."""
+
+
+def to_kind(kind: str, content: str) -> MemoryKind:
+    """Return the kind that the content really has: JSON that does not parse is text."""
+    if kind != MemoryKind.JSON.value:
+        return MemoryKind.TEXT
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return MemoryKind.TEXT
+    return MemoryKind.JSON
+
+
+def to_bindings(phrases: Sequence[str]) -> tuple[str, ...]:
+    """Return the phrases cleaned, without the empty ones and repetitions, capped in number and length."""
+    cleaned = (" ".join(clean(phrase, MAX_BINDING_CHARS).split()) for phrase in phrases)
+    return tuple(dict.fromkeys(phrase for phrase in cleaned if phrase))[:MAX_BINDINGS]
+
+
+def to_draft(answer: DraftAnswer) -> MemoryDraft | None:
+    """Return the memory to store; None for one without content, or phrases to find it by, and for one too long."""
+    content = clean(answer.content, MAX_CONTENT_CHARS + 1)
+    bindings = to_bindings(answer.bindings)
+    if not content or not bindings or len(content) > MAX_CONTENT_CHARS:
+        return None
+    return MemoryDraft(to_kind(answer.type, content), content, bindings)

@@ -1,0 +1,80 @@
+"""Who is answered when: in order inside a conversation, side by side in a room up to a limit, people taking turns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from core.types import ChatKey, ConversationKey, UserKey
+
+
+@dataclass(slots=True)
+class _Room:
+    """One chat: whose messages are being answered, and who waits, whose turn is nearest first."""
+
+    answering: set[UserKey] = field(default_factory=set)
+    waiting: dict[UserKey, deque[asyncio.Future[None]]] = field(default_factory=dict)
+
+
+class ConversationLocks:
+    """Rooms that exist while somebody is in them. In each, `at_once` people are answered side by side at most."""
+
+    def __init__(self, at_once: int = 8) -> None:
+        self._at_once = at_once
+        self._rooms: dict[ChatKey, _Room] = {}
+
+    def __len__(self) -> int:
+        """Return how many messages are being answered or wait for it."""
+        rooms = self._rooms.values()
+        return sum(len(room.answering) + sum(map(len, room.waiting.values())) for room in rooms)
+
+    @asynccontextmanager
+    async def lane(self, conversation: ConversationKey) -> AsyncIterator[None]:
+        """Wait for what this person said here before, and for a free place in the room; then be alone in both."""
+        room, user = self._rooms.setdefault(conversation.chat, _Room()), conversation.user
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        room.waiting.setdefault(user, deque()).append(place)
+        self._fill(room)
+        try:
+            await place
+            yield
+        finally:
+            if place.done() and not place.cancelled():
+                self._release(room, user)
+            else:
+                self._leave(room, user, place)
+            self._fill(room)
+            if not room.answering and not room.waiting and self._rooms.get(conversation.chat) is room:
+                del self._rooms[conversation.chat]
+
+    def _fill(self, room: _Room) -> None:
+        """Give free places to the first in line who are not being answered yet."""
+        while len(room.answering) < self._at_once:
+            user = next((user for user in room.waiting if user not in room.answering), None)
+            if user is None:
+                return
+            place = room.waiting[user].popleft()
+            if not room.waiting[user]:
+                del room.waiting[user]
+            if not place.cancelled():  # else its task has not come round to leaving yet
+                room.answering.add(user)
+                place.set_result(None)
+
+    @staticmethod
+    def _release(room: _Room, user: UserKey) -> None:
+        """Free somebody's place; if they said more, they stand at the end of the line with it."""
+        room.answering.discard(user)
+        if user in room.waiting:
+            room.waiting[user] = room.waiting.pop(user)
+
+    @staticmethod
+    def _leave(room: _Room, user: UserKey, place: asyncio.Future[None]) -> None:
+        """Take somebody out of the line who waits no longer."""
+        queue = room.waiting.get(user, deque())
+        if place in queue:
+            queue.remove(place)
+        if not queue:
+            room.waiting.pop(user, None)

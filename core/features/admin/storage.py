@@ -1,0 +1,157 @@
+"""What owners decided, in SQLite. Knows rows of values and of records. Does not know what a value means to the bot."""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.features.access.people import DEEDS, DENIED, OF_PEOPLE, Applied, Decision, DecisionKind, Decisions, Role
+from core.features.access.storage import deny
+from core.storage.record import microseconds, moment
+from core.storage.sqlite import Database, Row, Transaction
+from core.types import UserKey
+
+
+class SqliteDecisions(Decisions):
+    """Standings are rows of `people`, every other value one of `decided`; each change is recorded in `decisions`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def value(self, matter: DecisionKind, name: str = "") -> str:
+        """Return what is decided of that matter and name, "" if nothing."""
+        rows = await self._database.rows(*_value(matter, name))
+        return str(rows[0][0]) if rows else ""
+
+    async def values(self, matter: DecisionKind) -> Mapping[str, str]:
+        """Return everything that is decided of that matter, by name."""
+        if matter is DecisionKind.ROLE:
+            return dict(await self._database.rows(_STANDINGS, (DENIED,)))
+        return dict(
+            await self._database.rows("SELECT name, value FROM decided WHERE matter = ? ORDER BY name", (matter,))
+        )
+
+    async def apply(self, decision: Decision) -> Applied:
+        """Change the value and record that, if the value is `before`, and no platform loses its last owner."""
+        async with self._database.transaction() as transaction:
+            rows = await transaction.run(*_value(decision.matter, decision.name))
+            if (rows[0][0] if rows else "") != decision.before:
+                return Applied.STALE
+            if decision.matter is DecisionKind.ROLE:
+                if not await _keeps_an_owner(transaction, decision):
+                    return Applied.LAST_OWNER
+                await _set_standing(transaction, decision)
+            else:
+                await _set(transaction, decision)
+            by = (decision.by.platform, decision.by.user) if decision.by else ("", "")
+            values = (decision.matter, decision.name, decision.before, decision.after, decision.undoes)
+            await transaction.run(
+                f"INSERT INTO decisions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (microseconds(decision.at), *by, *values),
+            )
+        return Applied.DONE
+
+    async def last(self, matter: DecisionKind, name: str) -> Decision | None:
+        """Return the newest decision on that, None if there is none."""
+        rows = await self._database.rows(
+            f"{_SELECT} WHERE matter = ? AND name = ? ORDER BY id DESC LIMIT 1", (matter, name)
+        )
+        return _decision(rows[0]) if rows else None
+
+    async def newest(self, limit: int) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first."""
+        return [_decision(row) for row in await self._database.rows(f"{_SELECT} ORDER BY id DESC LIMIT ?", (limit,))]
+
+    async def undoable(self) -> Decision | None:
+        """Return the newest decision that takes nothing back and was not taken back, of what can be."""
+        rows = await self._database.rows(
+            f"""
+            {_SELECT} WHERE undoes = 0 AND matter NOT IN ({_DEEDS}) AND id NOT IN (SELECT undoes FROM decisions)
+            ORDER BY id DESC LIMIT 1
+            """,
+            DEEDS,
+        )
+        return _decision(rows[0]) if rows else None
+
+    async def forget(self, user: UserKey) -> None:
+        """Take that person's name off every record, and let go of what was decided for them; a standing stays."""
+        key = (user.platform, user.user)
+        async with self._database.transaction() as transaction:
+            await transaction.run("UPDATE decisions SET platform = '', user = '' WHERE platform = ? AND user = ?", key)
+            about = (*OF_PEOPLE, str(user))
+            await transaction.run(f"UPDATE decisions SET name = '' WHERE matter IN ({_MATTERS}) AND name = ?", about)
+            await transaction.run(f"DELETE FROM decided WHERE matter IN ({_MATTERS}) AND name = ?", about)
+
+
+_MATTERS = ", ".join("?" for _ in OF_PEOPLE)
+_DEEDS = ", ".join("?" for _ in DEEDS)
+_STANDINGS = """
+SELECT platform || ':' || user, standing FROM people
+UNION ALL SELECT platform || ':' || user, ? FROM strangers WHERE denied ORDER BY 1
+"""
+_COLUMNS = "at, platform, user, matter, name, before, after, undoes"
+_SELECT = f"SELECT {_COLUMNS}, id FROM decisions"
+
+
+_STANDING = """
+SELECT value FROM (
+    SELECT platform, user, standing AS value FROM people
+    UNION ALL SELECT platform, user, ? FROM strangers WHERE denied
+) WHERE platform = ? AND user = ?
+"""
+
+
+def _value(matter: DecisionKind, name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the query for a value, and its parameters."""
+    if matter is DecisionKind.ROLE:
+        platform, _, user = name.partition(":")
+        return _STANDING, (DENIED, platform, user)
+    return "SELECT value FROM decided WHERE matter = ? AND name = ?", (matter, name)
+
+
+async def _keeps_an_owner(transaction: Transaction, decision: Decision) -> bool:
+    if decision.before != Role.OWNER or decision.after == Role.OWNER:
+        return True
+    platform, _, user = decision.name.partition(":")
+    return bool(
+        await transaction.run(
+            "SELECT 1 FROM people WHERE platform = ? AND user != ? AND standing = ? LIMIT 1",
+            (platform, user, Role.OWNER),
+        )
+    )
+
+
+async def _set_standing(transaction: Transaction, decision: Decision) -> None:
+    platform, _, user = decision.name.partition(":")
+    if decision.after == DENIED:
+        await deny(transaction, UserKey(platform, user), decision.at)
+        return
+    if decision.after:
+        await _give_standing(transaction, platform, user, decision)
+    else:
+        await transaction.run("DELETE FROM people WHERE platform = ? AND user = ?", (platform, user))
+    await transaction.run("DELETE FROM strangers WHERE platform = ? AND user = ?", (platform, user))
+
+
+async def _give_standing(transaction: Transaction, platform: str, user: str, decision: Decision) -> None:
+    await transaction.run(
+        """
+        INSERT INTO people (platform, user, standing, name, since)
+        VALUES (?1, ?2, ?3, coalesce((SELECT name FROM strangers WHERE platform = ?1 AND user = ?2), ''), ?4)
+        ON CONFLICT (platform, user) DO UPDATE SET standing = excluded.standing
+        """,
+        (platform, user, decision.after, microseconds(decision.at)),
+    )
+
+
+async def _set(transaction: Transaction, decision: Decision) -> None:
+    key = (decision.matter, decision.name)
+    await transaction.run("DELETE FROM decided WHERE matter = ? AND name = ?", key)
+    if decision.after:
+        await transaction.run("INSERT INTO decided (matter, name, value) VALUES (?, ?, ?)", (*key, decision.after))
+
+
+def _decision(row: Row) -> Decision:
+    at, platform, user, matter, name, before, after, undoes, number = row
+    by = UserKey(platform, user) if user else None
+    return Decision(moment(at), by, DecisionKind(matter), name, before, after, undoes, number)

@@ -1,0 +1,150 @@
+"""What owners and admins see of the bot: its state, its people, its actions, what was decided. Changes nothing."""
+
+from __future__ import annotations
+
+from core.commands.command import Request
+from core.features.access.card import card, fits, minute, person_line, stranger_line, verdicts
+from core.features.access.people import DENIED, DecisionKind
+from core.features.admin.decide import FORGOTTEN, ROLES, describe, value_text
+from core.features.admin.figures import figures
+from core.features.admin.verb import person
+from core.outgoing import Button
+from core.text.plural import Counted, counted
+from core.text.unicode import one_line
+from core.types import Locale, Localized, UserKey
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+MAX_STRANGERS = 20
+MOST_COUNTED = 1000
+MAX_LABEL_CHARS = 40
+MAX_CHANGES = 20
+
+
+async def status(request: Request, _: str) -> None:
+    """Show how the bot does."""
+    context, models = request.context, request.context.models
+    owners = await context.stores.memories.owners()
+    counts = [await context.stores.memories.of(owner).count() for owner in owners]
+    names = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
+    paused = bool(await context.stores.decisions.value(DecisionKind.PAUSE))
+    told = STATUS[request.locale].format(
+        state=(STATE_PAUSED if paused else STATE_ANSWERING)[request.locale],
+        access=value_text(DecisionKind.ACCESS, await context.access.mode(), request.locale),
+        uptime=_duration(context.clock.monotonic() - context.started_s),
+        platforms=", ".join(sorted(context.platforms)),
+        models=", ".join(names),
+        embedder=models.embedder.space,
+        memories=sum(counts),
+        people=len(owners),
+    )
+    await request.turn.tell("\n".join([told, *await figures(request)]))
+
+
+async def users(request: Request, argument: str) -> None:
+    """Show who has which standing, which rooms are let in, and who asked to be; or what is known of one person."""
+    words = argument.split()
+    if not words:
+        await _everybody(request)
+    elif name := await person(request, words, 1):
+        platform, _, account = name.partition(":")
+        await _somebody(request, UserKey(platform, account))
+
+
+async def _everybody(request: Request) -> None:
+    locale, access = request.locale, request.context.access
+    asked = await access.strangers(MOST_COUNTED)
+    rooms = await request.context.stores.decisions.values(DecisionKind.ROOM)
+    lines = [USERS[locale], *(person_line(each, locale) for each in await access.people())]
+    if rooms:
+        lines += ["", ROOMS[locale], *(f"`{name}`" for name in rooms)]
+    if denied := await access.denied():
+        lines += ["", REFUSED[locale], *(stranger_line(each) for each in denied[:MAX_STRANGERS])]
+    if asked:
+        shown = asked[:MAX_STRANGERS]
+        lines += ["", ASKED[locale], *(f"{at}. {stranger_line(each)}" for at, each in enumerate(shown, 1))]
+    if (more := len(asked) - MAX_STRANGERS) > 0:
+        lines.append(counted(MORE, locale, more))
+    menu = [
+        Button(f"{at}. {one_line(each.name, MAX_LABEL_CHARS) or each.user}", command)
+        for at, each in enumerate(asked[:MAX_STRANGERS], 1)
+        if fits(command := f"/admin users {each.user}")
+    ]
+    await request.turn.tell("\n".join(lines), menu=menu)
+
+
+async def _somebody(request: Request, user: UserKey) -> None:
+    """Show a person; a stranger on whom nobody decided with the buttons that do."""
+    locale, access = request.locale, request.context.access
+    known, noted = await access.person(user), await access.stranger(user)
+    if known is not None:
+        await request.turn.tell(person_line(known, locale))
+    elif noted is not None and not noted.denied:
+        shown = card(noted, locale)
+        await request.turn.tell(shown.text, choices=shown.choices)
+    else:
+        role = ROLES[DENIED if noted else ""][locale]
+        await request.turn.tell(f"{role} · `{user}`", choices=() if noted else verdicts(user, locale))
+
+
+async def actions(request: Request) -> None:
+    """Show which actions are on."""
+    registry = request.context.registry
+    lines = [f"{ACTION_ON[request.locale]} {action.name}" for action in registry.enabled]
+    lines += [f"{ACTION_OFF[request.locale]} {action.name}" for action in registry.disabled]
+    await request.turn.tell("\n".join([ACTIONS[request.locale], *lines]))
+
+
+async def changes(request: Request, _: str) -> None:
+    """Show what was decided last: when, by whom, what."""
+    locale = request.locale
+    lines = [
+        f"{minute(each.at)} · {f'`{each.by}`' if each.by else FORGOTTEN[locale]} · {describe(each, locale)}"
+        + (f" {UNDONE[locale]}" if each.undoes else "")
+        for each in await request.context.stores.decisions.newest(MAX_CHANGES)
+    ]
+    await request.turn.tell("\n".join([CHANGES[locale], *lines]) if lines else NO_CHANGES[locale])
+
+
+def _duration(seconds: float) -> str:
+    minutes = int(seconds) // 60
+    days, hours = divmod(minutes // 60, 24)
+    return f"{days} d {hours} h {minutes % 60} min" if days else f"{hours} h {minutes % 60} min"
+
+
+STATUS: Localized = {
+    PT: "Estado: {state}\nAcesso: {access}\nNo ar há: {uptime}\nPlataformas: {platforms}\nModelos: {models}\n"
+    "Embeddings: {embedder}\nMemórias: {memories} (pessoas com memórias: {people})",
+    EN: "State: {state}\nAccess: {access}\nUp for: {uptime}\nPlatforms: {platforms}\nModels: {models}\n"
+    "Embeddings: {embedder}\nMemories: {memories} (people who have some: {people})",
+    ES: "Estado: {state}\nAcceso: {access}\nActivo desde hace: {uptime}\nPlataformas: {platforms}\nModelos: {models}\n"
+    "Embeddings: {embedder}\nMemorias: {memories} (personas con memorias: {people})",
+}
+STATE_PAUSED: Localized = {PT: "em pausa", EN: "paused", ES: "en pausa"}
+STATE_ANSWERING: Localized = {PT: "atendendo", EN: "answering", ES: "atendiendo"}
+USERS: Localized = {PT: "Quem eu atendo:", EN: "Whom I answer:", ES: "A quién atiendo:"}
+ROOMS: Localized = {PT: "Salas permitidas:", EN: "Rooms let in:", ES: "Salas permitidas:"}
+ASKED: Localized = {
+    PT: "Escreveram sem que eu os conheça (os mais recentes primeiro, horário UTC; /admin allow ID deixa entrar):",
+    EN: "Wrote without my knowing them (the newest first, times in UTC; /admin allow ID lets one in):",
+    ES: "Escribieron sin que los conozca (los más recientes primero, hora UTC; /admin allow ID deja entrar):",
+}
+REFUSED: Localized = {
+    PT: "Recusados há menos de 30 dias (horário UTC):",
+    EN: "Denied less than 30 days ago (times in UTC):",
+    ES: "Rechazados hace menos de 30 días (hora UTC):",
+}
+MORE: Counted = {
+    PT: {"one": "e mais {count}", "other": "e mais {count}"},
+    EN: {"one": "and {count} more", "other": "and {count} more"},
+    ES: {"one": "y {count} más", "other": "y {count} más"},
+}
+ACTIONS: Localized = {PT: "Ações:", EN: "Actions:", ES: "Acciones:"}
+ACTION_ON: Localized = {PT: "✅ ligada:", EN: "✅ on:", ES: "✅ activada:"}
+ACTION_OFF: Localized = {PT: "⛔ desligada:", EN: "⛔ off:", ES: "⛔ desactivada:"}
+CHANGES: Localized = {
+    PT: "Últimas mudanças (as mais recentes primeiro, horário UTC):",
+    EN: "Last changes (the newest first, times in UTC):",
+    ES: "Últimos cambios (los más recientes primero, hora UTC):",
+}
+NO_CHANGES: Localized = {PT: "Nada foi mudado ainda.", EN: "Nothing was changed yet.", ES: "Aún no se cambió nada."}
+UNDONE: Localized = {PT: "(desfez)", EN: "(undone)", ES: "(deshecho)"}

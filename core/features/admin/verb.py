@@ -1,0 +1,63 @@
+"""What stands after /admin, and how a person is named there. Knows rights as values. Does not know any verb."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from core.commands.command import Request
+from core.features.access.people import Role
+from core.types import Locale, Localized
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+MAX_ID_CHARS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What stands after /admin. `run` gets what was written after it; only owners may run one that is `for_owners`.
+
+    One that is `in_rooms` may be said where others read along if "here" follows it: it is then about that room.
+    """
+
+    name: str
+    about: Localized
+    run: Callable[[Request, str], Awaitable[None]]
+    usage: str = ""
+    for_owners: bool = False
+    in_rooms: bool = False
+
+    def is_for(self, role: Role) -> bool:
+        """Whether somebody of that standing may run it."""
+        return role is Role.OWNER or (role is Role.ADMIN and not self.for_owners)
+
+
+async def person(request: Request, words: list[str], count: int) -> str:
+    """Return the person that the first word names, as PLATFORM:ID, or "" after telling what is wrong with it.
+
+    An id alone is one of the platform that the request came from.
+    """
+    name = words[0] if words else ""
+    platform, colon, user = name.partition(":")
+    if not colon:
+        platform, user = request.incoming.user.platform, name
+    platforms = request.context.platforms
+    if len(words) != count or not user or len(name) > MAX_ID_CHARS:
+        await request.tell(HOW_TO_NAME)
+    elif platform not in platforms:
+        await request.tell(NO_PLATFORM, name=platform, platforms=", ".join(sorted(platforms)))
+    else:
+        return f"{platform}:{user}"
+    return ""
+
+
+HOW_TO_NAME: Localized = {
+    PT: "Diga quem, como PLATAFORMA:ID (por exemplo, telegram:123456). Veja /admin users e /admin.",
+    EN: "Say who, as PLATFORM:ID (for example, telegram:123456). See /admin users and /admin.",
+    ES: "Di quién, como PLATAFORMA:ID (por ejemplo, telegram:123456). Mira /admin users y /admin.",
+}
+NO_PLATFORM: Localized = {
+    PT: "Não há plataforma “{name}” aqui. Há: {platforms}.",
+    EN: "There is no platform “{name}” here. There are: {platforms}.",
+    ES: "Aquí no hay plataforma “{name}”. Hay: {platforms}.",
+}

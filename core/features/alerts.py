@@ -1,0 +1,74 @@
+"""Tell the owners about trouble that only they can end: once for each trouble, and again only after it was over."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from core.delivery.notifier import Notifier
+from core.errors import StorageError
+from core.features.access.rules import Access
+from core.language_choice import Locales
+from core.outgoing import OutgoingMessage
+from core.types import Localized, UserKey
+
+
+@dataclass(slots=True)
+class _Alert:
+    text: Localized
+    told: set[UserKey] = field(default_factory=set)
+
+
+class OwnerAlerts:
+    """Alerts that are open. Stores in RAM: after a restart a trouble that still stands is told once more.
+
+    An owner whose platform is not connected yet is told when it is.
+    """
+
+    def __init__(self, access: Access, notifier: Notifier, locales: Locales) -> None:
+        self._access = access
+        self._notices = notifier
+        self._locales = locales
+        self._open: dict[str, _Alert] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        notifier.on_connect(self._connected)
+
+    def is_open(self, key: str) -> bool:
+        """Return whether that trouble was raised and is not over."""
+        return key in self._open
+
+    async def tell(self, key: str, text: Localized) -> None:
+        """Tell every owner that can be reached of the trouble named `key`; nobody is told twice while it is open.
+
+        The text says what happened and what to do, and holds no secret and nobody's words.
+
+        Raises:
+            StorageError: the list of owners cannot be read, and never was.
+        """
+        alert = self._open.setdefault(key, _Alert(text))
+        for user in await self._access.owners():
+            if user in alert.told:
+                continue
+            alert.told.add(user)  # before the wait: two tasks tell nobody twice
+            if not await self._notices.tell(user, OutgoingMessage(text[await self._locales.known(user)])):
+                alert.told.discard(user)
+
+    async def over(self, key: str, text: Localized | None = None) -> None:
+        """End a trouble; with a `text`, say so to whoever was told of it. One that is not open is fine."""
+        alert = self._open.pop(key, None)
+        if alert is None or text is None:
+            return
+        for user in alert.told:
+            await self._notices.tell(user, OutgoingMessage(text[await self._locales.known(user)]))
+
+    def _connected(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._tell_again())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _tell_again(self) -> None:
+        with suppress(StorageError):  # who owns the bot is to be known should the list be damaged later
+            await self._access.owners()
+            for key, alert in tuple(self._open.items()):
+                await self.tell(key, alert.text)

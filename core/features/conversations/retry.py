@@ -1,0 +1,59 @@
+"""/retry: the same question once more. Knows what was asked in a conversation. Does not know how it is answered.
+
+The door takes it for the question itself: the same words in a new turn. What the first answer did to memory stays.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.commands.command import Command, Request
+from core.history.conversation import Conversation
+from core.types import Locale, Localized, Message, MessageRole
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+NAME: Final = "retry"
+_MESSAGES_LOOKED_AT: Final = 200
+
+
+def is_retry(text: str) -> bool:
+    """Whether the text is that command."""
+    return text.casefold().split(maxsplit=1)[:1] == [f"/{NAME}"]
+
+
+async def asked_before(conversation: Conversation, text: str) -> Message | None:
+    """Return the question that `/retry` or `/retry TURN` asks for again: the last one, or that turn's.
+
+    None if there is none in the conversation as it goes on now, or its words were removed.
+    """
+    turn = text.partition(" ")[2].strip()
+    said = await conversation.conversations.store.tail(conversation.thread.id, _MESSAGES_LOOKED_AT)
+    asked = [message for message in said if message.role is MessageRole.USER and turn in {"", message.turn}]
+    return asked[-1] if asked and (asked[-1].text or asked[-1].quotes) else None
+
+
+def again(turn: str) -> str:
+    """Return the command that asks again what was asked in that turn."""
+    return f"/{NAME} {turn}"
+
+
+async def retry(request: Request, _: str) -> None:
+    """Say that there is nothing to ask again: where there is, a command is not what is run."""
+    await request.tell(NOTHING_ASKED)
+
+
+NOTHING_ASKED: Localized = {
+    PT: "Não há pergunta sua nesta conversa para responder de novo.",
+    EN: "There is no question of yours in this conversation to answer again.",
+    ES: "No hay ninguna pregunta tuya en esta conversación para responder de nuevo.",
+}
+
+RETRY = Command(
+    NAME,
+    {
+        PT: "responde de novo à última pergunta (a memória fica como está; /undo desfaz)",
+        EN: "answer your last question again (memory stays as it is; /undo takes back)",
+        ES: "responde otra vez a la última pregunta (la memoria queda como está; /undo deshace)",
+    },
+    retry,
+)

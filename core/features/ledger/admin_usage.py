@@ -1,0 +1,237 @@
+"""/admin usage: what everybody spent: in all, by day, by model, by person; as text, and as a chart.
+
+Knows which sums are shown. Does not know how a chart is drawn, nor how anything was counted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from core.commands.command import Request
+from core.errors import ChannelError, ChannelGone
+from core.features.admin.verb import Verb
+from core.features.ledger.calls import Sum, day_of, days_back
+from core.features.ledger.chart import Chart, Draw, Panel
+from core.features.ledger.usage import cost_text, unpriced_note
+from core.features.quotas.wording import TOKENS, day_text, number
+from core.outgoing import File
+from core.text.markdown import verbatim
+from core.text.plural import Counted, counted
+from core.text.unicode import one_line
+from core.types import Locale, Localized
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+USUAL_DAYS: Final = 30
+MAX_DAYS: Final = 366
+_DAYS_SHOWN = 7
+_USERS_SHOWN = 10
+_MODELS_DRAWN = 6
+_MAX_NAME_CHARS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was spent since then: in all (None: nothing), by day and model, by model, by user."""
+
+    since: datetime
+    days: Sequence[date]
+    total: Sum | None
+    daily: Sequence[Sum]
+    by_day: Sequence[Sum]
+    by_model: Sequence[Sum]
+    by_user: Sequence[Sum]
+
+
+async def usage(request: Request, argument: str) -> None:
+    """Show what was spent in the last days, 30 if no number is given, and draw it where pictures can be seen."""
+    days = argument or str(USUAL_DAYS)
+    if not (days.isascii() and days.isdigit() and 1 <= int(days) <= MAX_DAYS):
+        await request.tell(HOW_MANY_DAYS, max=MAX_DAYS)
+        return
+    spent = await _spent(request, int(days))
+    if spent.total is None:
+        await request.turn.tell(counted(NOTHING, request.locale, int(days)))
+        return
+    await request.turn.tell("\n".join(await _lines(request, spent, spent.total)))
+    if (draw := request.context.draw) is not None and request.turn.view.shows_pictures:
+        await _draw(request, spent, draw)
+
+
+async def _spent(request: Request, days: int) -> Spent:
+    quotas, now = request.context.quotas, request.context.clock.now()
+    ledger, since = quotas.ledger, days_back(now, quotas.zone, days)
+    last = date.fromisoformat(day_of(now, quotas.zone).name)
+    total = await ledger.sums(since, ())
+    return Spent(
+        since,
+        [last - timedelta(days=back) for back in reversed(range(days))],
+        total[0] if total else None,
+        await ledger.sums(since, ("day", "model")),
+        await ledger.sums(since, ("day",)),
+        await ledger.sums(since, ("model",)),
+        await ledger.sums(since, ("user",)),
+    )
+
+
+async def _lines(request: Request, spent: Spent, total: Sum) -> list[str]:
+    locale = request.locale
+    names = {str(person.user): person.name for person in await request.context.access.people()}
+    users = [entry for entry in _largest(spent.by_user) if entry.keys[0]][:_USERS_SHOWN]
+    return [
+        counted(TITLE, locale, len(spent.days), zone=request.context.quotas.zone.key),
+        _sum_text(total, locale) + "".join(f" · {text}" for text in _failed(total, locale)),
+        "",
+        BY_DAY[locale],
+        *(f"- {_day(entry.keys[0], locale)}: {_sum_text(entry, locale)}" for entry in spent.by_day[-_DAYS_SHOWN:]),
+        "",
+        BY_MODEL[locale],
+        *(f"- {verbatim(entry.keys[0])}: {_sum_text(entry, locale)}" for entry in _largest(spent.by_model)),
+        "",
+        *([BY_USER[locale]] if users else []),
+        *(f"- {_user(entry.keys[0], names)}: {_sum_text(entry, locale)}" for entry in users),
+        *unpriced_note(total.unpriced, locale),
+        ESTIMATES[locale],
+    ]
+
+
+async def _draw(request: Request, spent: Spent, draw: Draw) -> None:
+    """Hand the chart over. Where the platform does not take it, the text has said it all."""
+    name = f"usage-{spent.days[0]}-{spent.days[-1]}.png"
+    async with request.context.stores.spool.place(name) as path:
+        await draw(chart(spent, request.locale), path)
+        try:
+            await request.turn.hand_over(File(path, name, "image/png"), CAPTION[request.locale])
+        except ChannelGone:
+            raise
+        except ChannelError:
+            return
+
+
+def chart(spent: Spent, locale: Locale) -> Chart:
+    """Return tokens and cost a day by model: the largest by name, all others together."""
+    names = [entry.keys[0] for entry in _largest(spent.by_model)]
+    drawn = names if len(names) <= _MODELS_DRAWN else names[: _MODELS_DRAWN - 1]
+    column = {day.isoformat(): at for at, day in enumerate(spent.days)}
+    tokens, cost = (defaultdict[str, list[float]](lambda: [0.0] * len(column)) for _ in range(2))
+    for entry in spent.daily:
+        day, model = entry.keys
+        name = model if model in drawn else OTHERS[locale]
+        tokens[name][column[day]] += _tokens(entry)
+        cost[name][column[day]] += entry.cost_usd
+    order = [name for name in (*drawn, OTHERS[locale]) if name in tokens]
+    return Chart(
+        counted(CHART, locale, len(spent.days)),
+        [day_text(day, locale) for day in spent.days],
+        [
+            Panel(TOKENS_A_DAY[locale], _in_order(tokens, order)),
+            Panel(COST_A_DAY[locale], _in_order(cost, order), is_money=True),
+        ],
+        locale,
+    )
+
+
+def _in_order(amounts: Mapping[str, Sequence[float]], order: Sequence[str]) -> dict[str, Sequence[float]]:
+    return {name: amounts[name] for name in order}
+
+
+def _largest(sums: Sequence[Sum]) -> list[Sum]:
+    return sorted(sums, key=lambda entry: (-entry.cost_usd, -_tokens(entry)))
+
+
+def _tokens(entry: Sum) -> int:
+    return entry.tokens.input_tokens + entry.tokens.output_tokens
+
+
+def _sum_text(entry: Sum, locale: Locale) -> str:
+    tokens = _tokens(entry)
+    parts = [
+        counted(CALLS, locale, entry.calls, number=number(entry.calls, locale)),
+        counted(TOKENS, locale, tokens, number=number(tokens, locale)),
+        cost_text(entry.cost_usd, entry.unpriced, locale),
+    ]
+    return ", ".join(parts)
+
+
+def _failed(total: Sum, locale: Locale) -> list[str]:
+    return [counted(FAILED, locale, total.failed, number=number(total.failed, locale))] if total.failed else []
+
+
+def _day(name: str, locale: Locale) -> str:
+    return day_text(date.fromisoformat(name), locale)
+
+
+def _user(key: str, names: Mapping[str, str]) -> str:
+    name = one_line(names.get(key, ""), _MAX_NAME_CHARS)
+    return f"`{key}`" + (f" {verbatim(name)}" if name else "")
+
+
+HOW_MANY_DAYS: Localized = {
+    PT: "Diga quantos dias, de 1 a {max}. Por exemplo: /admin usage 7",
+    EN: "Say how many days, from 1 to {max}. For example: /admin usage 7",
+    ES: "Di cuántos días, de 1 a {max}. Por ejemplo: /admin usage 7",
+}
+NOTHING: Counted = {
+    PT: {
+        "one": "Nenhum modelo foi consultado no último dia.",
+        "other": "Nenhum modelo foi consultado nos últimos {count} dias.",
+    },
+    EN: {
+        "one": "No model was asked in the last day.",
+        "other": "No model was asked in the last {count} days.",
+    },
+    ES: {
+        "one": "No se consultó ningún modelo en el último día.",
+        "other": "No se consultó ningún modelo en los últimos {count} días.",
+    },
+}
+TITLE: Counted = {
+    PT: {"one": "**Uso de hoje** ({zone})", "other": "**Uso dos últimos {count} dias** ({zone})"},
+    EN: {"one": "**Usage of today** ({zone})", "other": "**Usage of the last {count} days** ({zone})"},
+    ES: {"one": "**Uso de hoy** ({zone})", "other": "**Uso de los últimos {count} días** ({zone})"},
+}
+CHART: Counted = {
+    PT: {"one": "Uso de hoje", "other": "Uso dos últimos {count} dias"},
+    EN: {"one": "Usage of today", "other": "Usage of the last {count} days"},
+    ES: {"one": "Uso de hoy", "other": "Uso de los últimos {count} días"},
+}
+CALLS: Counted = {
+    PT: {"one": "{number} chamada", "other": "{number} chamadas"},
+    EN: {"one": "{number} call", "other": "{number} calls"},
+    ES: {"one": "{number} llamada", "other": "{number} llamadas"},
+}
+FAILED: Counted = {
+    PT: {"one": "{number} falhou", "other": "{number} falharam"},
+    EN: {"one": "{number} failed", "other": "{number} failed"},
+    ES: {"one": "{number} falló", "other": "{number} fallaron"},
+}
+BY_DAY: Localized = {PT: "Por dia:", EN: "By day:", ES: "Por día:"}
+BY_MODEL: Localized = {PT: "Por modelo:", EN: "By model:", ES: "Por modelo:"}
+BY_USER: Localized = {PT: "Quem mais usou:", EN: "Who used most:", ES: "Quién más usó:"}
+OTHERS: Localized = {PT: "outros", EN: "others", ES: "otros"}
+TOKENS_A_DAY: Localized = {PT: "Tokens por dia", EN: "Tokens a day", ES: "Tokens al día"}
+COST_A_DAY: Localized = {
+    PT: "Custo por dia (US$, estimativa)",
+    EN: "Cost a day (US$, estimate)",
+    ES: "Costo por día (US$, estimación)",
+}
+CAPTION: Localized = {
+    PT: "Tokens e custo por dia, por modelo.",
+    EN: "Tokens and cost a day, by model.",
+    ES: "Tokens y costo por día, por modelo.",
+}
+ESTIMATES: Localized = {
+    PT: "Os custos são estimativas.",
+    EN: "Costs are estimates.",
+    ES: "Los costos son estimaciones.",
+}
+
+USAGE_VERB = Verb(
+    "usage",
+    {PT: "quanto foi usado, e por quem", EN: "what was used, by whom", ES: "cuánto se usó, y quién"},
+    usage,
+    " [DAYS]",
+)

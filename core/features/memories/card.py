@@ -1,0 +1,160 @@
+"""One memory as a person sees it: whole, with what is known of it, and the buttons by which they change it.
+
+Knows sentences and buttons. Does not know what a button does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from core.commands.command import Request
+from core.features.access.rules import room_name
+from core.outgoing import MAX_COMMAND_BYTES, Button
+from core.text.markdown import verbatim
+from core.text.plural import Counted, counted
+from core.text.unicode import one_line
+from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+MAX_PHRASE_CHARS: Final = 60
+_MAX_LABEL_CHARS: Final = 40
+_MAX_FORM_CHARS: Final = 4000
+"""Of a field that a form begins with. Source: Discord's text input, `value`."""
+_MAX_IN_LINE_CHARS: Final = 300
+_LISTS: Final = frozenset({"memories", "recall", "forget"})
+
+
+async def show_card(
+    request: Request, item: MemoryItem, origin: str = "", *, told: str = "", choices: Sequence[Button] = ()
+) -> None:
+    """Show a memory under what was done to it (`told`); `origin` is the list that it was chosen from, without "/"."""
+    versions = await request.turn.memory.versions(item.id)
+    changes = sum(each.kind is ChangeKind.UPDATED and not each.undone for each in versions)
+    lines = [*([told, ""] if told else []), f"{mark(item)}🧠 {heading(item)}", block(item), ""]
+    lines += _facts(request, item, changes)
+    await request.turn.tell("\n".join(lines), choices=[*choices, *_buttons(request.locale, item, origin)])
+
+
+def entry(number: int, item: MemoryItem, origin: str) -> Button:
+    """Return how a memory is chosen from a list."""
+    label = f"{number}. {one_line(item.bindings[0], _MAX_LABEL_CHARS)}"
+    return Button(label, after(f"/memories show {item.id}", origin), in_place=True)
+
+
+def after(command: str, origin: str) -> str:
+    """Return the command with the list that it leads back to, if a button can hold that."""
+    whole = f"{command} {origin}".rstrip()
+    return whole if len(whole.encode()) <= MAX_COMMAND_BYTES else command
+
+
+def back(locale: Locale, origin: str, label: Localized | None = None) -> Button:
+    """Return the button back to the list that a person came from."""
+    known = origin.split(maxsplit=1)[:1]
+    command = f"/{origin}" if known and known[0] in _LISTS else "/memories"
+    return Button((label or BACK)[locale], after(command, ""), in_place=True)
+
+
+def heading(item: MemoryItem) -> str:
+    """Return what a memory is called: the first phrase that it is found by."""
+    return verbatim(one_line(item.bindings[0], MAX_PHRASE_CHARS))
+
+
+def mark(item: MemoryItem) -> str:
+    """Return what stands before a memory that was pinned."""
+    return "📌 " if item.pinned else ""
+
+
+def block(item: MemoryItem) -> str:
+    """Return the content whole, so that every sign of it is shown."""
+    if item.kind is MemoryKind.JSON:
+        return fenced(item.content, "json")
+    in_line = "\n" not in item.content and len(item.content) <= _MAX_IN_LINE_CHARS
+    return verbatim(item.content) if in_line else fenced(item.content)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return the text as a block of code that nothing in it ends."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def place(request: Request, item: MemoryItem) -> list[str]:
+    """Return where it was said, and who may hear it."""
+    locale, here = request.locale, room_name(request.incoming.chat)
+    elsewhere = [verbatim(room) for room in item.rooms if room != here]
+    lines = [] if item.rooms else [(IN_PRIVATE if item.shared else ONLY_IN_PRIVATE)[locale]]
+    if here in item.rooms:
+        lines.append(HERE[locale])
+    if elsewhere:
+        lines.append(counted(ELSEWHERE, locale, len(elsewhere), rooms=", ".join(elsewhere)))
+    return [*lines, *([SHARED[locale]] if item.shared else [])]
+
+
+def _facts(request: Request, item: MemoryItem, changes: int) -> list[str]:
+    locale = request.locale
+    item = item.in_zone(request.turn.zone)
+    phrases = ", ".join(verbatim(one_line(phrase, MAX_PHRASE_CHARS)) for phrase in item.bindings)
+    dates = KEPT[locale].format(date=f"{item.created_at:%Y-%m-%d}", kind=KINDS[item.kind][locale])
+    if changes:
+        dates += " " + counted(CHANGED, locale, changes, date=f"{item.updated_at:%Y-%m-%d}")
+    return [FOUND_BY[locale].format(phrases=phrases), dates, *place(request, item)]
+
+
+def _buttons(locale: Locale, item: MemoryItem, origin: str) -> list[Button]:
+    pin, share = ("unpin" if item.pinned else "pin"), ("unshare" if item.shared else "share")
+    content = item.content if len(item.content) <= _MAX_FORM_CHARS else ""
+    return [
+        Button(SOURCE[locale], after(f"/memories source {item.id}", origin), in_place=True),
+        Button(EDIT[locale], f"/memories edit {item.id}", asks=EDITED[locale], text=content, in_place=True),
+        Button(DELETE[locale], f"/forget {item.id}", in_place=True),
+        Button((UNPIN if item.pinned else PIN)[locale], after(f"/memories {pin} {item.id}", origin), in_place=True),
+        Button((UNSHARE if item.shared else SHARE)[locale], after(f"/memory {share} {item.id}", origin), in_place=True),
+        back(locale, origin),
+    ]
+
+
+FOUND_BY: Localized = {PT: "Encontro por: {phrases}", EN: "Found by: {phrases}", ES: "La encuentro por: {phrases}"}
+KINDS: dict[MemoryKind, Localized] = {
+    MemoryKind.TEXT: {PT: "texto", EN: "text", ES: "texto"},
+    MemoryKind.JSON: {PT: "JSON", EN: "JSON", ES: "JSON"},
+}
+KEPT: Localized = {
+    PT: "Guardada em {date}, como {kind}.",
+    EN: "Kept since {date}, as {kind}.",
+    ES: "Guardada el {date}, como {kind}.",
+}
+CHANGED: Counted = {
+    PT: {"one": "Alterada {count} vez, em {date}.", "other": "Alterada {count} vezes, a última em {date}."},
+    EN: {"one": "Changed once, on {date}.", "other": "Changed {count} times, the last on {date}."},
+    ES: {"one": "Cambiada {count} vez, el {date}.", "other": "Cambiada {count} veces, la última el {date}."},
+}
+IN_PRIVATE: Localized = {PT: "Dita em particular.", EN: "Said in private.", ES: "Dicha en privado."}
+ONLY_IN_PRIVATE: Localized = {
+    PT: "Dita em particular: só falo dela em particular.",
+    EN: "Said in private: I speak of it in private only.",
+    ES: "Dicha en privado: solo hablo de ella en privado.",
+}
+HERE: Localized = {PT: "Dita nesta sala.", EN: "Said in this room.", ES: "Dicha en esta sala."}
+ELSEWHERE: Counted = {
+    PT: {"one": "Dita em outra sala, {rooms}.", "other": "Dita em {count} outras salas: {rooms}."},
+    EN: {"one": "Said in another room, {rooms}.", "other": "Said in {count} other rooms: {rooms}."},
+    ES: {"one": "Dicha en otra sala, {rooms}.", "other": "Dicha en otras {count} salas: {rooms}."},
+}
+SHARED: Localized = {
+    PT: "Compartilhada: posso falar dela em toda sala em que você fala comigo.",
+    EN: "Shared: I may speak of it in every room where you talk to me.",
+    ES: "Compartida: puedo hablar de ella en toda sala donde hablas conmigo.",
+}
+SOURCE: Localized = {PT: "📜 Origem", EN: "📜 Source", ES: "📜 Origen"}
+EDIT: Localized = {PT: "✏️ Editar", EN: "✏️ Edit", ES: "✏️ Editar"}
+EDITED: Localized = {PT: "Novo conteúdo da memória", EN: "The memory's new content", ES: "Nuevo contenido"}
+DELETE: Localized = {PT: "🗑️ Apagar", EN: "🗑️ Delete", ES: "🗑️ Borrar"}
+PIN: Localized = {PT: "📌 Fixar", EN: "📌 Pin", ES: "📌 Fijar"}
+UNPIN: Localized = {PT: "📌 Desafixar", EN: "📌 Unpin", ES: "📌 Desfijar"}
+SHARE: Localized = {PT: "🔓 Compartilhar", EN: "🔓 Share", ES: "🔓 Compartir"}
+UNSHARE: Localized = {PT: "🔒 Não compartilhar", EN: "🔒 Unshare", ES: "🔒 No compartir"}
+SHOW: Localized = {PT: "🧠 Ver a memória", EN: "🧠 Show the memory", ES: "🧠 Ver la memoria"}
+BACK: Localized = {PT: "⬅️ Voltar", EN: "⬅️ Back", ES: "⬅️ Volver"}

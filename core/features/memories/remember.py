@@ -1,0 +1,68 @@
+"""/remember: keep this, whatever a model makes of it. Knows what is kept where none helps. Stores like MemorySave."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings
+from core.actions.memory_save import NAME, SAVING, Wanted, asked_drafts, keep, told
+from core.actions.undo import undo_button
+from core.commands.command import Command, Request
+from core.dialogue import Outcome, Step
+from core.errors import ProviderError
+from core.features.preferences.choices import NOT_REMEMBERING
+from core.text.unicode import one_line
+from core.turn import Turn
+from core.types import Locale, Localized, MemoryDraft, MemoryKind
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+_log = logging.getLogger(__name__)
+
+
+async def remember(request: Request, text: str) -> None:
+    """Take the text as a message to be saved, and say what was."""
+    turn = request.turn
+    if not text:
+        await request.tell(HOW_TO_REMEMBER)
+    elif not turn.remembers:
+        await request.tell(NOT_REMEMBERING)
+    else:
+        turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
+        await turn.status(SAVING[turn.locale])
+        wanted = await _wanted(turn)
+        kept = await keep(turn, wanted.drafts if wanted.drafts and not wanted.missing else whole(text))
+        turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.saved, *kept.known)))
+        await turn.say(told(turn, kept), in_history=True, choices=await undo_button(turn))
+
+
+async def _wanted(turn: Turn) -> Wanted:
+    """Return what the models make of it; nothing, where they fail: it was plainly asked for, and is kept as it is."""
+    try:
+        return await asked_drafts(turn)
+    except ProviderError as error:
+        _log.warning("kept as it is", extra={"error": type(error).__name__})
+        return Wanted()
+
+
+def whole(text: str) -> Sequence[MemoryDraft]:
+    """Return the text as it is, in as many memories as it takes, each found by how it begins."""
+    parts = [text[at : at + MAX_CONTENT_CHARS].strip() for at in range(0, len(text), MAX_CONTENT_CHARS)]
+    return [
+        MemoryDraft(MemoryKind.TEXT, part, to_bindings([one_line(part, MAX_BINDING_CHARS)])) for part in parts if part
+    ]
+
+
+HOW_TO_REMEMBER: Localized = {
+    PT: "Escreva o que devo lembrar: /remember a senha do wi-fi é abc123",
+    EN: "Write what I should remember: /remember the wifi password is abc123",
+    ES: "Escribe qué debo recordar: /remember la contraseña del wifi es abc123",
+}
+
+REMEMBER = Command(
+    "remember",
+    {PT: "guarda o que você escrever", EN: "keep what you write", ES: "guarda lo que escribas"},
+    remember,
+    usage=" …",
+)

@@ -1,0 +1,54 @@
+"""What people chose, in SQLite. Knows rows. Does not know what a choice changes."""
+
+from __future__ import annotations
+
+from core.features.access.people import Preferences, PreferenceStore
+from core.storage.sqlite import Database
+from core.types import Locale, UserKey
+
+
+class SqlitePreferences(PreferenceStore):
+    """One row a person who chose something."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of(self, user: UserKey) -> Preferences:
+        """Return what they chose; the defaults, where they chose nothing."""
+        rows = await self._database.rows(
+            "SELECT language, remembers, drafts, news FROM preferences WHERE platform = ? AND user = ?",
+            (user.platform, user.user),
+        )
+        if not rows:
+            return Preferences()
+        [(language, remembers, drafts, news)] = rows
+        return Preferences(
+            language=Locale(language) if language else None,
+            remembers=bool(remembers),
+            drafts=None if drafts is None else bool(drafts),
+            news=bool(news),
+        )
+
+    async def put(self, user: UserKey, preferences: Preferences) -> None:
+        """Keep what they chose, in place of what they chose before."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(
+                """
+                INSERT INTO preferences (platform, user, language, remembers, drafts, news) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (platform, user) DO UPDATE SET language = excluded.language,
+                    remembers = excluded.remembers, drafts = excluded.drafts, news = excluded.news
+                """,
+                (
+                    user.platform,
+                    user.user,
+                    preferences.language or "",
+                    preferences.remembers,
+                    preferences.drafts,
+                    preferences.news,
+                ),
+            )
+
+    async def forget(self, user: UserKey) -> None:
+        """Go back to the defaults, and keep nothing of them."""
+        async with self._database.transaction() as transaction:
+            await transaction.run("DELETE FROM preferences WHERE platform = ? AND user = ?", (user.platform, user.user))

@@ -1,0 +1,77 @@
+"""What stands before every answer: lets a message in or says why not, and tells once when a limit nears its end.
+
+Knows whom to tell. Does not know how anything is counted, nor what is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from core.delivery.notifier import Notifier
+from core.delivery.view import View
+from core.features.access.people import Role
+from core.features.access.rules import Access, room_name
+from core.features.ledger.calls import BOT, Asker
+from core.features.quotas import wording
+from core.features.quotas.quotas import Quotas, Use
+from core.outgoing import OutgoingMessage
+from core.ports import Clock
+from core.types import Incoming, Locale, UserKey
+
+
+def asker_of(incoming: Incoming) -> Asker:
+    """Return whose message that is, and the room it was said in."""
+    return Asker(incoming.user, "" if incoming.private else room_name(incoming.chat))
+
+
+@dataclass(slots=True)
+class Allowance:
+    """Lets messages in, and tells of limits."""
+
+    quotas: Quotas
+    access: Access
+    notifier: Notifier
+    clock: Clock
+    _news: list[tuple[Use, Asker]] = field(default_factory=list)
+
+    async def answer(
+        self, incoming: Incoming, text: str, view: View, locale: Locale, work: Callable[[], Awaitable[None]]
+    ) -> bool:
+        """Answer the text by `work`, within the limits, and return whether it was let in.
+
+        Commands are not held against what was spent, buttons and /stop not even against messages a minute. A note
+        stands below an answer that used most of a limit.
+        """
+        thinks = not text.startswith("/")
+        counts = not incoming.pressed and text.split(maxsplit=1)[:1] != ["/stop"]
+        asker, role = asker_of(incoming), await self.access.role_here(incoming)
+        async with self.quotas.admitted(asker, role, thinks=thinks, counts=counts) as full:
+            if full is None:
+                await work()
+            else:
+                await view.show(OutgoingMessage(wording.refusal(full, self.clock.now(), self.quotas.zone, locale)))
+        if thinks:
+            await self._tell(asker, role, view, locale)
+        return full is None
+
+    async def tell_owners(self, language_of: Callable[[UserKey], Awaitable[Locale]]) -> None:
+        """Tell every owner what there is to tell of limits. Nobody waits for this."""
+        while self._news:
+            use, asker = self._news.pop(0)
+            for owner in await self.access.people():
+                if owner.role is Role.OWNER and owner.user != asker.user:
+                    text = wording.notice(use, self.quotas.zone, await language_of(owner.user))
+                    await self.notifier.tell(owner.user, OutgoingMessage(text))
+
+    async def _tell(self, asker: Asker, role: Role | None, view: View, locale: Locale) -> None:
+        """Put the note below the answer, and keep for the owners what they are to know.
+
+        The bot's own limits are the business of owners only.
+        """
+        for use in await self.quotas.news(asker, role):
+            is_the_bots = use.scope == BOT
+            if role is Role.OWNER or not is_the_bots:
+                await view.show(OutgoingMessage(wording.note(use, self.quotas.zone, locale)))
+            if use.is_used_up or is_the_bots:
+                self._news.append((use, asker))

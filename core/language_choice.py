@@ -1,0 +1,56 @@
+"""In which language somebody is answered or told something. Knows what they chose, wrote, and what a platform says."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from core.errors import StorageError
+from core.features.access.people import PreferenceStore
+from core.stores import HistoryStore
+from core.text.language import choose, spoken
+from core.types import ConversationKey, Incoming, Locale, MessageRole, UserKey
+
+_MESSAGES_LOOKED_AT = 20
+_THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet
+
+
+class Locales:
+    """In which of our languages somebody reads our own sentences.
+
+    What they chose comes first, then what the owner `fixed` for everybody. Else it is what the conversation tells:
+    their message, then what they said before; then the platform's tag; then Portuguese.
+    """
+
+    def __init__(self, preferences: PreferenceStore, history: HistoryStore, fixed: Locale | None = None) -> None:
+        self._preferences = preferences
+        self._history = history
+        self._fixed = fixed
+
+    async def of(self, incoming: Incoming) -> Locale:
+        """Return the language to answer a message in."""
+        if chosen := await self._chosen(incoming.user):
+            return chosen
+        told = None if incoming.text.startswith("/") else spoken(incoming.text)
+        if told is not None:
+            return told
+        return choose("", incoming.language, await self._said(incoming.user, incoming.conversation))
+
+    async def known(self, user: UserKey, tag: str = "") -> Locale:
+        """Return the language of somebody who has not just written; `tag` is what else is known of it."""
+        return await self._chosen(user) or choose("", tag, await self._said(user))
+
+    async def _chosen(self, user: UserKey) -> Locale | None:
+        try:
+            return (await self._preferences.of(user)).language or self._fixed
+        except StorageError:  # what is to be told may be just that
+            return self._fixed
+
+    async def _said(self, user: UserKey, here: ConversationKey | None = None) -> list[str]:
+        """Return what the person said lately, the newest first: in that conversation, then in the one used last."""
+        said: list[str] = []
+        with suppress(StorageError):  # what is to be told may be just that
+            threads = sorted(await self._history.threads(user), key=lambda thread: thread.conversation != here)
+            for thread in threads[:_THREADS_LOOKED_AT]:
+                messages = await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)
+                said += [message.text for message in reversed(messages) if message.role is MessageRole.USER]
+        return said

@@ -1,0 +1,149 @@
+"""What a sentence is for, judged by labelled examples that mean something alike.
+
+Knows examples and a linear classifier over what they mean and how they are worded. Does not know our cues: it is
+asked when they tell nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import resources
+from typing import Final
+
+import numpy as np
+
+from core.aside import aside
+from core.limited.cues import Intent
+from core.limited.wording import worded
+from core.ports import Embedder
+from core.types import Vector, Vectors
+
+FILE: Final = "weights.npz"
+RIDGE: Final = 1.0
+"""In twelve-fold cross-validation with translations kept together, embedding and wording are right for 82 % of the
+examples, the embedding alone for 78 %, and for 95 % of those half of them that it is surest of.
+
+A vote of the nearest examples was right for 55 %: topics pull harder than purposes do, and a linear classifier learns
+to look past them.
+"""
+
+_BATCH: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Labelled sentences, in a fixed order."""
+
+    texts: tuple[str, ...]
+    labels: tuple[Intent, ...]
+
+    @classmethod
+    def load(cls) -> Examples:
+        """Read the examples that ship with this package: one a line, under the heading of what they are for."""
+        pairs: list[tuple[str, Intent]] = []
+        folder = resources.files(__package__).joinpath("examples")
+        for name in ("en.txt", "es.txt", "pt.txt"):
+            label = Intent.UNSURE
+            for line in folder.joinpath(name).read_text("utf-8").splitlines():
+                if line.startswith("["):
+                    label = Intent(line.strip("[]"))
+                elif line:
+                    pairs.append((line, label))
+        texts, labels = zip(*pairs, strict=True)
+        return cls(texts, labels)
+
+    def digest(self, space: str) -> str:
+        """Return what stored weights must be marked with to belong to these examples in that space."""
+        told = (space, str(RIDGE), *self.texts, *self.labels)
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A ridge classifier over a text's vector and its wording.
+
+    `mean`, shape (dims,), is subtracted from the vector; `rarity`, shape (DIMS,), weighs the wording; then one column
+    of `matrix`, shape (dims + DIMS, n), scores each intent.
+    """
+
+    intents: tuple[Intent, ...]
+    mean: Vector
+    rarity: Vector
+    matrix: Vectors
+
+    @classmethod
+    def fit(cls, vectors: Vectors, texts: Sequence[str], labels: Sequence[Intent]) -> Weights:
+        """Solve for the weights of examples with these vectors, shape (n, dims), rows of norm 1."""
+        intents, wording = tuple(sorted(set(labels))), worded(texts)
+        mean = vectors.mean(axis=0)
+        rarity = np.log((1 + len(texts)) / (1 + (wording > 0).sum(axis=0))).astype(np.float32)
+        rows = _features(vectors, wording, mean, rarity).astype(np.float64)
+        wanted = np.where(np.array([[label is intent for intent in intents] for label in labels]), 1.0, -1.0)
+        duals = np.linalg.solve(rows @ rows.T + RIDGE * np.eye(len(texts)), wanted)
+        return cls(intents, mean, rarity, (rows.T @ duals).astype(np.float32))
+
+    def judge(self, vector: Vector, text: str) -> tuple[Intent, float]:
+        """Return the likeliest intent and by how much it leads the next: about 1 for an example, 0 for a tie."""
+        scores = (_features(vector[np.newaxis], worded([text]), self.mean, self.rarity) @ self.matrix)[0]
+        first, second = np.argsort(-scores)[:2]
+        return self.intents[first], float(scores[first] - scores[second])
+
+
+def _features(vectors: Vectors, wording: Vectors, mean: Vector, rarity: Vector) -> Vectors:
+    return np.hstack([_unit(vectors - mean), _unit(wording * rarity)])
+
+
+def shipped(examples: Examples, space: str) -> Weights | None:
+    """Return the weights that ship with this package, or None if they are of other examples or another space."""
+    file = resources.files(__package__).joinpath("examples", FILE)
+    if not file.is_file():
+        return None
+    with np.load(io.BytesIO(file.read_bytes())) as stored:
+        if str(stored["digest"]) != examples.digest(space):
+            return None
+        intents = tuple(Intent(str(name)) for name in stored["intents"])
+        mean, rarity, matrix = (np.asarray(stored[name], np.float32) for name in ("mean", "rarity", "matrix"))
+        return Weights(intents, mean, rarity, matrix)
+
+
+class Likeness:
+    """Judges sentences in whatever space the embedder has: by shipped weights, else by examples embedded once."""
+
+    def __init__(self, embedder: Embedder, examples: Examples) -> None:
+        self._embedder = embedder
+        self._examples = examples
+        self._weights: tuple[str, Weights] | None = None
+        self._lock = asyncio.Lock()
+
+    async def judge(self, text: str) -> tuple[Intent, float]:
+        """Return what the text is likeliest for, and by what margin.
+
+        Raises:
+            ProviderError: the embedder cannot answer.
+        """
+        weights = await self._fitted()
+        [vector] = await self._embedder.embed([text])
+        return await aside(len(text), partial(weights.judge, vector, text))
+
+    async def _fitted(self) -> Weights:
+        async with self._lock:
+            space = self._embedder.space
+            if self._weights is None or self._weights[0] != space:
+                weights = shipped(self._examples, space) or await self._fit()
+                self._weights = (space, weights)
+            return self._weights[1]
+
+    async def _fit(self) -> Weights:
+        texts = self._examples.texts
+        batches = [await self._embedder.embed(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
+        return Weights.fit(np.concatenate(batches), texts, self._examples.labels)
+
+
+def _unit(rows: Vectors) -> Vectors:
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(norms, 1e-9), np.float32)

@@ -1,0 +1,90 @@
+"""A chat model without a language model: it keeps, finds, changes and deletes what it is told, and says so.
+
+Knows the tasks that a prompt may set, and answers them from the brief alone. Does not know prose, stores or the cycle.
+It remembers nothing between two prompts: whatever is pending is read off the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from core.aside import aside
+from core.dialogue import Delta, Finish, Prompt, PromptContext, Stop, StreamEvent, Task
+from core.limited import sentences as say
+from core.limited import tasks
+from core.limited.cues import Cues
+from core.limited.likeness import Examples, Likeness
+from core.limited.moves import next_move
+from core.limited.scene import Scene, read
+from core.limited.summary import summary
+from core.limited.understanding import Wish, understand
+from core.ports import ChatModel, Embedder
+
+_SPOKEN = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
+"""A few words at a time."""
+
+
+class LimitedMind(ChatModel):
+    """Answers by cues, examples and rules. Without its embedder it still answers, by cues alone."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._likeness = Likeness(embedder, Examples.load())
+        self._cues = Cues.load()
+
+    @property
+    def name(self) -> str:
+        """`provider:model`, for logs and the ledger."""
+        return "limited:mind"
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Answer the prompt's brief, a few words at a time."""
+        yield self._events(prompt.brief)
+
+    async def _events(self, brief: PromptContext) -> AsyncIterator[StreamEvent]:
+        text = await self.answer(brief)
+        for piece in _SPOKEN.finditer(text):
+            yield Delta(piece[0])
+        yield Finish(Stop.END)
+
+    async def answer(self, brief: PromptContext) -> str:
+        """Return the whole answer to a brief."""
+        chars = len(brief.message) + sum(len(message.text) for message in brief.history)
+        if brief.task is Task.SUMMARY:
+            return await aside(chars, partial(summary, brief))
+        if brief.task is Task.REPORT:
+            return await aside(chars, partial(tasks.report, brief))
+        scene = await aside(chars, partial(read, brief))
+        wishes = await understand(scene, self._cues, self._likeness)
+        if brief.task in {Task.QUESTION, Task.FINISH}:
+            return await aside(chars, partial(self._spoken, scene, wishes))
+        return json.dumps(await aside(chars, partial(self._data, scene, wishes)), ensure_ascii=False)
+
+    def _data(self, scene: Scene, wishes: tuple[Wish, ...]) -> dict[str, object]:
+        """Return the answer to a task that wants an object."""
+        match scene.brief.task:
+            case Task.DECIDE:
+                return {"action": next_move(scene, self._cues, wishes).action}
+            case Task.SEARCH_QUERIES:
+                return {"items": tasks.search_queries(scene, self._cues, wishes)}
+            case Task.SAVE_DRAFTS:
+                return {"items": tasks.save_drafts(scene, self._cues, wishes)}
+            case Task.UPDATE_DRAFTS:
+                return {"items": tasks.update_drafts(scene, self._cues, wishes)}
+            case _:
+                return {"ids": tasks.delete_ids(scene, self._cues, wishes)}
+
+    def _spoken(self, scene: Scene, wishes: tuple[Wish, ...]) -> str:
+        """Return what ends the turn; a conversation's first answer has a word on being limited: after what was done."""
+        move = next_move(scene, self._cues, wishes)
+        text = move.text or say.SWITCHED_OFF[scene.locale]  # ended although something was left to do
+        if scene.brief.attachments and say.UNSEEN[scene.locale] not in text:
+            text = f"{text}\n\n{say.UNSEEN[scene.locale]}"
+        if not scene.first:
+            return text
+        intro = say.INTRO[scene.locale]
+        return f"{text}\n\n{intro}" if scene.acted else f"{intro}\n\n{text}"

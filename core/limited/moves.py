@@ -1,0 +1,230 @@
+"""The next action of a turn, and what is said if it is the last one.
+
+Knows what each wish takes and what was done about it so far. Does not know how a wish is recognised. Every action runs
+at most once a turn, so that no failure and no repeat can turn into a loop; what is said claims only what a step shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from core.limited import recall
+from core.limited import sentences as say
+from core.limited.change import Change, change, correction
+from core.limited.cues import Cues, Intent
+from core.limited.deletion import next_of_deletion
+from core.limited.extract import drafts
+from core.limited.move import MAX_OPTIONS, Move, act, ended, search_failed, targets
+from core.limited.renewal import fits, renewed
+from core.limited.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, line, moment, numbered
+from core.limited.understanding import Wish
+from core.limited.words import concepts, named, subject, words
+from core.text.markdown import quoted
+from core.text.unicode import flat
+from core.types import Localized, MemoryItem
+
+_WRITERS = {Intent.SAVE: SAVE, Intent.UPDATE: UPDATE}
+_MAX_GONE_WORDS = 3
+"""A correction that takes more words than these out of a memory is confirmed first."""
+
+
+_ATTACHED = re.compile(
+    r"\b(?:pictures?|photos?|images?|screenshots?|files?|documents?|pdf|recordings?|audios?|voice|videos?|stickers?|"
+    r"fotos?|imagens?|imagem|prints?|arquivos?|documentos?|gravac\w+|imagen(?:es)?|capturas?|archivos?|grabaci\w+|"
+    r"see|vendo|ve|ves|this|isso|isto|esto|eso)\b"
+)
+"""What a question names that is about what came along."""
+
+
+_CURIOUS = frozenset({Intent.ASK, Intent.TASK, Intent.UNSURE, Intent.CHAT})
+
+
+def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
+    """Return what to do now: the first action that any wish still needs, else a question, else the end."""
+    if not scene.message:  # somebody else's words came along, and none of the person's own
+        return Move(FINISH, say.NOT_YOUR_WORDS[scene.locale])
+    moves = [_move(scene, cues, wish) for wish in wishes]
+    for move in moves:
+        if move.action not in {QUESTION, FINISH, DELETE}:
+            return move
+    if any(move.action == DELETE for move in moves):
+        written = {intent for intent, action in _WRITERS.items() if scene.ran(action)}  # and so told already
+        unsaid = [move for move, wish in zip(moves, wishes, strict=True) if move.text and wish.intent not in written]
+        if not unsaid:
+            return Move(DELETE)
+        moves = [*unsaid, Move(FINISH, say.DELETE_APART[scene.locale])]  # a proposal ends the turn
+    text = "\n\n".join(dict.fromkeys(move.text for move in moves if move.text))
+    asks = any(move.action == QUESTION for move in moves) and scene.offers(QUESTION)
+    return Move(QUESTION if asks else FINISH, text)
+
+
+def _move(scene: Scene, cues: Cues, wish: Wish) -> Move:
+    if scene.brief.attachments and wish.intent in _CURIOUS and _ATTACHED.search(flat(wish.text)):
+        return Move(FINISH, say.UNSEEN[scene.locale])
+    return _MOVES.get(wish.intent, _small)(scene, cues, wish)
+
+
+# --- saving ----------------------------------------------------------------------------------------------------------
+
+
+def _save(scene: Scene, cues: Cues, wish: Wish) -> Move:
+    if scene.ran(SAVE):
+        reminder = any(cues.has("reminder", cues.opened(piece)) for piece in wish.said)
+        done = say.NO_REMINDERS if reminder else say.AFTER_SAVE
+        return ended(scene, SAVE, done, say.SAVED_NOTHING)
+    if not drafts(cues, wish.said):
+        own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.brief.quotes else []
+        return Move(QUESTION, "\n".join((say.SAVE_WHAT[scene.locale], *own_words)))
+    return act(scene, SAVE)
+
+
+# --- finding ---------------------------------------------------------------------------------------------------------
+
+
+def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
+    if not scene.ran(SEARCH):
+        return act(scene, SEARCH)
+    if search_failed(scene):
+        return Move(FINISH, say.FAILED[scene.locale])
+    items, share = recall.best(wish.text, scene.found)
+    if share >= recall.GOOD:
+        return Move(FINISH, recall.answered(items, scene.locale))
+    about = named(subject(wish.text, asking=True), scene.locale).replace("”", "")
+    if not about or not _personal(cues, wish):
+        return Move(FINISH, recall.unknown(scene.locale))
+    shared = recall.shared(wish.text, items)
+    if shared:
+        return Move(FINISH, recall.related(shared, items, scene.locale))
+    lines = [say.NOT_FOUND[scene.locale].format(subject=about)]
+    if items:
+        lines.append(recall.nearest(items, scene.locale))
+    elif not cues.has("personal", wish.text) and not concepts(about):
+        lines.append(say.NO_GENERAL[scene.locale])
+    return Move(QUESTION, "\n".join(lines))
+
+
+def _list(scene: Scene, _: Cues, __: Wish) -> Move:
+    if not scene.ran(SEARCH):
+        return act(scene, SEARCH)
+    if search_failed(scene):
+        return Move(FINISH, say.FAILED[scene.locale])
+    return Move(FINISH, recall.listed(scene.found, scene.locale))
+
+
+def _personal(cues: Cues, wish: Wish) -> bool:
+    """Return whether the question may be about the person's own things, rather than about the world."""
+    return cues.has("personal", wish.text) or not cues.has("general", wish.text)
+
+
+# --- changing --------------------------------------------------------------------------------------------------------
+
+
+def _update(scene: Scene, cues: Cues, wish: Wish) -> Move:
+    if scene.ran(UPDATE):
+        return ended(scene, UPDATE, say.AFTER_UPDATE, say.UPDATED_NOTHING)
+    if scene.ran(SAVE):
+        return ended(scene, SAVE, say.SAVED_AS_NEW, say.SAVED_NOTHING)
+    told = change_of(cues, wish)
+    chosen = targets(scene, wish)
+    if wish.agreed and chosen:
+        if not told.value:
+            return _ask_value(scene, chosen[0])
+        return _confirm_update(scene, chosen[0], told) if _unclear(wish, chosen[0], told) else act(scene, UPDATE)
+    return Move(SEARCH) if scene.can_search else _choose_update(scene, told)
+
+
+def _choose_update(scene: Scene, told: Change) -> Move:
+    """Update the one clearly fitting memory, or ask: which, to what, or whether."""
+    candidates, clear = fits(told.aim, scene.found or scene.shown)
+    if not candidates:
+        return _nothing_to_update(scene, told) if scene.ran(SEARCH) else act(scene, SEARCH)
+    if len(candidates) > 1:
+        return _which_to_update(scene, candidates, told)
+    if not told.value:
+        return _ask_value(scene, candidates[0])
+    text, kept = renewed(candidates[0].content, told)
+    if text == candidates[0].content:
+        return Move(FINISH, f"{say.NOTHING_CHANGES[scene.locale]} {line(candidates[0], scene.locale)}")
+    if clear and kept:
+        return act(scene, UPDATE)
+    return _confirm_update(scene, candidates[0], told)
+
+
+def _unclear(wish: Wish, item: MemoryItem, told: Change) -> bool:
+    """Return whether "actually it was X" would change more of the memory than a value."""
+    text, kept = renewed(item.content, told)
+    gone = set(words(item.content)) - set(words(text))
+    return wish.corrects and (not kept or len(gone) > _MAX_GONE_WORDS)
+
+
+def _confirm_update(scene: Scene, item: MemoryItem, told: Change) -> Move:
+    after = quoted(renewed(item.content, told)[0])
+    options = (f"{line(item, scene.locale)} → {after}", say.NEITHER_SAVE_NEW[scene.locale])
+    return Move(QUESTION, f"{say.UPDATE_WHICH[scene.locale]}\n{numbered(options)}")
+
+
+def _ask_value(scene: Scene, item: MemoryItem) -> Move:
+    return Move(QUESTION, f"{say.NEW_VALUE[scene.locale]}\n{numbered([line(item, scene.locale)])}")
+
+
+def _which_to_update(scene: Scene, items: Sequence[MemoryItem], told: Change) -> Move:
+    options = [line(item, scene.locale) for item in items[:MAX_OPTIONS]]
+    if told.value:
+        options.append(say.NEITHER_SAVE_NEW[scene.locale])
+    return Move(QUESTION, f"{say.UPDATE_WHICH[scene.locale]}\n{numbered(options)}")
+
+
+def _nothing_to_update(scene: Scene, told: Change) -> Move:
+    if told.subject and told.value and told.statement and scene.offers(SAVE):
+        return Move(SAVE)
+    about = subject(told.subject) or told.subject or told.value
+    return Move(FINISH, say.NOTHING_TO_UPDATE[scene.locale].format(subject=about))
+
+
+def change_of(cues: Cues, wish: Wish) -> Change:
+    """Return what the wish changes; a value told later belongs to the memory that was asked about."""
+    value = wish.value or correction(cues, wish.text)
+    return Change("", value, value) if value else change(cues, wish.text)
+
+
+# --- the rest --------------------------------------------------------------------------------------------------------
+
+
+def _unsure(scene: Scene, _: Cues, wish: Wish) -> Move:
+    if not any(letter.isalpha() for letter in wish.text):
+        return Move(FINISH, say.UNCLEAR[scene.locale])
+    return Move(QUESTION, f"{say.SAVE_OR_SEARCH[scene.locale]}\n{say.SAVE_OR_SEARCH_OPTIONS[scene.locale]}")
+
+
+def _clock(scene: Scene, _: Cues, __: Wish) -> Move:
+    return Move(FINISH, say.CLOCK[scene.locale].format(now=moment(scene.brief.now, scene.locale)))
+
+
+def _small(scene: Scene, _: Cues, wish: Wish) -> Move:
+    return Move(FINISH, _SMALL_TALK[wish.intent][scene.locale])
+
+
+_SMALL_TALK: dict[Intent, Localized] = {
+    Intent.TASK: say.NO_MODEL,
+    Intent.CHAT: say.CHAT,
+    Intent.GREETING: say.GREETING,
+    Intent.THANKS: say.THANKS,
+    Intent.BYE: say.BYE,
+    Intent.HOW: say.HOW,
+    Intent.ABOUT: say.ABOUT,
+    Intent.ACK: say.ACK,
+    Intent.CANCEL: say.CANCEL,
+    Intent.KEEP_OUT: say.KEEP_OUT,
+    Intent.LEAVE: say.LEAVE,
+    Intent.WHAT_IF: say.WHAT_IF,
+}
+_MOVES: dict[Intent, Callable[[Scene, Cues, Wish], Move]] = {
+    Intent.SAVE: _save,
+    Intent.ASK: _ask,
+    Intent.LIST: _list,
+    Intent.UPDATE: _update,
+    Intent.DELETE: next_of_deletion,
+    Intent.UNSURE: _unsure,
+    Intent.CLOCK: _clock,
+}

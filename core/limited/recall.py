@@ -1,0 +1,91 @@
+"""Answers from memory: which of what was found answers, and how it is quoted. Quotes only; composes nothing.
+
+Knows a question and memories. Does not know how they were searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.limited import sentences as say
+from core.limited.cues import Cues
+from core.limited.renewal import bound
+from core.limited.scene import line
+from core.limited.words import is_kind, silent, stem, stems, subject, words
+from core.types import Locale, MemoryItem
+
+MAX_QUOTES = 5
+MAX_LISTED = 25
+GOOD = 0.5
+"""The share of the question's weight that a memory must hold to be its answer."""
+
+_NAME_WEIGHT = 2
+
+
+def best(phrase: str, found: Sequence[MemoryItem], *, asking: bool = True) -> tuple[list[MemoryItem], float]:
+    """Return the memories that hold most of a phrase, and how much of its weight, 0..1.
+
+    A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not answered by
+    another password.
+    """
+    named = stems(phrase, asking=asking)
+    weights = {name: 1 if is_kind(name) else _NAME_WEIGHT for name in named}
+    held = [named & stems(" ".join((item.content, *item.bindings))) for item in found]
+    scores = [sum(weights[name] for name in names) for names in held]
+    top = max(scores, default=0)
+    kept = [item for item, score in zip(found, scores, strict=True) if score == top]
+    if top:  # of equals, what was told last comes first
+        kept.sort(key=lambda item: item.updated_at, reverse=True)
+    return bound(kept, named), top / max(sum(weights.values()), 1)
+
+
+def answered(items: Sequence[MemoryItem], locale: Locale) -> str:
+    """Return the memories that answer, quoted."""
+    return _quoting(say.HERE_IT_IS[locale], items[:MAX_QUOTES], locale)
+
+
+def nearest(items: Sequence[MemoryItem], locale: Locale) -> str:
+    """Return a memory that may be what was meant, called just that."""
+    return _quoting(say.NEAREST[locale], items[:1], locale)
+
+
+def shared(phrase: str, items: Sequence[MemoryItem]) -> str:
+    """Return the word of a question, as it was asked, that names what the nearest memories are about; "" if none."""
+    held = stems(" ".join((items[0].content, *items[0].bindings))) if items else frozenset()
+    said = (word for word in words(subject(phrase, asking=True)) if not silent(word) and not is_kind(stem(word)))
+    return next((word for word in said if stem(word) in held), "")
+
+
+def related(about: str, items: Sequence[MemoryItem], locale: Locale) -> str:
+    """Return what was told about a thing, where that may not be all that was asked of it."""
+    return _quoting(say.RELATED[locale].format(subject=about), items[:MAX_QUOTES], locale)
+
+
+def unknown(locale: Locale) -> str:
+    """Return that memory holds no answer and that there is no model that could know one."""
+    return f"{say.NOT_IN_MEMORY[locale]} {say.NO_MODEL[locale]}"
+
+
+def listed(found: Sequence[MemoryItem], locale: Locale) -> str:
+    """Return all that was found, as a list."""
+    if not found:
+        return say.KNOW_NOTHING[locale]
+    return f"{_quoting(say.ALL_I_KNOW[locale], found[:MAX_LISTED], locale)}\n\n{say.MORE_IN_LIST[locale]}"
+
+
+def matching(about: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """Return the memories that a phrase names well enough to offer them for deletion."""
+    items, share = best(about, found, asking=False)
+    return items if share >= GOOD else []
+
+
+def target(cues: Cues, text: str) -> str:
+    """Return the text without the words of deleting."""
+    return cues.without("delete-word", cues.opened(text))
+
+
+def _quoting(lead: str, items: Sequence[MemoryItem], locale: Locale) -> str:
+    quotes = [line(item, locale, whole=True) for item in items]
+    if len(quotes) == 1:
+        return f"{lead} {quotes[0]}"
+    return "\n".join((lead, *(f"- {quote}" for quote in quotes)))

@@ -1,0 +1,208 @@
+"""Words: how they are compared, which of them say nothing, and which mean the same in our three languages.
+
+Knows vocabulary. Does not know what anybody wants.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from core.text.unicode import flat
+from core.types import Locale
+
+WORD = re.compile(r"[^\W_](?:[\w'’@.+#*/-]*[\w#*+])?")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Concept:
+    """A thing with one name a language, and every other word for it."""
+
+    names: Mapping[Locale, str]
+    words: frozenset[str]
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text as written."""
+    return WORD.findall(text)
+
+
+_CONCEPTS = """
+senha/password/contraseña: senhas passwords contrasena contrasenas clave pw passcode
+wifi/wifi/wifi: wi-fi internet wireless
+aniversário/birthday/cumpleaños: niver nascimento nasci nasceu born bday birthdays naci aniversarios
+nome/name/nombre: chamo chama called llamo llama llaman nomes names
+endereço/address/dirección: moro mora morar live lives living reside resido vivo vive
+telefone/phone/teléfono: celular cellphone mobile movil whatsapp zap tel telephone fone
+email/email/correo: e-mail mail
+trabalho/work/trabajo: trabalha emprego profissao works job working trabaja empleo occupation employer
+médico/doctor/médico: medica doctora medicos doctors
+dentista/dentist/dentista:
+consulta/appointment/cita: appointments
+reunião/meeting/reunión: meetings reunioes
+alergia/allergy/alergia: alergico alergica allergic allergies alergias
+mãe/mother/madre: mamae mom mum mama mom's mum's
+pai/father/padre: papai dad papa
+esposa/wife/esposa: mulher wife's mujer
+marido/husband/marido: esposo
+filho/son/hijo: son's
+filha/daughter/hija: daughter's
+filhos/children/hijos: kids crianças
+irmão/brother/hermano:
+irmã/sister/hermana:
+avó/grandmother/abuela: vo vovo grandma
+namorado/boyfriend/novio:
+namorada/girlfriend/novia:
+chefe/boss/jefe: jefa patrao manager
+cachorro/dog/perro: cao cadela dogs cachorra dog's perra
+gato/cat/gato: gata cats gatos gatas
+carro/car/coche: auto
+placa/plate/matrícula: plates
+cor/color/color: colour
+comida/food/comida: eat eats eating comer come comidas
+idade/age/edad: anos
+favorito/favorite/favorito: favorita favourite preferido preferida
+código/code/código: codigos codes
+chave/key/llave: chaves keys llaves
+conta/account/cuenta:
+banco/bank/banco:
+cartão/card/tarjeta:
+sapato/shoe/zapato: shoes calca calco calzo sapatos
+voo/flight/vuelo: flights
+viagem/trip/viaje: travel
+passaporte/passport/pasaporte:
+estacionamento/parking/aparcamiento: estacionei parked park parking vaga
+remédio/medicine/medicina: remedios medication pill pills medicamento pastilla
+escola/school/colegio: escuela
+casamento/wedding/boda:
+aluguel/rent/alquiler:
+encanador/plumber/fontanero: plumber's plomero
+dívida/debt/deuda: devo deve owe owes debo debe debt
+porta/door/puerta: portao porton portal gate
+alarme/alarm/alarma:
+número/number/número: numeros numbers
+"""
+
+
+def _read(table: str) -> dict[str, Concept]:
+    concepts: dict[str, Concept] = {}
+    for line in table.strip().splitlines():
+        head, _, rest = line.partition(":")
+        names = dict(zip(Locale, head.split("/"), strict=True))
+        concept = Concept(names, frozenset(flat(word) for word in (*names.values(), *rest.split())))
+        for word in concept.words:
+            concepts.setdefault(word, concept)
+    return concepts
+
+
+_BY_WORD = _read(_CONCEPTS)
+
+_KINDS = frozenset(
+    "senha aniversario nome endereco telefone email consulta reuniao favorito codigo conta numero".split()
+)
+
+_SILENT = frozenset(
+    """
+    a o as os um uma uns umas de do da dos das d e é em no na nos nas num numa ao aos à para pra pro pras pros
+        por pelo pela     com sem que q se eu tu ele ela eles elas nos voce vc voces ce me mim te ti lhe meu minha
+    meus minhas seu sua seus
+    suas nosso nossa nossos nossas esse essa isso este esta isto aquele aquela aquilo ja nao n sim mais muito mesmo ai
+        aqui la ali     ser sou são sao foi era eram estar estou esta estao ta to tem tenho tinha ter ha eh tudo
+    algo alguma
+    algum alguem coisa     coisas sobre pf favor
+    the an of to in on at for with from by and or is are was were be been am do does did has have had i i'm i've my me
+        mine you your yours he she it its it's his her hers we our us they them their this that these those there
+    not no yes stuff thing things cosas
+    please about any some anything something all everything s
+    el la los las un una unos unas del al y es son fue era en con por para sin mi mis tu tus su sus nuestro nuestra yo
+    usted ella ellos se le lo les esto eso aquello ya no si mas muy hay esta estan todo algo alguna alguno cosa sobre
+    """.split()
+)
+_ASKING = frozenset(
+    """
+    qual quais quem quando onde aonde quanto quanta quantos quantas como porque porquê oq cade diz diga fala fale fala
+    falei falou disse contei contou mostra mostre mostrar passa passe manda mande procura procure procurar
+        busca busque buscar     encontra ache veja ver lembra lembro lembrar recordo sabe saber sabes sei esqueci
+    preciso precisava quero queria
+    gostaria pode poderia consultar anotado anotada anotei guardado guardada guardei guardou salvo salva salvei
+    registro dizer responde ai mesmo será sera horas hora que dia data ficou fica era foi tenho
+    what what's whats time called which who who's whose when when's where where's how how's why tell show
+        find give look up search lookup remember remind recall forgot know need want can can't cant cannot could
+    would again said say told tell
+    mention mentioned got notes note did let saved stored
+    cual cuales quien quienes cuando donde cuanto cuanta cuantos cuantas como dime di muestra muestrame dame pasame
+    busca buscame recuerda recuerdas recuerdo acuerdo olvide necesito quiero sabes tienes puedes dije dijo conte
+    """.split()
+)
+
+
+def silent(word: str) -> bool:
+    """Return whether a word says nothing about the subject."""
+    return flat(word) in _SILENT
+
+
+def stem(word: str) -> str:
+    """Return what a word has in common with its plural and gender; the concept's first name where it has one."""
+    bare = flat(word).removesuffix("'s")
+    concept = _BY_WORD.get(bare)
+    if concept is not None:
+        return flat(concept.names[Locale.PT])
+    bare = bare.removesuffix("s") if len(bare) > 3 else bare  # noqa: PLR2004 - "gas" and "bus" keep theirs
+    return bare[:-1] if len(bare) > 4 and bare[-1] in "aoe" else bare  # noqa: PLR2004 - nor is "casa" a "cas"
+
+
+def is_kind(name: str) -> bool:
+    """Return whether a stem only says what kind of thing is meant (a password, a birthday), not which one."""
+    return name in _KINDS
+
+
+def stems(text: str, *, asking: bool = False) -> frozenset[str]:
+    """Return the stems of the words that say something; of a question (`asking`) also without the words of asking."""
+    said = (word for word in words(text) if not silent(word))
+    return frozenset(stem(word) for word in said if not (asking and flat(word) in _ASKING))
+
+
+def concepts(text: str) -> tuple[Concept, ...]:
+    """Return the concepts that a text names, in order, each once."""
+    found = (_BY_WORD.get(flat(word).removesuffix("'s")) for word in words(text))
+    return tuple(dict.fromkeys(concept for concept in found if concept is not None))
+
+
+def named(phrase: str, locale: Locale) -> str:
+    """Return the phrase, or for a lone word like "live" the name of what it stands for: "address"."""
+    concept = _BY_WORD.get(flat(phrase).removesuffix("'s"))
+    own = concept is None or flat(phrase) in {flat(name) for name in concept.names.values()}
+    return phrase if concept is None or own else concept.names[locale]
+
+
+def translated(text: str, locale: Locale) -> str:
+    """Return the words of a text that say something, concepts by their name in `locale`; the modifier last or first."""
+    kept = [word for word in words(text) if not silent(word)]
+    named = (_BY_WORD.get(flat(word).removesuffix("'s")) for word in kept)
+    result = [concept.names[locale] if concept else word for word, concept in zip(kept, named, strict=True)]
+    return " ".join(result)
+
+
+def subject(text: str, *, asking: bool = False, max_words: int = 8) -> str:
+    """Return the phrase that a text is about: without silent words at its ends and, of a question, words of asking."""
+    spans = [(match.start(), match.end(), match.group()) for match in WORD.finditer(text)]
+    noise = [silent(word) or (asking and flat(word) in _ASKING) for _, _, word in spans]
+    kept = [index for index, quiet in enumerate(noise) if not quiet]
+    if not kept:
+        return ""
+    inside = range(kept[0], min(kept[-1] + 1, kept[0] + max_words))
+    said = [spans[i][2] for i in inside if not (asking and noise[i] and flat(spans[i][2]) not in _JOINTS)]
+    return " ".join(_trimmed(said))
+
+
+_JOINTS = frozenset("de do da dos das of del para pra pro em no na in with com con for".split())
+
+
+def _trimmed(said: list[str]) -> Iterable[str]:
+    """Return the words without joints that lost what they joined."""
+    while said and flat(said[-1]) in _JOINTS:
+        said = said[:-1]
+    return (
+        word for i, word in enumerate(said) if flat(word) not in _JOINTS or (i and flat(said[i - 1]) not in _JOINTS)
+    )

@@ -1,0 +1,212 @@
+"""Asking a model: for a whole answer, for one of several names, for a typed shape.
+
+Knows how an answer is gathered, checked and asked for once more. Does not know what is asked, nor of whom.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.dialogue import Delta, Finish, Prompt, PromptTurn, Reply, Stop, StreamEvent, Task
+from core.errors import BadReply, ProviderRefused, StreamCut
+from core.ports import ChatModel, Embedder
+from core.types import JSONValue, MessageRole
+
+Shape = TypeVar("Shape")
+
+MODES: Final = ("heavy", "reasoning", "chat", "summary")
+"""The modes of thought, as the fields of `Models` are called."""
+
+_MODE_OF: Final = {
+    Task.DECIDE: "heavy",
+    Task.REPORT: "chat",
+    Task.QUESTION: "chat",
+    Task.FINISH: "chat",
+    Task.SUMMARY: "summary",
+}
+"""Which mode is asked for what; the extractions are for the reasoning model."""
+
+_NAME = re.compile(r"[A-Za-z]+")
+
+
+class HotModel(ChatModel):
+    """A model in whose place another one may be put, as `model`. A call that is under way ends with the one it has."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.model = model
+
+    @property
+    def name(self) -> str:
+        """The name of the model that would be asked now."""
+        return self.model.name
+
+    def stream(self, prompt: Prompt) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
+        """Ask the model that is in place now."""
+        return self.model.stream(prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The modes of T14, each bound to its model; `summary` is document 2's cheaper one."""
+
+    heavy: ChatModel
+    reasoning: ChatModel
+    chat: ChatModel
+    summary: ChatModel
+    embedder: Embedder
+
+    def now(self) -> Models:
+        """Return the models that are in place now, for an answer that ends with those that it began with."""
+        return replace(
+            self,
+            heavy=_in_place(self.heavy),
+            reasoning=_in_place(self.reasoning),
+            chat=_in_place(self.chat),
+            summary=_in_place(self.summary),
+        )
+
+
+def mode_of(task: Task) -> str:
+    """Return the mode that is asked for this."""
+    return _MODE_OF.get(task, "reasoning")
+
+
+def _in_place(model: ChatModel) -> ChatModel:
+    return model.model if isinstance(model, HotModel) else model
+
+
+async def complete(model: ChatModel, prompt: Prompt) -> Reply:
+    """Return the whole answer.
+
+    Raises:
+        ProviderError: the model failed, declined, or broke off.
+    """
+    parts: list[str] = []
+    async with model.stream(replace(prompt, whole=True)) as events:
+        async for event in events:
+            match event:
+                case Delta(text):
+                    parts.append(text)
+                case Finish(Stop.REFUSED):
+                    raise ProviderRefused(f"{model.name} declined")
+                case Finish(stop, usage):
+                    return Reply("".join(parts), stop, usage)
+    raise StreamCut(f"{model.name} ended without a stop reason")
+
+
+async def choose(model: ChatModel, prompt: Prompt, names: Sequence[str]) -> str:
+    """Return the one of `names` that the model answers (T4). A bad answer is asked for once more.
+
+    The model may answer the bare name or `{"action": name}`, in any case.
+
+    Raises:
+        BadReply: it named none of them, twice.
+        ProviderError: the model failed.
+    """
+    schema: dict[str, JSONValue] = {
+        "type": "object",
+        "properties": {"action": {"type": "string", "enum": list(names)}},
+        "required": ["action"],
+        "additionalProperties": False,
+    }
+    prompt = replace(prompt, schema=schema)
+    known = {name.casefold(): name for name in names}
+    for attempt in (1, 2):
+        reply = await complete(model, prompt)
+        said = {known[word.casefold()] for word in _NAME.findall(reply.text) if word.casefold() in known}
+        if len(said) == 1 and not reply.is_cut:
+            return said.pop()
+        if attempt == 1:
+            prompt = _again(prompt, reply.text, f"Answer with exactly one of these names: {', '.join(names)}.")
+    raise BadReply(f"{model.name} named no action")
+
+
+async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> Shape:
+    """Return the answer as a dataclass. A bad answer is asked for once more, with what was wrong with it.
+
+    Raises:
+        BadReply: it did not fit, twice.
+        ProviderError: the model failed.
+    """
+    adapter = TypeAdapter(shape)
+    prompt = replace(prompt, schema=schema_of(shape))
+    problem = ""
+    for attempt in (1, 2):
+        reply = await complete(model, prompt)
+        try:
+            return adapter.validate_python(_parse(reply.text, shape))
+        except ValidationError as error:
+            problem = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
+        except ValueError:
+            problem = "this is not JSON" if reply.stop is not Stop.LENGTH else "the JSON was cut off: answer shorter"
+        if attempt == 1:
+            prompt = _again(
+                prompt, reply.text, f"That did not fit the schema ({problem}). Answer again, only the JSON."
+            )
+    raise BadReply(f"{model.name} did not answer as {shape.__name__}: {problem}")
+
+
+def schema_of(shape: type[Any]) -> dict[str, JSONValue]:
+    """Return the JSON schema of a dataclass in the strict form that providers ask for.
+
+    No references, every property required, nothing beside them allowed, no titles or defaults.
+    """
+    raw = TypeAdapter(shape).json_schema()
+    return cast("dict[str, JSONValue]", _strict(raw, raw.get("$defs", {})))
+
+
+def _strict(node: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_strict(entry, definitions) for entry in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return _strict(definitions[node["$ref"].rsplit("/", 1)[-1]], definitions)
+    kept = {
+        key: {name: _strict(entry, definitions) for name, entry in value.items()}
+        if key == "properties"
+        else _strict(value, definitions)
+        for key, value in node.items()
+        if key not in {"$defs", "title", "default"}
+    }
+    if kept.get("type") == "object":
+        kept |= {"required": list(kept.get("properties", {})), "additionalProperties": False}
+    return kept
+
+
+def _parse(text: str, shape: type[Any]) -> object:
+    """Return the JSON of the text, fenced or not.
+
+    Where the shape is a dataclass with a list as its only field, a bare list stands for it, and so does a single entry
+    of that list: document 1 has its answers in these two forms.
+    """
+    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    if start < 0:
+        raise ValueError("no JSON")
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    try:
+        value = json.loads(text[start:end])
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not is_dataclass(shape) or len(fields(shape)) != 1:
+        return cast("object", value)
+    name = fields(shape)[0].name
+    if isinstance(value, dict) and name in value:
+        return value
+    return {name: value if isinstance(value, list) else [value]}
+
+
+def _again(prompt: Prompt, answer: str, complaint: str) -> Prompt:
+    turns = (
+        *prompt.turns,
+        PromptTurn(MessageRole.ASSISTANT, answer or "(nothing)"),
+        PromptTurn(MessageRole.USER, complaint),
+    )
+    return replace(prompt, turns=turns)

@@ -1,0 +1,238 @@
+"""Which changes of memory a message plainly asks for, and which ones a text says were made: word lists, no grammar.
+
+A net beneath the rule that only committed rows are told: what slips through it stands beside our own words, never in
+their place; what is caught wrongly costs a true sentence too many. Portuguese, English and Spanish; linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from core.text.unicode import fold
+from core.text.words import FUNCTION_WORDS, folded_words
+from core.types import ChangeKind
+
+_MAX_ASKED_CHARS: Final = 80
+"""Of a message: what it asks for stands at its beginning."""
+
+_MAX_UNASKED_CHARS: Final = 300
+"""Of an answer to who asked for no change: what is longer tells of the world, not of memory."""
+
+_MAX_HELD_CHARS: Final = 48
+"""Of a clause that has just begun: a claim is made at its beginning."""
+
+_MAX_DONE_CHARS: Final = 80
+"""Of an answer that says "done" or "sure": what is longer goes on with something else."""
+
+_MAX_OBJECT_WORDS: Final = 4
+
+_S, _U, _D = ChangeKind.SAVED, ChangeKind.UPDATED, ChangeKind.DELETED
+_POLITE = (
+    r"(?:(?:hey|hi|hello|oi|ola|hola|please|pls|just|ok|okay|so|also|and|por favor|pf|can you|could you|"
+    r"would you|will you|i want you to|i need you to|voce pode|pode|poderia|podes|puedes|podrias|quero que voce|"
+    r"quiero que|me|e|y|elefante)[\s,:!]+)*"
+)
+_MINE = (
+    r"(?:\s+\w+){0,2}?\s+(?:my|mine|all|everything|every|what|from memory|memory|memories|memoria|memorias|minhas?|"
+    r"meus?|tudo|tod[oa]s?|o que|mis?|lo que|el|la|[ao]s? \w+ d[aoe]s?)\b"
+)
+_ASKED: Final = {
+    _S: re.compile(
+        _POLITE + r"(?:remember|memori[sz]e|note|save|store|keep in mind|write down|jot down|make a note|take note|"
+        r"(?:don't|do not) forget|lembr(?:a|e|ar)(?:-se)?|memoriz(?:a|e|ar)|anot(?:a|e|ar)|guard(?:a|e|ar)|"
+        r"salv(?:a|e|ar)|registr(?:a|e|ar)|grav(?:a|e|ar)|nao (?:se )?esque(?:ca|cas|ce)|recuerd(?:a|e|ame)|"
+        r"apunt(?:a|e|ame)|acuerdate|no (?:te )?olvides|merk dir|notier\w*|speicher\w*|souviens[- ]toi|retiens|"
+        r"rappelle[- ]toi|ricorda(?:ti)?|annota|memorizza)\b"
+        r"(?! (?:when|how|the (?:time|day)|if|(?:de )?quando|(?:de )?cuando|se|si|como|cuando)\b|"
+        r" (?:an?|some|uma?|una?|\d+) [^:]*$)"
+    ),
+    _U: re.compile(
+        _POLITE + r"(?:update|change|correct|replace|atualiz(?:a|e|ar)|mud(?:a|e|ar)|troc(?:a|ar)|troque|corrij[ae]|"
+        r"corrig(?:e|ir)|alter(?:a|e|ar)|actualiz(?:a|ar)|actualice|cambi(?:a|e|ar))\b" + _MINE
+    ),
+    _D: re.compile(
+        _POLITE + r"(?:delete|forget|erase|remove|apag(?:a|ue|ar)|delet(?:a|e|ar)|esque(?:ce|ca|cer)|remov(?:a|e|er)|"
+        r"exclu(?:a|i|ir)|borr(?:a|e|ar)|olvid(?:a|e|ar)|elimin(?:a|e|ar))\b" + _MINE
+    ),
+}
+_EN = {
+    _S: r"saved|stored|noted|recorded|memori[sz]ed|remembered|written (?:it |that )?down",
+    _U: r"updated|changed|corrected|replaced|modified|edited",
+    _D: r"deleted|removed|erased|forgotten|wiped|cleared",
+}
+_FIRST = {
+    _S: r"salvei|guardei|anotei|gravei|registrei|memorizei|armazenei|lembrarei|vou (?:me )?lembrar|"
+    r"he (?:guardado|anotado|apuntado|registrado|grabado)|guardé|anoté|apunté|registré|memoricé|recordaré|"
+    r"i(?:'ll| will) (?:remember|keep (?:that|it|this) in mind)|i(?:'ve| have)? (?:made a|taken|took) note|"
+    r"i(?:'ve| have)? (?:added|put) .{1,60}\b(?:to|in) (?:my|your) memory|"
+    r"(?:adicionei|coloquei|pus|añadí|puse) .{0,60}\bmem[oó]ria|tomei nota|fiz uma anotação|tomo nota|tomé nota|"
+    r"your .{1,60}(?:has been|have been|is now|are now)(?: safely)? (?:saved|stored|recorded)|queda guardad[oa]",
+    _U: r"atualizei|alterei|mudei|corrigi|troquei|modifiquei|substituí|"
+    r"he (?:actualizado|cambiado|corregido|modificado)|actualicé|cambié|corregí|modifiqué",
+    _D: r"apaguei|deletei|excluí|removi|eliminei|he (?:borrado|eliminado|olvidado)|borré|eliminé|olvidé",
+}
+_PARTICIPLES = {
+    _S: r"(?:salv|guardad|anotad|gravad|registrad|memorizad|armazenad|apuntad|grabad)[oa]s?",
+    _U: r"(?:atualizad|alterad|mudad|corrigid|trocad|modificad|substituíd|actualizad|cambiad|corregid)[oa]s?",
+    _D: r"(?:apagad|deletad|excluíd|removid|eliminad|esquecid|borrad|olvidad)[oa]s?",
+}
+_OTHERS = {  # German, French, Italian
+    _S: r"gespeichert|notiert|gemerkt|enregistrée?s?|notée?s?|mémorisée?s?|salvat[oa]|annotat[oa]|memorizzat[oa]",
+    _U: r"aktualisiert|geändert|korrigiert|mise?s? à jour|modifiée?s?|corrigée?s?|aggiornat[oa]|modificat[oa]",
+    _D: r"gelöscht|entfernt|supprimée?s?|effacée?s?|cancellat[oa]|eliminat[oa]|rimoss[oa]",
+}
+_ELSEWHERE = {  # Russian, Japanese, Chinese, Korean, Dutch, Polish
+    _S: re.compile(
+        r"запомнил|сохран(?:ил|ено)|записал|保存しました|覚えました|記憶しました|记住了|記住了|已保存|保存了|저장했|기억했|opgeslagen|zapisał|zapamięta"
+    ),
+    _U: re.compile(
+        r"обнов(?:ил|лено)|изменил|更新しました|変更しました|已更新|更新了|변경했|업데이트했|bijgewerkt|zaktualizowa"
+    ),
+    _D: re.compile(r"удал(?:ил|ено)|削除しました|消しました|已删除|删除了|삭제했|verwijderd|usunął|usunęł"),
+}
+_ASKED_ELSEWHERE: Final = {
+    _S: re.compile(r"запомни|сохрани|覚えて|記憶して|保存して|记住|記住|기억해|onthoud|zapamiętaj"),
+    _D: re.compile(r"удали|забудь|削除して|忘れて|消して|删除|忘记|삭제해|verwijder|usuń"),
+}
+_SOFT = (
+    r"(?: (?:have|just|now|also|already|successfully|safely|it|been|all|both|j[aá]|agora|também|tod[oa]s?|ya|sido))*"
+)
+_PERFECT = {
+    kind: re.compile(
+        rf"\b(?:i|i've|we|we've){_SOFT} (?:{_EN[kind]})\b|\b(?:{_FIRST[kind]})\b|"
+        rf"\b(?:habe|wurden?|j'ai|ai|c'est|ho|ist)\b.{{0,60}}\b(?:{_OTHERS[kind]})\b|"
+        r"^(?:(?:ok|okay|all|done|great|sure|j[aá]|tudo|ya|está|pronto)\W+)*"
+        rf"(?:{_EN[kind]}|{_PARTICIPLES[kind]}|{_OTHERS[kind]})\b"
+    )
+    for kind in ChangeKind
+}
+_PASSIVE = {
+    kind: re.compile(
+        rf"\b(?:is|are|was|were|been|it's|that's|now){_SOFT} (?:{_EN[kind]})\b|\b(?:{_OTHERS[kind]})\b|"
+        r"\b(?:foi|foram|está|estão|ficou|ficaram|fue|fueron|quedó|quedaron|están|sido)"
+        rf"{_SOFT} (?:{_PARTICIPLES[kind]})\b"
+    )
+    for kind in ChangeKind
+}
+_DONE = re.compile(
+    r"(?:ok|okay|done|got it|sure|great|perfect|all set|will do|noted|understood|pronto|feito|certo|claro|combinado|"
+    r"perfeito|beleza|entendido|listo|hecho|perfecto|vale|de acuerdo|ja|alles klar|erledigt|d'accord|fatto)\b"
+)
+_STEMS = re.compile(
+    r"\b(?:sav|stor|not(?:e|ed|ing)\b|record|remember|memor|updat|chang|correct|delet|remov|eras|forg[eo]t|salv|guard|"
+    r"anot|grav|registr|lembr|atualiz|alter|mud|corrig|apag|exclu|esque|apunt|actualiz|cambi|borr|elimin|olvid)"
+)
+_NOT = re.compile(
+    r"\b(?:not|never|nothing|n[aã]o|nunca|no|nada|unable|cannot|nicht|nichts|pas|rien|non|niente)\b|n't\b"
+)
+_NOTHING = re.compile(r"\b(?:nothing|nada|none|nichts|rien|niente)\b")
+_CLAUSES = re.compile(r"[.!?;:,\n—–]+|\s(?=(?:and|e|y) (?:i|i've|i'll|eu|j[aá]|lo|la|he)\b)")
+_SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
+_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»|`[^`]*`')
+_LEAD = re.compile(
+    r"(?:(?:ok|okay|all|done|great|sure|perfect|and|so|then|now|also|well|yes|there|hi|hello|j[aá]|tudo|ya|est[aá]|queda|"
+    r"pronto|e|y|tamb[eé]m|también|bem|bueno|listo|sim|sí|eu|yo|[ao]|l[aeo]s?|te|me|se|ich|es|je|l)\W+)*"
+)
+_OURS = re.compile(
+    r"\W*(?:$|(?:(?:to|for|in|into|from|of|com|con|na|no|em|en|d[ae])\s+)?(?:it|this|"
+    r"that(?! you (?:said|asked|told|wrote))|"
+    r"these|those|them|both|all|everything|your|yours|(?:my|your) memory|memory|safely|successfully|now|here|"
+    r"(?:[ao]s? )?"
+    r"(?:suas?|seus?|tuas?|teus?)|isso|isto|aquilo|tudo|tod[oa]s?|aqu[ií]|sucesso|(?:minha )?memória|eso|esto|"
+    r"tus?|sus?|"
+    r"éxito|(?:mi )?memoria|que)\b)"
+)
+"""What follows the verb where a memory is meant; "I changed my mind" and "stored in the fridge" mean none."""
+
+_EARLIER = re.compile(
+    r"\b(?:yesterday|earlier|ago|last (?:week|month|year|time|night)|ontem|(?:semana|mês) passad[ao]|ayer|"
+    r"(?:semana|mes) pasad[ao])\b|\bon \d"
+)
+_WORK = re.compile(
+    _POLITE
+    + r"(?:(?:correct|fix|edit|rewrite|rephrase|proofread|improve|shorten|translate|convert|format|polish|write|"
+    r"draft|tell me a|make|add|corrig(?:e|ir)|corrija|corrij[ae]|reescrev[ae]|reescrib[ae]|melhor[ae]|mejora|traduz\w*|"
+    r"traduc\w*|revis[ae]|escrev[ae]|escrib[ae]|cont[ea]|cuenta(?:me)?|faz|faca|haz|korrigier\w*|corrige[rz]?|correggi)\b|"
+    r"(?:update|change|replace|remove|delete|erase|cut|take out|atualiz\w+|mud[ae]|tro(?:ca|que)|substitu\w+|remov\w+|"
+    r"apag\w+|tir[ae]|alter[ae]|actualiza|cambia|reemplaza|elimina|borra|quita)\b.*?(?:[:\n\"“«]|\b(?:texts?|sentences?|"
+    r"paragraphs?|lines?|words?|grammar|commas?|title|tone|textos?|frases?|paragrafos?|parrafos?|linhas?|lineas?|"
+    r"palavras?|palabras?|virgulas|comas|titulo|tom|tono)\b))"
+)
+"""A message that wants work on a text: what is said to be changed there is that text."""
+
+
+def asked(message: str) -> frozenset[ChangeKind]:
+    """Return the kinds of change that the message plainly asks for; a question asks for none."""
+    if message.rstrip().endswith("?"):
+        return frozenset()
+    text = fold(message[:_MAX_ASKED_CHARS])
+    here = {kind for kind, pattern in _ASKED.items() if pattern.match(text)}
+    start = message[:_MAX_ASKED_CHARS].lower()
+    return frozenset(here | {kind for kind, pattern in _ASKED_ELSEWHERE.items() if pattern.search(start)})
+
+
+def claimed(text: str) -> frozenset[ChangeKind]:
+    """Return the kinds of change that an answer to who asked for one may say were made; "done" alone says all."""
+    clauses = _clauses(text)
+    found = {kind for kind in ChangeKind for clause in clauses if _says(clause, kind)}
+    if not clauses or (not found and len(text) <= _MAX_DONE_CHARS and _DONE.match(clauses[0]) and not denied(text)):
+        return frozenset(ChangeKind)
+    return frozenset(found)
+
+
+def volunteered(text: str, message: str) -> frozenset[ChangeKind]:
+    """Return the kinds of change that an answer plainly says were made in memory, though nobody asked for one."""
+    if len(text) > _MAX_UNASKED_CHARS or _WORK.match(fold(message[:_MAX_ASKED_CHARS].replace("\n", ": "))):
+        return frozenset()
+    about = set() if message.rstrip().endswith("?") else set(folded_words(message)) - FUNCTION_WORDS
+    told = [each for each in _SENTENCES.split(_QUOTED.sub("", text)) if not each.rstrip().endswith("?")]
+    clauses = _clauses("\n".join(told))
+    return frozenset(kind for kind in ChangeKind for clause in clauses if _volunteers(clause, kind, about))
+
+
+def without(text: str) -> str:
+    """Return the text without the sentences that say that a change was made."""
+    return " ".join(each for each in _SENTENCES.split(text) if each.strip() and not claimed(each))
+
+
+def denied(text: str) -> bool:
+    """Return whether the text says of its own that something was not saved, changed or deleted."""
+    return any(_NOT.search(clause) and _STEMS.search(clause) for clause in _clauses(text))
+
+
+def settled(text: str) -> int:
+    """Return how much of a growing text can be shown: not the clause that has just begun, which may yet claim."""
+    if len(text) > _MAX_UNASKED_CHARS:
+        return len(text)
+    last = max((found.end() for found in _CLAUSES.finditer(text)), default=0)
+    return len(text) if len(text) - last > _MAX_HELD_CHARS else last
+
+
+def _says(clause: str, kind: ChangeKind) -> bool:
+    found = _PERFECT[kind].search(clause) or _PASSIVE[kind].search(clause) or _ELSEWHERE[kind].search(clause)
+    return found is not None and not _is_denied(clause, found)
+
+
+def _volunteers(clause: str, kind: ChangeKind, about: Collection[str]) -> bool:
+    """Tell whether the clause begins with a change of what is the person's, or of what their message was `about`."""
+    lead = _LEAD.match(clause)
+    start = lead.end() if lead else 0
+    if _ELSEWHERE[kind].search(clause):
+        return True
+    found = _PERFECT[kind].search(clause)
+    if found is None or found.start() > start or _is_denied(clause, found) or _EARLIER.search(clause):
+        return False
+    rest = clause[found.end() :]
+    return bool(_OURS.match(rest)) or not set(folded_words(rest)[:_MAX_OBJECT_WORDS]).isdisjoint(about)
+
+
+def _is_denied(clause: str, found: re.Match[str]) -> bool:
+    return bool(_NOT.search(clause[: found.end()]) or _NOTHING.search(clause))
+
+
+def _clauses(text: str) -> list[str]:
+    """Return the clauses of the text in lower case, without those that hold no word, and without signs before them."""
+    pieces = _CLAUSES.split(text.replace("’", "'").replace("*", "").lower())
+    return [re.sub(r"^\W+", "", " ".join(piece.split())) for piece in pieces if any(map(str.isalpha, piece))]

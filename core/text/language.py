@@ -1,0 +1,192 @@
+"""Which language a text is in: one of those we speak, surely another, or nothing tells. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from core.text.unicode import fold
+from core.types import Locale
+
+_HEAD_CHARS: Final = 2000
+"""What a text begins with tells its language."""
+
+_WORDS = re.compile(r"[a-z']+")
+
+# Frequent words, folded (no accents). One that several languages share tells nothing, and is left out below: so the
+# languages that we do not speak are there to keep theirs from counting for ours.
+_TOLD: Final[Mapping[str, str]] = {
+    "pt-BR": """
+        nao voce voces eu meu minha meus minhas sou estou qual quais quem quando onde quanto quanta porque pra para com
+        um uma umas uns dos das nos nas ele ela eles elas isso isto aquilo lembre lembra lembrar guarde salve anote
+        apague esqueca esquece obrigado obrigada oi ola bom dia boa tarde noite tchau senha chama chamo sim foi o os em
+        na da sao tem tenho quero mudou agora ja mais tambem muito esta estao fica moro trabalho aniversario que e do no
+        ao aos pelo pela num numa vc vcs eh ta tb pq mae pai amanha hoje ontem preciso anota me se to esse essa ai tou
+        bota poe deixa explique escreva traduza resuma mostre faca conte diga ajude fale tudo bem como por favor ate
+        depois entao ainda sempre nunca coisa nome cachorro filho filha irmao irma carro dinheiro gosto amiga amigo""",
+    "en": """
+        the is are was were my your his her its our their i you he she we they what which who when where how much many
+        why do does did don't not please remember forget save delete remove update change thanks thank hello hi hey bye
+        yes and of to in on at for from with have has had it this that these those birthday password i'm it's what's can
+        could would should will am be been tell know about there no a an me us them if or but so because explain write
+        translate describe list show give make create find search compare summarize suggest fix help let get go want
+        need think like good morning afternoon evening night great nice today tomorrow yesterday now later weather time
+        word words sentence text code example between into than then more most some any all every between without
+        english name book new old best better free short long simple quick story joke poem recipe meaning difference
+        dog cat car house money sister brother mother father wife husband son daughter friend capital phone address
+        define draft rewrite improve calculate convert check review plan learn teach code sorry okay welcome right wrong
+        does isn't can't won't you're that's let's""",
+    "es": """
+        yo tu usted ustedes mi mis soy estoy cual cuales quien cuando donde cuanto cuanta por el la los las una unos
+        unas del al ella ellos ellas esto eso aquello recuerda recuerde guarda guarde borra borre olvida olvide gracias
+        hola buenos buenas dias tardes noches adios contrasena llama llamo si fue son tiene tengo quiero cambio ahora ya
+        mas tambien muy esta estan vivo trabajo cumpleanos es y con en que me se hoy ayer manana pero porque anota no un
+        para de como explica escribe traduce resume muestra dime haz ayudame puedes necesito donde nunca siempre cosa
+        entonces todavia hasta despues todo bien favor nombre perro hijo hija hermano hermana coche dinero gusta""",
+    "German": """
+        der die das den dem des ein eine einen einem einer und oder aber ich du er sie es wir ihr mich mir dich dir uns
+        euch mein meine meinen meinem meiner dein deine sein seine nicht kein keine ist sind war waren bin bist hat habe
+        haben hatte wird werden kann kannst konnen muss soll will mochte was wer wie wo wann warum welche welcher
+        welches mit von zu zum zur fur auf in im an am aus bei nach uber unter vor durch um dass wenn weil als auch noch
+        nur schon sehr mehr hier dort heute morgen gestern jetzt bitte danke hallo guten tag abend ja nein passwort
+        heisst heisse wohne merke merk vergiss erklare schreib sag mach gib hast weiss geht alles wieder immer""",
+    "French": """
+        le la les un une des du de et ou mais je tu il elle nous vous ils elles me te se mon ma mes ton ta tes son sa
+        ses notre votre leur leurs ne pas plus est sont suis es etait ont ai as avons avez avoir etre fait faire qui que
+        quoi quel quelle quels quelles quand comment pourquoi combien avec pour dans sur sous par sans chez en au aux ce
+        cet cette ces ca c'est j'ai d'un qu'est l'ai n'est si oui non merci bonjour bonsoir salut s'il s'appelle
+        m'appelle aujourd'hui demain hier maintenant tres bien aussi toujours jamais rien tout tous mot passe chien
+        chat explique ecris dis souviens retiens oublie veux peux dois sais habite""",
+    "Italian": """
+        il lo la i gli le un uno una di a da in con su per tra fra e o ma io tu lui lei noi voi loro mi ti si ci vi mio
+        mia miei mie tuo tua suo sua nostro non e' sono sei siamo siete ho hai ha abbiamo hanno era che chi cosa quale
+        quali quando dove come perche quanto quanta del della dello dei delle degli dal dalla al alla ai alle nel nella
+        nei sul sulla questo questa quello quella anche ancora molto piu qui li oggi domani ieri adesso ora grazie ciao
+        buongiorno buonasera prego chiama chiamo abito ricorda ricordati salva dimmi scrivi spiega puoi voglio vorrei
+        sai fatto fare essere avere gatto cane tutto bene sempre""",
+    "Dutch": """
+        de het een en maar ik jij je hij zij ze wij we jullie mij jou hem haar ons hun mijn jouw zijn niet geen is
+        ben bent was waren heb hebt heeft had hebben wordt worden kan kun kunt moet wil zal wat wie waar wanneer waarom
+        hoe welke met van voor op in aan uit bij naar over onder door om dat dit deze die als ook nog al heel meer hier
+        daar vandaag morgen gisteren nu alsjeblieft dank bedankt hallo goedemorgen ja nee wachtwoord heet woon onthoud
+        vergeet schrijf leg""",
+    "Polish": """
+        i a ale lub nie tak jest sa byl byla bylo jestem jestes ja ty on ona ono my wy oni moj moja moje twoj twoja jego
+        jej mnie mi ciebie ci sie co kto gdzie kiedy jak dlaczego ile ktory ktora z ze do od na po w we przez dla bez
+        o przy ten ta to te ci tego tej tym juz jeszcze tylko bardzo dzis jutro wczoraj teraz prosze dzien dobry czesc
+        haslo nazywa mieszkam zapamietaj mam masz""",
+    "Scandinavian": """
+        jag du han hon vi ni de jeg hun dere mig dig min mitt mina mine din ditt och og eller men inte ikke ej ar er var
+        har hade havde kan ska skal vil vill vad hva hvad vem hvem var hvor hur hvordan nar varfor hvorfor med av fra
+        til till pa i om for som det den detta dette en ett et nu na idag tack takk tak hej hei losenord passord heter
+        hedder bor kom ihag husk""",
+    "Finnish": """
+        mina sina han me te he on ovat oli olen olet ei en et ja tai mutta mika mita kuka missa milloin miten miksi
+        minun sinun taman tama tuo se ne etta kun jos myos viela nyt tanaan huomenna kiitos hei moi salasana nimeni
+        asun muista""",
+    "Czech": """
+        ja ty on ona my vy oni muj moje tvuj tvoje jeho jeji je jsem jsi jsou byl byla nebo ale ne ano co kdo kde kdy
+        jak proc kolik ktery ktera se si s z ze do od na po v ve pro bez pri ten ta to uz jeste jen velmi dnes zitra
+        vcera ted prosim dekuji ahoj heslo jmenuje bydlim pamatuj""",
+    "Turkish": """
+        ben sen o biz siz onlar benim senin onun bir ve veya ama degil var yok ne kim nerede nasil neden kac hangi bu su
+        icin ile gibi cok daha simdi bugun yarin dun evet hayir lutfen tesekkurler merhaba sifre adim misin mi""",
+    "Romanian": """
+        eu tu el ea noi voi ei ele meu mea mei mele tau sau si sau dar nu da este sunt esti era am ai are avem au ce
+        cine unde cand cum cat care cu de la din pe in pentru fara prin un o al ale acest aceasta mai foarte azi maine
+        ieri acum multumesc buna salut parola numeste locuiesc tine minte""",
+    "Catalan": """
+        jo tu ell ella nosaltres el la els les un una i o pero es son soc estic amb per de del dels a al als en que qui
+        quan on com quant quina quin meu meva teu seva no si molt mes aquest aquesta avui dema ahir ara gracies hola bon
+        dia contrasenya dic visc recorda""",
+    "Indonesian": """
+        saya aku kamu anda dia kami kita mereka ini itu dan atau tapi tidak bukan ya apa siapa mana kapan bagaimana
+        kenapa berapa yang di ke dari untuk dengan pada adalah ada akan sudah belum bisa sangat hari besok kemarin
+        sekarang tolong terima kasih halo kata sandi nama tinggal ingat""",
+    "Hungarian": """
+        en te o mi ti az egy es vagy de nem igen van vannak volt vagyok mi ki hol mikor hogyan miert mennyi melyik
+        ez hogy ha mert is meg mar csak nagyon ma holnap tegnap most kerem koszonom szia jelszo hivnak lakom""",
+}
+_LISTS = {name: frozenset(words.split()) for name, words in _TOLD.items()}
+_NEAR: Final = ("pt-BR", "en", "es", "German", "French", "Italian", "Dutch")
+_COUNTS = Counter(word for words in _LISTS.values() for word in words)
+_NEAR_COUNTS = Counter(word for name in _NEAR for word in _LISTS[name])
+# What a distant language shares with one of these is told from the words around it.
+_MARKERS = {
+    name: frozenset(word for word in words if (_NEAR_COUNTS if name in _NEAR else _COUNTS)[word] == 1)
+    for name, words in _LISTS.items()
+}
+
+# Letters that only one of the languages we speak writes, or none of them.
+_LETTERS: Final[Mapping[str, str]] = {
+    "pt-BR": "ãõ",
+    "es": "ñ¿¡",
+    "another": "èëìîïòùûœäöüßåøæœăđğışțţąęłśźżčďěňřšťůžőűơư",
+}
+_SPOKEN: Final = frozenset(locale.value for locale in Locale)
+_LATIN_ENDS: Final = "\u024f"
+
+
+def detect(text: str) -> Locale | None:
+    """Return the text's language if it surely is one that we speak."""
+    found = _language(text)
+    return Locale(found) if found in _SPOKEN else None
+
+
+def spoken(text: str) -> Locale | None:
+    """Return the language in which our own sentences answer a text; None where nothing tells.
+
+    English for what is surely in a language that we do not speak.
+    """
+    found = _language(text)
+    return Locale(found) if found in _SPOKEN else Locale.EN if found else None
+
+
+def from_tag(tag: str) -> Locale | None:
+    """Return the locale of a platform's tag or of a LANG value: `pt-br`, `es_MX.UTF-8`; None for other languages."""
+    return {"pt": Locale.PT, "en": Locale.EN, "es": Locale.ES}.get(_primary(tag))
+
+
+def spoken_tag(tag: str) -> Locale | None:
+    """Return the language of our own sentences for a tag: English for languages that we do not speak, None for none."""
+    return from_tag(tag) or (Locale.EN if _primary(tag) not in {"", "c", "posix"} else None)
+
+
+def choose(text: str, tag: str, earlier: Iterable[str] = ()) -> Locale:
+    """Return the language of our own sentences.
+
+    That of the message, else that of earlier messages, newest first, else the platform's, else Portuguese (decision 3).
+    """
+    for said in (text, *earlier):
+        if (locale := spoken(said)) is not None:
+            return locale
+    return spoken_tag(tag) or Locale.PT
+
+
+def _primary(tag: str) -> str:
+    return re.split(r"[-_.@]", tag.strip().lower(), maxsplit=1)[0]
+
+
+def _language(text: str) -> str:
+    """Return the language by our name for it, "another" where only that is sure, "" where nothing is."""
+    text = text[:_HEAD_CHARS].lower()
+    letters = [char for char in text if char.isalpha()]
+    foreign = sum(char > _LATIN_ENDS and not "\u1e00" <= char <= "\u1eff" for char in letters)
+    if foreign * 2 > len(letters):
+        return "another"
+    told = Counter(_WORDS.findall(fold(text)))
+    scores = {name: sum(told[word] for word in told if word in markers) for name, markers in _MARKERS.items()}
+    for name, own in _LETTERS.items():
+        scores[name] = scores.get(name, 0) + 2 * sum(text.count(letter) for letter in own)
+    scores["another"] += sum("\u1ea0" <= char <= "\u1ef9" for char in letters)  # Vietnamese
+    ours, others = _best(scores, _SPOKEN), _best(scores, _MARKERS.keys() - _SPOKEN)
+    if scores[others] + scores["another"] > scores[ours]:
+        return others if scores[others] else "another"
+    second = max(score for name, score in scores.items() if name != ours)
+    return ours if scores[ours] > second else ""
+
+
+def _best(scores: Mapping[str, int], among: Iterable[str]) -> str:
+    return max(among, key=lambda name: scores[name])

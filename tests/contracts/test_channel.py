@@ -1,0 +1,276 @@
+"""The promise of every place to write into, held by each of them: what is posted is seen, and edited in place.
+
+A platform adds itself with one function that yields a `Watched`.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import termios
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import discord
+import pyte
+import pytest
+from telegram import Bot
+
+from adapters.console.channel import ConsoleChannel
+from adapters.console.output import Output
+from adapters.console.pipe import PipeChannel
+from adapters.discord.api import DiscordApi
+from adapters.discord.channel import DiscordChannel
+from adapters.discord.channel import Place as DiscordPlace
+from adapters.discord.client import point_rest_at
+from adapters.discord.pacer import Pacer as DiscordPacer
+from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.channel import TelegramChannel
+from adapters.telegram.config import Pace
+from adapters.telegram.draft import DraftChannel
+from adapters.telegram.markup import style
+from adapters.telegram.pacer import Pacer
+from core.clock import SystemClock
+from core.delivery.view import View
+from core.errors import ChannelGone
+from core.outgoing import OutgoingMessage
+from core.ports import Channel
+from core.types import MemoryItem, MemoryKind, Modal
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+
+AT = datetime(2026, 3, 14, 12, tzinfo=UTC)
+ITEM = MemoryItem("m1", MemoryKind.TEXT, "123456", ("senha do aliexpress",), AT, AT)
+STATUS = OutgoingMessage("IA está pensando...", Modal.TEXT_FOR_REPLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A channel, what a person sees of it now (top to bottom), and how to make sure that nobody reads it any more."""
+
+    channel: Channel
+    seen: Callable[[], str]
+    leave: Callable[[], None]
+
+
+@asynccontextmanager
+async def recording() -> AsyncIterator[Watched]:
+    channel = RecordingChannel(FakeClock())
+
+    def leave() -> None:
+        channel.faults.extend([ChannelGone("blocked")] * 10)
+
+    yield Watched(channel, lambda: "\n".join(shown.text for shown in channel.screen), leave)
+
+
+@asynccontextmanager
+async def terminal() -> AsyncIterator[Watched]:
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    os.set_blocking(ours, False)
+    screen = pyte.Screen(80, 24)
+    stream = pyte.ByteStream(screen)
+    left: list[bool] = []
+
+    def seen() -> str:
+        try:
+            while data := os.read(ours, 65536):
+                stream.feed(data.replace("\u200d".encode(), b""))  # pyte drops the rest of a text after a joiner
+        except BlockingIOError:
+            pass
+        return "\n".join(row.rstrip() for row in screen.display).rstrip()
+
+    def leave() -> None:
+        left.append(True)
+        os.close(ours)
+
+    with os.fdopen(theirs, "w", encoding="utf-8") as file:
+        yield Watched(ConsoleChannel(Output(file), colour=True), seen, leave)
+    if not left:
+        os.close(ours)
+
+
+@asynccontextmanager
+async def pipe() -> AsyncIterator[Watched]:
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    read: list[bytes] = []
+    left: list[bool] = []
+
+    def seen() -> str:
+        try:
+            while data := os.read(ours, 65536):
+                read.append(data)
+        except BlockingIOError:
+            pass
+        return b"".join(read).decode().rstrip("\n")
+
+    def leave() -> None:
+        left.append(True)
+        os.close(ours)
+
+    with os.fdopen(theirs, "w", encoding="utf-8") as file:
+        yield Watched(PipeChannel(Output(file)), seen, leave)
+    if not left:
+        os.close(ours)
+
+
+@asynccontextmanager
+async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
+    clock = SystemClock()
+    boundless = Pace(writes=10_000, period_s=1.0, burst=5_000)
+    async with TelegramServer(clock) as server, Bot(TOKEN, base_url=f"{server.url}/bot") as bot:
+        chat = server.chat(7)
+        api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock))
+        place = Place(chat.id)
+        channel: Channel = TelegramChannel(api, place, style())
+        if drafts:
+            channel = DraftChannel(api, place, style(), clock, draft_id=1)
+
+        def seen() -> str:
+            draft = server.draft(chat.id)
+            return "\n".join([*chat.screen(), *([draft] if draft else [])])
+
+        def leave() -> None:
+            chat.refusal = "403: Forbidden: bot was blocked by the user"
+
+        yield Watched(channel, seen, leave)
+
+
+@asynccontextmanager
+async def discord_channel() -> AsyncIterator[Watched]:
+    clock = SystemClock()
+    pacer = DiscordPacer(clock)
+    no_pings = discord.AllowedMentions.none()
+    async with DiscordServer(clock) as server:
+        point_rest_at(server.api_url)
+        channel = server.room(10**17 + 100)
+        async with discord.Client(
+            intents=discord.Intents(guilds=True), http_trace=pacer.trace(), allowed_mentions=no_pings
+        ) as client:
+            await client.login(DISCORD_TOKEN)
+            api = DiscordApi(pacer, clock)
+            api.use(client)
+
+            def seen() -> str:
+                return "\n".join(channel.screen())
+
+            def leave() -> None:
+                channel.refusal = (403, 50001)
+
+            yield Watched(DiscordChannel(api, DiscordPlace(channel.id), asked="1", edit_interval_s=0.0), seen, leave)
+
+
+SURFACES: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {
+    "discord": discord_channel,
+    "recording": recording,
+    "terminal": terminal,
+    "pipe": pipe,
+    "telegram": telegram_chat,
+    "telegram-drafts": lambda: telegram_chat(drafts=True),
+}
+
+
+@pytest.fixture(params=sorted(SURFACES))
+async def watched(request: pytest.FixtureRequest) -> AsyncIterator[Watched]:
+    async with SURFACES[request.param]() as watched:
+        yield watched
+
+
+def test_its_limits_are_limits_and_its_measure_is_a_size(watched: Watched) -> None:
+    limits = watched.channel.limits
+    assert limits.max_chars >= 100
+    assert limits.edit_interval_s >= 0
+    assert watched.channel.measure("") == 0
+    assert 0 < watched.channel.measure("oi") <= watched.channel.measure("oi, tudo bem?")
+
+
+async def test_what_is_posted_is_seen_in_order(watched: Watched) -> None:
+    handles = [await watched.channel.post(OutgoingMessage(text)) for text in ("um", "dois", "três")]
+    assert len(set(handles)) == 3
+    assert watched.seen().splitlines() == ["um", "dois", "três"]
+
+
+@pytest.mark.spec("T5")
+async def test_a_status_that_was_replaced_is_not_seen_any_more(watched: Watched) -> None:
+    await watched.channel.post(OutgoingMessage("antes"))
+    handle = await watched.channel.post(STATUS)
+    await watched.channel.edit(handle, OutgoingMessage("Buscando por memórias...", Modal.TEXT_FOR_REPLACE))
+    await watched.channel.edit(handle, OutgoingMessage("depois"))
+    assert watched.seen().splitlines() == ["antes", "depois"]
+
+
+async def test_a_growing_text_is_seen_once_and_whole(watched: Watched) -> None:
+    text = "Uma resposta que cresce até o fim."
+    handle = await watched.channel.post(OutgoingMessage(text[:5], final=False))
+    for end in range(6, len(text)):
+        await watched.channel.edit(handle, OutgoingMessage(text[:end].rstrip(), final=False))
+    await watched.channel.edit(handle, OutgoingMessage(text))
+    assert watched.seen() == text
+
+
+async def test_an_edit_that_changes_nothing_is_success(watched: Watched) -> None:
+    handle = await watched.channel.post(OutgoingMessage("igual"))
+    await watched.channel.edit(handle, OutgoingMessage("igual"))
+    assert watched.seen() == "igual"
+
+
+async def test_an_edit_of_an_earlier_message_is_seen_too_and_later_ones_stay(watched: Watched) -> None:
+    first = await watched.channel.post(OutgoingMessage("um"))
+    second = await watched.channel.post(OutgoingMessage("dois"))
+    await watched.channel.edit(first, OutgoingMessage("primeiro"))
+    await watched.channel.edit(second, OutgoingMessage("segundo"))
+    assert "primeiro" in watched.seen()
+    assert "segundo" in watched.seen()
+
+
+async def test_an_edit_that_makes_a_text_shorter_leaves_nothing_of_the_longer_one(watched: Watched) -> None:
+    handle = await watched.channel.post(OutgoingMessage("uma\nduas\ntrês linhas", final=False))
+    await watched.channel.edit(handle, OutgoingMessage("uma", final=False))
+    await watched.channel.edit(handle, OutgoingMessage("uma só"))
+    assert watched.seen() == "uma só"
+
+
+@pytest.mark.spec("T1")
+async def test_a_memory_is_seen_with_what_it_holds(watched: Watched) -> None:
+    await watched.channel.post(OutgoingMessage("senha do aliexpress: 123456", Modal.MEMORY, (ITEM,)))
+    assert "123456" in watched.seen()
+    assert "senha do aliexpress" in watched.seen()
+
+
+async def test_any_text_can_be_shown(watched: Watched) -> None:
+    for text in ("**meio", "```python\nx = 1", "\x1b[2J\x00\ud800", "👨‍👩‍👧‍👦 e\u0301 世界", "<b>&", "@everyone"):
+        handle = await watched.channel.post(OutgoingMessage(text, final=False))
+        await watched.channel.edit(handle, OutgoingMessage(f"{text} fim"))
+    assert watched.seen().count("fim") == 6
+
+
+async def test_a_view_can_drive_it(watched: Watched) -> None:
+    async def chunks() -> AsyncIterator[str]:
+        for word in ("A ", "senha ", "é ", "123456."):
+            yield word
+
+    clock = watched.channel.clock if isinstance(watched.channel, RecordingChannel) else SystemClock()
+    view = View(watched.channel, clock)
+    await view.status("IA está pensando...")
+    await view.show(OutgoingMessage("senha do aliexpress: 123456", Modal.MEMORY, (ITEM,)))
+    assert await view.stream(chunks()) == "A senha é 123456."
+    await view.close()
+    assert watched.seen().splitlines()[-1] == "A senha é 123456."
+
+
+async def test_when_nobody_reads_any_more_it_says_so(watched: Watched) -> None:
+    await watched.channel.post(OutgoingMessage("oi"))
+    watched.leave()
+    with pytest.raises(ChannelGone):
+        await _keep_writing(watched.channel)
+
+
+async def _keep_writing(channel: Channel) -> None:
+    for _ in range(3):
+        await channel.post(OutgoingMessage("tchau"))

@@ -1,0 +1,69 @@
+"""What every store of commands that wait for a text promises."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from core.features.pending_input.storage import SqlitePendingInputs
+from core.storage.sqlite import open_database
+from core.threads import PendingInput, PendingInputs
+from core.types import ChatKey, ConversationKey, UserKey
+from tests.reference.pending_inputs import InMemoryPendingInputs
+
+ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
+HERE = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(params=["sqlite", "in-memory"])
+async def pending_inputs(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[PendingInputs]:
+    if request.param == "in-memory":
+        yield InMemoryPendingInputs()
+        return
+    database = await open_database(tmp_path / "awaited.db")
+    yield SqlitePendingInputs(database)
+    await database.close()
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        ConversationKey(ChatKey("telegram", "room", "topic"), BIA),
+        ConversationKey(ChatKey("telegram", "room", ""), ANA),
+        ConversationKey(ChatKey("telegram", "other", "topic"), ANA),
+        ConversationKey(ChatKey("discord", "room", "topic"), UserKey("discord", "1")),
+    ],
+    ids=str,
+)
+async def test_what_waits_waits_in_that_conversation_only(
+    pending_inputs: PendingInputs, elsewhere: ConversationKey
+) -> None:
+    await pending_inputs.put(HERE, "/memories edit x", NOON)
+    assert await pending_inputs.find(HERE) == PendingInput("/memories edit x", NOON)
+    assert await pending_inputs.find(elsewhere) is None
+    assert await pending_inputs.drop(elsewhere) is False
+    assert await pending_inputs.find(HERE) is not None
+
+
+async def test_one_command_waits_in_a_conversation_the_last(pending_inputs: PendingInputs) -> None:
+    await pending_inputs.put(HERE, "/memories edit x", NOON)
+    await pending_inputs.put(HERE, "/memories edit y", NOON + timedelta(microseconds=1))
+    assert await pending_inputs.find(HERE) == PendingInput("/memories edit y", NOON + timedelta(microseconds=1))
+    assert await pending_inputs.drop(HERE) is True
+    assert await pending_inputs.find(HERE) is None
+    assert await pending_inputs.drop(HERE) is False
+
+
+async def test_for_a_person_who_is_forgotten_nothing_waits_anywhere(pending_inputs: PendingInputs) -> None:
+    there, of_bia = ConversationKey(ChatKey("telegram", "1"), ANA), ConversationKey(HERE.chat, BIA)
+    for conversation in (HERE, there, of_bia):
+        await pending_inputs.put(conversation, "/memories edit x", NOON)
+    await pending_inputs.forget(ANA)
+    await pending_inputs.forget(ANA)
+    assert await pending_inputs.find(HERE) is None
+    assert await pending_inputs.find(there) is None
+    assert await pending_inputs.find(of_bia) is not None

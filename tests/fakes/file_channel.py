@@ -1,0 +1,36 @@
+"""A channel that keeps what is handed over, and has a file to be fetched."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import ChannelError, FileTooLarge
+from core.outgoing import OutgoingMessage
+from tests.fakes.channel import RecordingChannel
+
+
+@dataclass(slots=True)
+class FileChannel(RecordingChannel):
+    """`sent` are files by their handle; `handed` what was handed over: name, content, and where it lay."""
+
+    sent: dict[str, bytes] = field(default_factory=dict)
+    handed: list[tuple[str, bytes, Path]] = field(default_factory=list)
+    refuses_files: bool = False
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        if shown.file is not None:
+            if self.refuses_files:
+                raise ChannelError("too large")
+            raw = await asyncio.to_thread(shown.file.path.read_bytes)
+            self.handed.append((shown.file.name, raw, shown.file.path))
+        return await RecordingChannel.post(self, shown)
+
+    async def fetch(self, file: str, max_bytes: int) -> bytes:
+        raw = self.sent.get(file)
+        if raw is None:
+            raise ChannelError("gone")
+        if len(raw) > max_bytes:
+            raise FileTooLarge("too large")
+        return raw

@@ -1,0 +1,101 @@
+"""What owners decided, in RAM: the reference. Knows dicts. Does not know what a value means to the bot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from core.features.access.people import (
+    DEEDS,
+    DENIED,
+    OF_PEOPLE,
+    Applied,
+    Decision,
+    DecisionKind,
+    Decisions,
+    People,
+    Person,
+    Role,
+)
+from core.types import UserKey
+
+
+class InMemoryDecisions(Decisions):
+    """Standings are the `people`'s own; everything else is gone with the process."""
+
+    def __init__(self, people: People) -> None:
+        self._people = people
+        self._values: dict[tuple[DecisionKind, str], str] = {}
+        self._decisions: list[Decision] = []
+
+    async def value(self, matter: DecisionKind, name: str = "") -> str:
+        """Return what is decided of that matter and name, "" if nothing."""
+        return (await self.values(matter)).get(name, "")
+
+    async def values(self, matter: DecisionKind) -> Mapping[str, str]:
+        """Return everything that is decided of that matter, by name."""
+        if matter is DecisionKind.ROLE:
+            denied = {str(stranger.user): DENIED for stranger in await self._people.denied()}
+            return denied | {str(person.user): person.role.value for person in await self._people.all()}
+        return {name: value for (decided, name), value in self._values.items() if decided is matter}
+
+    async def apply(self, decision: Decision) -> Applied:
+        """Change the value and record that, if the value is `before`, and no platform loses its last owner."""
+        if await self.value(decision.matter, decision.name) != decision.before:
+            return Applied.STALE
+        if decision.matter is DecisionKind.ROLE:
+            user = _user(decision.name)
+            if decision.before == Role.OWNER != decision.after and not await self._owner_besides(user):
+                return Applied.LAST_OWNER
+            await self._set_standing(user, decision)
+        else:
+            self._values.pop((decision.matter, decision.name), None)
+            if decision.after:
+                self._values[decision.matter, decision.name] = decision.after
+        self._decisions.append(replace(decision, id=len(self._decisions) + 1))
+        return Applied.DONE
+
+    async def last(self, matter: DecisionKind, name: str) -> Decision | None:
+        """Return the newest decision on that, None if there is none."""
+        return next((each for each in self._decisions[::-1] if (each.matter, each.name) == (matter, name)), None)
+
+    async def newest(self, limit: int) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first."""
+        return self._decisions[::-1][:limit]
+
+    async def undoable(self) -> Decision | None:
+        """Return the newest decision that takes nothing back and was not taken back, of what can be."""
+        undone = {decision.undoes for decision in self._decisions}
+        left = (each for each in self._decisions[::-1] if not each.undoes and each.id not in undone)
+        return next((each for each in left if each.matter not in DEEDS), None)
+
+    async def forget(self, user: UserKey) -> None:
+        """Take that person's name off every record, and let go of what was decided for them; a standing stays."""
+        for matter in OF_PEOPLE:
+            self._values.pop((matter, str(user)), None)
+        for at, decision in enumerate(self._decisions):
+            by = None if decision.by == user else decision.by
+            about = decision.matter in OF_PEOPLE and decision.name == str(user)
+            self._decisions[at] = replace(decision, by=by, name="" if about else decision.name)
+
+    async def _owner_besides(self, user: UserKey) -> bool:
+        owners = (person.user for person in await self._people.all() if person.role is Role.OWNER)
+        return any(owner.platform == user.platform and owner != user for owner in owners)
+
+    async def _set_standing(self, user: UserKey, decision: Decision) -> None:
+        if decision.after == DENIED:
+            await self._people.deny(user, decision.at)
+            return
+        if not decision.after:
+            await self._people.remove(user)
+            return
+        person = await self._people.find(user)
+        if person is None:
+            noted = await self._people.stranger(user)
+            person = Person(user, Role(decision.after), noted.name if noted else "", decision.at)
+        await self._people.put(replace(person, role=Role(decision.after)))
+
+
+def _user(name: str) -> UserKey:
+    platform, _, user = name.partition(":")
+    return UserKey(platform, user)

@@ -1,0 +1,82 @@
+"""Standings in RAM: the reference. Knows dicts. Does not know what a standing permits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from core.features.access.people import DENIED_FOR, People, Person, Role, Stranger
+from core.types import UserKey
+
+
+class InMemoryPeople(People):
+    """Everything is gone with the process."""
+
+    def __init__(self) -> None:
+        self._people: dict[UserKey, Person] = {}
+        self._strangers: dict[UserKey, Stranger] = {}
+
+    async def find(self, user: UserKey) -> Person | None:
+        """Return the person, or None for a stranger."""
+        return self._people.get(user)
+
+    async def put(self, person: Person) -> None:
+        """Give a person a standing, in place of the one they had."""
+        self._people[person.user] = person
+        self._strangers.pop(person.user, None)
+
+    async def claim(self, person: Person) -> bool:
+        """Make them the first owner of their platform. False, and nothing changed, if it has an owner."""
+        platform = person.user.platform
+        if any(other.role is Role.OWNER and other.user.platform == platform for other in self._people.values()):
+            return False
+        await self.put(person)
+        return True
+
+    async def all(self) -> Sequence[Person]:
+        """Return everybody who has a standing, the oldest first."""
+        return sorted(self._people.values(), key=lambda person: person.since)
+
+    async def remove(self, user: UserKey) -> None:
+        """Make a person a stranger again. One who is a stranger is fine."""
+        self._people.pop(user, None)
+        self._strangers.pop(user, None)
+
+    async def rename(self, user: UserKey, name: str) -> None:
+        """Keep what the platform calls a person now. A stranger is fine, and stays one."""
+        if user in self._people:
+            self._people[user] = replace(self._people[user], name=name)
+
+    async def note_stranger(self, stranger: Stranger, every: timedelta, denied_for: timedelta = DENIED_FOR) -> bool:
+        """Note that a stranger wrote. False, and nothing changed, if they were noted or denied a short while before."""
+        noted = self._strangers.get(stranger.user)
+        if noted is not None and stranger.at - noted.at < (denied_for if noted.denied else every):
+            return False
+        self._strangers[stranger.user] = stranger
+        return True
+
+    async def deny(self, user: UserKey, at: datetime) -> None:
+        """Make a person a stranger who was denied then, in place of whatever they were."""
+        person = self._people.pop(user, None)
+        noted = self._strangers.get(user) or Stranger(user, person.name if person else "", at)
+        self._strangers[user] = replace(noted, at=at, denied=True)
+
+    async def stranger(self, user: UserKey) -> Stranger | None:
+        """Return what is noted of a stranger, None if nothing."""
+        return self._strangers.get(user)
+
+    async def strangers(self, limit: int) -> Sequence[Stranger]:
+        """Return the strangers who wrote last and were not denied, the newest first."""
+        return [stranger for stranger in self._newest() if not stranger.denied][:limit]
+
+    async def denied(self) -> Sequence[Stranger]:
+        """Return the strangers who were denied, the last one first."""
+        return [stranger for stranger in self._newest() if stranger.denied]
+
+    async def drop_strangers(self, before: datetime) -> None:
+        """Forget the strangers who were noted before then."""
+        self._strangers = {user: noted for user, noted in self._strangers.items() if noted.at >= before}
+
+    def _newest(self) -> list[Stranger]:
+        return sorted(self._strangers.values(), key=lambda stranger: stranger.at, reverse=True)

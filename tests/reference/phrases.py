@@ -1,0 +1,115 @@
+"""Memories as they are searched, in dicts: phrases, vectors, words, and what may be spoken of where."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from core.storage.lexicon import Lexicon
+from core.storage.record import phrases_of, storable
+from core.types import MemoryDraft, UserKey, Vector, Vectors
+from tests.reference.changes import Entry
+from tests.reference.words import best
+
+
+class InMemoryPhrases:
+    """The reading half of `InMemoryMemories`."""
+
+    def __init__(self) -> None:
+        self._owners: dict[UserKey, dict[str, Entry]] = {}
+        self._linked: dict[UserKey, UserKey] = {}
+        self._vectors: dict[tuple[int, str], Vector] = {}
+        self._phrase_ids = itertools.count(1)
+        self._lexicon = Lexicon()
+
+    async def newest_phrase(self, owner: UserKey) -> int:
+        """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
+        return max((phrase_id for _, _, phrase_id in self._phrases(owner)), default=0)
+
+    async def foreign_version(self) -> int:
+        """Return 0: nobody else has it."""
+        return 0
+
+    async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
+        """Return the ids of every phrase embedded in that space."""
+        return frozenset(i for _, _, i in self._phrases(owner) if (i, space) in self._vectors)
+
+    async def vectors(self, owner: UserKey, space: str, phrase_ids: Collection[int]) -> Mapping[int, Vector]:
+        """Map those of the phrase ids that the owner has, embedded in that space, to their vectors."""
+        there = await self.embedded(owner, space)
+        return {i: self._vectors[i, space] for i in phrase_ids if i in there}
+
+    async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
+        """Map those of the phrase ids that the owner has to (memory id, text)."""
+        asked = set(phrase_ids)
+        return {i: (entry.item.id, text) for entry, text, i in self._phrases(owner) if i in asked}
+
+    async def memory_phrases(self, owner: UserKey, memory_ids: Sequence[str]) -> Mapping[int, str]:
+        """Map the phrase ids of those memories to their texts."""
+        asked = set(memory_ids)
+        return {i: text for entry, text, i in self._phrases(owner) if entry.item.id in asked}
+
+    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
+        """Return ids, shape (n,), and vectors, shape (n, dims), of every phrase embedded in that space, by id."""
+        ids = sorted(i for _, _, i in self._phrases(owner) if (i, space) in self._vectors)
+        vectors = [self._vectors[i, space] for i in ids]
+        return ids, np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
+
+    async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
+        """Map up to `limit` phrase ids that have no vector in that space to their texts, oldest first."""
+        missing = sorted((i, text) for _, text, i in self._phrases(owner) if (i, space) not in self._vectors)
+        return dict(missing[: max(limit, 0)])
+
+    async def put_vectors(self, owner: UserKey, space: str, vectors: Mapping[int, Vector]) -> None:
+        """Keep vectors of phrases of the owner's; ids that are gone or another's are left out."""
+        check_space(vectors, space)
+        held = {i for _, _, i in self._phrases(owner)}
+        self._vectors.update({(i, space): np.array(vector, np.float32) for i, vector in vectors.items() if i in held})
+
+    async def audible(self, owner: UserKey, room: str) -> frozenset[str]:
+        """Return the ids of the owner's memories that may be spoken of in that room: said there, or shared."""
+        return frozenset(e.item.id for e in self._of(owner).values() if e.item.shared or room in e.item.rooms)
+
+    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
+        """Return the phrase ids of the memories that `audible` names, in ascending order."""
+        return sorted(await self.memory_phrases(owner, list(await self.audible(owner, room))))
+
+    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
+        """Return (memory id, score > 0, higher is better) of the best matches by words, best first."""
+        held = self._of(owner)
+        heard = await self.audible(owner, room) if room else held.keys()
+        texts = {key: entry.phrases for key, entry in held.items() if key in heard}
+        return best(self._lexicon, query, texts)[: max(limit, 0)]
+
+    def _owner(self, user: UserKey) -> UserKey:
+        return self._linked.get(user, user)
+
+    def _of(self, owner: UserKey) -> dict[str, Entry]:
+        return self._owners.get(self._owner(owner), {})
+
+    def _phrases(self, owner: UserKey) -> Iterator[tuple[Entry, str, int]]:
+        for entry in self._of(owner).values():
+            for text, phrase_id in entry.phrases.items():
+                yield entry, text, phrase_id
+
+    def _set_phrases(self, entry: Entry, vectors: Mapping[str, Vector], space: str) -> None:
+        old = entry.phrases
+        texts = phrases_of(MemoryDraft(entry.item.kind, entry.item.content, entry.item.bindings))
+        entry.phrases = {text: old[text] if text in old else next(self._phrase_ids) for text in texts}
+        self._drop_vectors([i for text, i in old.items() if text not in entry.phrases])
+        known = {storable(text): vector for text, vector in vectors.items()}
+        self._vectors.update(
+            {(i, space): np.array(known[text], np.float32) for text, i in entry.phrases.items() if text in known}
+        )
+
+    def _drop_vectors(self, phrase_ids: Iterable[int]) -> None:
+        gone = set(phrase_ids)
+        self._vectors = {key: vector for key, vector in self._vectors.items() if key[0] not in gone}
+
+
+def check_space(vectors: Mapping[str, Vector] | Mapping[int, Vector] | None, space: str) -> None:
+    """Raise ValueError for vectors of no space."""
+    if vectors and not space:
+        raise ValueError("vectors need the name of their space")

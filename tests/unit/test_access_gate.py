@@ -1,0 +1,219 @@
+"""What gets no further than the door: too old, without a word, forged; and that nothing of it is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.enclosures import Attachment, AttachmentKind
+from core.errors import ChannelGone
+from core.features.access.admission import MODES
+from core.features.access.people import ALLOWED, DENIED, ON, Decision, DecisionKind, Role
+from core.features.access.storage import SqlitePeople
+from core.features.admin.storage import SqliteDecisions
+from core.features.preferences.storage import SqlitePreferences
+from core.storage.history import SqliteHistory
+from core.storage.inbox import SqliteInbox
+from core.storage.sqlite import Database, open_database
+from core.types import ChatKey, UserKey
+from tests.fakes.house import ANA, BIA, House
+from tests.fakes.lobby import FINISH, Lobby
+
+PHOTO = Attachment(AttachmentKind.PHOTO)
+
+CARO = UserKey("test", "caro")
+AWAY = "I was offline and only now see what you wrote. Please send again whatever still matters."
+PRIVATE_LINE = "This bot is private and does not know you yet. Ask its owner to let you in."
+DEAD = "That button is of no use any more. See /help."
+
+
+async def test_what_is_too_old_gets_one_honest_line_a_chat_until_something_fresh_comes() -> None:
+    async with Lobby() as lobby:
+        await lobby.give(ANA, Role.OWNER)
+        assert await lobby.say("hello there", ANA, stale=True) == [AWAY]
+        assert await lobby.say("and the weather?", ANA, stale=True) == []
+        assert await lobby.say("hello there", ANA, stale=True, room="r") == [AWAY]
+        assert await lobby.say("/help", ANA, stale=True) == []
+        assert not lobby.house.model.prompts
+        assert await lobby.say("hello there", ANA) == ["Hello"]
+        assert await lobby.say("hello there", ANA, stale=True) == [AWAY]
+        assert [m.text for t in await lobby.house.history.threads(ANA) for m in await said(lobby, t.id)] == [
+            "hello there",
+            "Hello",
+        ]
+
+
+async def said(lobby: Lobby, thread_id: str) -> list[Any]:
+    return list(await lobby.house.history.tail(thread_id, 9))
+
+
+async def test_whoever_is_not_answered_is_not_told_that_the_bot_was_away() -> None:
+    async with Lobby() as lobby:
+        await lobby.give(ANA, Role.OWNER)
+        await lobby.give(BIA, Role.BLOCKED)
+        assert await lobby.say("hello there", BIA, stale=True) == []
+        assert await lobby.say("hello there", CARO, stale=True) == [PRIVATE_LINE]
+        assert await lobby.say("hello there", CARO, stale=True) == []
+        assert await lobby.say("hello there", CARO, stale=True, room="r") == []
+        assert await lobby.say("hello there", ANA, stale=True, room="r", addressed=False) == []
+
+
+async def test_a_line_that_cannot_be_said_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async with Lobby() as lobby:
+        channel = lobby.house.channel()
+        channel.faults = [ChannelGone("blocked")]
+        await (await lobby.bot.receive(lobby.house.incoming("hi", user=CARO), channel))
+        assert channel.texts == []
+    assert "not delivered" in caplog.messages
+
+
+async def test_who_is_not_answered_is_told_nothing_of_pictures_either() -> None:
+    async with Lobby() as lobby:
+        await lobby.give(ANA, Role.OWNER)
+        assert await lobby.say("", CARO, attachments=(PHOTO,)) == [PRIVATE_LINE]
+        assert await lobby.say("", CARO, attachments=(PHOTO,)) == []
+        assert await lobby.say("", CARO, room="r") == []
+
+
+@pytest.mark.parametrize("text", ["hello", "", "delete everything", "stop:/stop", "admin allow test:caro"])
+async def test_a_pressed_text_that_is_no_command_is_never_thought_about(text: str) -> None:
+    async with Lobby() as lobby:
+        await lobby.give(ANA, Role.OWNER)
+        assert await lobby.say(text, ANA, pressed=True) == [DEAD]
+        assert not lobby.house.model.prompts
+        assert await lobby.house.inbox.owed("test") == []
+        assert list(await lobby.house.history.threads(ANA)) == []
+
+
+@pytest.mark.parametrize("text", ["/admin pause", "/admin role test:caro admin", "/admin access open"])
+async def test_a_forged_command_has_only_its_pressers_rights(text: str) -> None:
+    async with Lobby() as lobby:
+        await lobby.give(ANA, Role.OWNER)
+        await lobby.give(CARO, Role.MEMBER)
+        assert await lobby.say(text, CARO, pressed=True) == ["I do not know the command /admin. See /help."]
+        assert await lobby.say(text, BIA, pressed=True) == [PRIVATE_LINE]
+        assert list(await lobby.house.decisions.newest(9)) == []
+
+
+async def test_who_lost_the_right_while_a_message_waited_is_not_answered() -> None:
+    house = House(FINISH, trusted=())
+    async with Lobby(house) as lobby:
+        await lobby.give(BIA, Role.MEMBER)
+        channel, first = house.channel(), house.channel()
+        chat = ChatKey("test", "same")
+        hello = replace(house.incoming("hello there", user=BIA), chat=chat)
+        await lobby.bot.receive(hello, first)  # begins with the next turn of the loop
+        await lobby.bot.receive(replace(hello, message_id="2"), channel)
+        await lobby.give(BIA, Role.BLOCKED)
+        await lobby.settle()
+        assert [*first.texts, *channel.texts] == []
+        assert await house.inbox.owed("test") == []
+
+
+# --- over SQLite: rows are counted -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    opened = await open_database(tmp_path / "elefante.db")
+    yield opened
+    await opened.close()
+
+
+def on_disk(database: Database) -> House:
+    people = SqlitePeople(database)
+    house = House(
+        FINISH,
+        trusted=(),
+        people=people,
+        inbox=SqliteInbox(database),
+        history=SqliteHistory(database),
+        preferences=SqlitePreferences(database),
+    )
+    house.decisions = SqliteDecisions(database)
+    return house
+
+
+async def rows(database: Database) -> Mapping[str, int]:
+    tables = await database.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+    return {name: (await database.rows(f"SELECT count(*) FROM {name}"))[0][0] for (name,) in tables}  # noqa: S608
+
+
+TURNED_AWAY: list[tuple[str, dict[str, Any], dict[str, int]]] = [
+    ("stranger", {}, {"strangers": 1}),
+    ("stranger", {"text": "/start wrong"}, {"strangers": 1}),
+    ("stranger", {"text": "/admin allow test:caro", "pressed": True}, {"strangers": 1}),
+    ("stranger", {"stale": True}, {"strangers": 1}),
+    ("stranger", {"room": "r"}, {}),
+    ("stranger", {"room": "let in", "addressed": False}, {}),
+    (DENIED, {}, {}),
+    (DENIED, {"room": "r"}, {}),
+    ("blocked", {}, {}),
+    ("blocked", {"room": "let in"}, {}),
+    ("blocked", {"text": "/help", "pressed": True, "room": "let in"}, {}),
+    ("member", {"addressed": False, "room": "r"}, {}),
+    ("member", {"stale": True}, {}),
+    ("member", {"pressed": True}, {}),
+    ("paused", {}, {}),
+    ("paused", {"text": "/export", "pressed": True}, {}),
+]
+
+
+@pytest.mark.parametrize(("who", "how", "more"), TURNED_AWAY, ids=str)
+async def test_of_what_is_turned_away_no_row_is_stored_but_that_a_stranger_asked(
+    database: Database, who: str, how: dict[str, Any], more: dict[str, int]
+) -> None:
+    house = on_disk(database)
+    async with Lobby(house) as lobby:
+        await lobby.give(ANA, Role.OWNER)
+        if who in {"member", "blocked", "paused"}:
+            await lobby.give(CARO, Role.BLOCKED if who == "blocked" else Role.MEMBER)
+        if who == DENIED:
+            await house.people.deny(CARO, house.clock.now())
+        now = house.clock.now()
+        await house.decisions.apply(Decision(now, ANA, DecisionKind.ROOM, "test:let in", "", ALLOWED))
+        if who == "paused":
+            await house.decisions.apply(Decision(now, ANA, DecisionKind.PAUSE, "", "", ON))
+        before = await rows(database)
+        for _ in range(2):
+            await lobby.say(**{"text": "remember the secret", "user": CARO, **how})
+        after = await rows(database)
+        assert {name: after[name] - before[name] for name in after if after[name] != before[name]} == more
+        assert not house.model.prompts
+
+
+async def test_what_is_answered_does_store_rows_so_that_the_counting_counts(database: Database) -> None:
+    house = on_disk(database)
+    async with Lobby(house) as lobby:
+        await lobby.give(ANA, Role.OWNER)
+        before = await rows(database)
+        assert await lobby.say("hello there", ANA) == ["Hello"]
+        after = await rows(database)
+        assert {name for name in after if after[name] > before[name]} >= {"inbox", "messages", "threads"}
+
+
+@pytest.mark.parametrize("second", ["allow", "deny", "block"])
+async def test_of_two_who_press_at_the_same_moment_one_decides_and_the_other_is_told(
+    database: Database, second: str
+) -> None:
+    house = on_disk(database)
+    async with Lobby(house) as lobby:
+        for user in (ANA, BIA):
+            await lobby.give(user, Role.OWNER)
+        await lobby.say("hi", CARO)
+        both = await asyncio.gather(
+            lobby.say("/admin allow test:caro", ANA, pressed=True),
+            lobby.say(f"/admin {second} test:caro", BIA, pressed=True),
+        )
+        beginnings = sorted(told[0].split()[0] for told in both)
+        assert beginnings == ["Done.", "That"]
+        assert len(await house.decisions.newest(9)) == 1
+
+
+def test_every_mode_is_explained() -> None:
+    assert all(len(text) == 3 for text in MODES.values())
