@@ -10,9 +10,9 @@ from typing import Any, Final, TypeAlias
 from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.errors import BotError, ConfigError
-from core.features.access.people import ALLOWED, OFF, ON, Applied, Decision, DecisionKind, Role
 from core.features.access.rules import STRANGERS_KEPT
-from core.types import UserKey
+from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind
+from core.types import Role, UserKey
 
 Document: TypeAlias = dict[str, Any]
 

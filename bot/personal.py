@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.errors import StorageError
-from core.features.access.people import DecisionKind
+from core.features.admin.decisions import DecisionKind
 from core.features.transfer import takeout
 from core.features.transfer.admin_data import note
 from core.types import UserKey

@@ -16,8 +16,8 @@ from bot.wiring import App
 from core.clock import SystemClock
 from core.commands.command import STAFF
 from core.errors import ConfigError
-from core.features.access.people import DecisionKind
 from core.features.admin.decided import streams_drafts
+from core.features.admin.decisions import DecisionKind
 from core.ports import MessageHandler
 
 PATIENCE_S = 15.0

@@ -31,7 +31,6 @@ from core.chatbot import ChatBot, ChatBotParts
 from core.clock import SystemClock
 from core.commands import CommandContext, Stores
 from core.errors import ConfigError, ProviderError
-from core.features.access.people import Role
 from core.features.access.rules import Access, Mode
 from core.features.access.storage import SqlitePeople
 from core.features.admin.decided import place_settings_by
@@ -56,7 +55,7 @@ from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import Database, open_copy, open_database
 from core.stores import MemoryStore
-from core.types import UserKey
+from core.types import Role, UserKey
 
 MAX_LOADED_OWNERS = 256
 

@@ -28,8 +28,7 @@ from core.delivery.view import View
 from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError
 from core.features.access.cards import Cards
 from core.features.access.gate import AccessGate, contained, nothing, say
-from core.features.access.people import Role
-from core.features.access.rules import Verdict, room_name
+from core.features.access.rules import Verdict
 from core.history.conversation import Conversations
 from core.memory.memories import Memories
 from core.models import Models
@@ -41,7 +40,7 @@ from core.stores import ChangeContext, Inbox
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.threads import TurnState
 from core.turn import Turn
-from core.types import ConversationKey, Incoming
+from core.types import ConversationKey, Incoming, Role, room_name
 
 _LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)

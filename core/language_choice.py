@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from core.errors import StorageError
-from core.features.access.people import PreferenceStore
+from core.features.preferences.store import PreferenceStore
 from core.stores import HistoryStore
 from core.text.language import choose, spoken
 from core.types import ConversationKey, Incoming, Locale, MessageRole, UserKey

@@ -18,11 +18,10 @@ from core.errors import (
     StorageError,
     Undelivered,
 )
-from core.features.access.rules import room_name
 from core.features.alerts import OwnerAlerts
 from core.language_choice import Locales
 from core.ports import Channel, Clock
-from core.types import Incoming, Locale, Localized
+from core.types import Incoming, Locale, Localized, room_name
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _log = logging.getLogger(__name__)

@@ -43,6 +43,19 @@ Localized: TypeAlias = Mapping[Locale, str]
 # --- who and where ---------------------------------------------------------------------------------------------------
 
 
+class Role(StrEnum):
+    """What a person is to the bot.
+
+    Guests are answered within the guests' quotas: made so by name, or because the room or the whole bot is open.
+    """
+
+    OWNER = "owner"
+    ADMIN = "admin"
+    MEMBER = "member"
+    GUEST = "guest"
+    BLOCKED = "blocked"
+
+
 @dataclass(frozen=True, slots=True)
 class ChatKey:
     """A place where people talk: `chat` and `thread` (topic, or "" where there is none) as the platform names them."""
@@ -50,6 +63,11 @@ class ChatKey:
     platform: str
     chat: str
     thread: str = ""
+
+
+def room_name(chat: ChatKey) -> str:
+    """Return the name by which a room is let in: PLATFORM:ID. Its threads are let in with it."""
+    return f"{chat.platform}:{chat.chat}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +94,20 @@ class ConversationKey:
 
     chat: ChatKey
     user: UserKey
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What a person chose: a language (None: that of what they write), and whether anything new is remembered.
+
+    `drafts` is whether answers stream as drafts where the platform has those (None: as the owner set it); `news`
+    whether they want what owners tell everybody.
+    """
+
+    language: Locale | None = None
+    remembers: bool = True
+    drafts: bool | None = None
+    news: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.features.access.people import ALLOWED, Decision, DecisionKind, Person, Role
+from core.features.access.people import Person
 from core.features.access.rules import Mode
-from core.types import UserKey
+from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
+from core.types import Role, UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import House
 

@@ -9,7 +9,7 @@ import typer
 from bot import people
 from bot.shell import JsonOption, person, run, settings, show
 from core.errors import ConfigError
-from core.features.access.people import Role
+from core.types import Role
 
 users_app = typer.Typer(
     no_args_is_help=True, help="See and change who may use the bot. A bot that runs sees it at once."

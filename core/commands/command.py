@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from core.commands.context import CommandContext
 from core.deadline import Deadline
-from core.features.access.people import Role
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Locale, Localized
+from core.types import ConversationKey, Incoming, Locale, Localized, Role
 
 STAFF = frozenset({Role.OWNER, Role.ADMIN})
 

@@ -11,13 +11,15 @@ from core.actions.registry import Registry
 from core.confirmations import Confirmations
 from core.delivery.notifier import Notifier
 from core.errors import ConfigError
-from core.features.access.people import OFF, ON, DecisionKind, Decisions, LinkCodes, PreferenceStore, Role
 from core.features.access.rules import Access
+from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
 from core.features.admin.machine import Machine
 from core.features.alerts import OwnerAlerts
 from core.features.broadcast.broadcaster import Broadcaster
 from core.features.broadcast.broadcasts import Broadcasts
 from core.features.ledger.chart import Draw
+from core.features.links.codes import LinkCodes
+from core.features.preferences.store import PreferenceStore
 from core.features.quotas.allowance import Allowance
 from core.features.quotas.quotas import Quotas
 from core.features.transfer.files import Copies, NoCopies, Spool
@@ -27,7 +29,7 @@ from core.models import Models
 from core.ports import Clock
 from core.stores import HistoryStore
 from core.threads import ConfirmationStore, PendingInputs
-from core.types import ConversationKey, Locale, UserKey
+from core.types import ConversationKey, Locale, Role, UserKey
 
 _MAX_LISTS: Final = 1000
 

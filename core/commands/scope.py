@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from core.commands.command import Request
 from core.features.access.admission import HERE
-from core.features.access.rules import room_name
-from core.types import Locale, Localized
+from core.types import Locale, Localized, room_name
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 

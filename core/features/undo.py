@@ -10,13 +10,12 @@ from typing import Final
 
 from core.commands.command import Command, Request
 from core.commands.duration import in_words
-from core.features.access.rules import room_name
 from core.features.memories.card import SHOW
 from core.memory.undo_result import UndoResult
 from core.outgoing import Button
 from core.text.plural import Counted, counted
 from core.turn import memory_line
-from core.types import Change, Locale, Localized, MemoryItem
+from core.types import Change, Locale, Localized, MemoryItem, room_name
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MAX_LINES: Final = 20

@@ -9,24 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from core.features.access.people import (
-    ALLOWED,
-    DENIED,
-    OFF,
-    ON,
-    Applied,
-    Decision,
-    DecisionKind,
-    Decisions,
-    People,
-    Person,
-    Role,
-    Stranger,
-)
+from core.features.access.people import DENIED, People, Person, Stranger
 from core.features.access.storage import SqlitePeople
+from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind, Decisions
 from core.features.admin.storage import SqliteDecisions
 from core.storage.sqlite import open_database
-from core.types import UserKey
+from core.types import Role, UserKey
 from tests.fakes.clock import START
 from tests.reference.decisions import InMemoryDecisions
 from tests.reference.people import InMemoryPeople

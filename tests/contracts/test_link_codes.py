@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.features.access.people import LinkCode, LinkCodes
+from core.features.links.codes import LinkCode, LinkCodes
 from core.features.links.storage import SqliteLinkCodes
 from core.storage.sqlite import open_database
 from core.types import UserKey

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.features.access.people import People, Person, Role, Stranger
+from core.features.access.people import People, Person, Stranger
 from core.features.access.storage import SqlitePeople
 from core.storage.sqlite import open_database
-from core.types import UserKey
+from core.types import Role, UserKey
 from tests.fakes.clock import START
 from tests.reference.people import InMemoryPeople
 

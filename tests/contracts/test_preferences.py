@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.features.access.people import Preferences, PreferenceStore
 from core.features.preferences.storage import SqlitePreferences
+from core.features.preferences.store import PreferenceStore
 from core.storage.sqlite import open_database
-from core.types import Locale, UserKey
+from core.types import Locale, Preferences, UserKey
 from tests.reference.preferences import InMemoryPreferences
 
 ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")

@@ -20,11 +20,12 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.errors import StorageError
-from core.features.access.people import DecisionKind, Person, Role
+from core.features.access.people import Person
+from core.features.admin.decisions import DecisionKind
 from core.features.ledger.calls import Call
 from core.features.ledger.storage import SqliteLedger
 from core.outgoing import ChannelLimits
-from core.types import ChatKey, Incoming, UserKey
+from core.types import ChatKey, Incoming, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 
 ANA, BIA = UserKey("telegram", "7770123456789"), UserKey("telegram", "8880123456789")

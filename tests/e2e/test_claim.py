@@ -7,9 +7,8 @@ import re
 import pytest
 
 from core.dialogue import Task
-from core.features.access.people import Role
 from core.features.access.rules import Mode
-from core.types import UserKey
+from core.types import Role, UserKey
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from core.dialogue import Task
 from core.features.access.people import Person as Known
-from core.features.access.people import Role
 from core.features.access.storage import SqlitePeople
 from core.features.admin.storage import SqliteDecisions
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.sqlite import open_database
-from core.types import UserKey
+from core.types import Role, UserKey
 from tests.e2e.telegram_kit import idle, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House

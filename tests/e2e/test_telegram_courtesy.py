@@ -6,8 +6,7 @@ import pytest
 
 from core.dialogue import Task
 from core.features.access.people import Person as Known
-from core.features.access.people import Role
-from core.types import UserKey
+from core.types import Role, UserKey
 from tests.e2e.telegram_kit import flow, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House

@@ -11,8 +11,7 @@ from adapters.telegram.config import TelegramConfig
 from adapters.telegram.state import State
 from core.dialogue import Task
 from core.features.access.people import Person as Known
-from core.features.access.people import Role
-from core.types import ChatKey, Incoming, MessageRole, UserKey
+from core.types import ChatKey, Incoming, MessageRole, Role, UserKey
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House

@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from core.features.access.people import Person as Known
-from core.features.access.people import Role
-from core.types import Locale, UserKey
+from core.types import Locale, Role, UserKey
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer

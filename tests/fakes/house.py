@@ -13,12 +13,15 @@ from core.commands import CommandContext, Stores
 from core.confirmations import Confirmations
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
-from core.features.access.people import Decisions, LinkCodes, People, PreferenceStore
+from core.features.access.people import People
 from core.features.access.rules import Access, Mode
 from core.features.admin.decided import place_settings_by
+from core.features.admin.decisions import Decisions
 from core.features.admin.machine import Machine
 from core.features.broadcast.broadcasts import Broadcasts
 from core.features.ledger.calls import Ledger
+from core.features.links.codes import LinkCodes
+from core.features.preferences.store import PreferenceStore
 from core.features.quotas.limits import Defaults
 from core.features.quotas.quotas import Quotas
 from core.history.conversation import Conversations

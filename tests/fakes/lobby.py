@@ -12,9 +12,9 @@ from typing import Any, Self
 
 from core.chatbot import ChatBot
 from core.dialogue import Task
-from core.features.access.people import Person, Role
+from core.features.access.people import Person
 from core.outgoing import Button, OutgoingMessage
-from core.types import ChatKey, UserKey
+from core.types import ChatKey, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.house import House

@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from core.features.access.people import (
-    DEEDS,
-    DENIED,
-    OF_PEOPLE,
-    Applied,
-    Decision,
-    DecisionKind,
-    Decisions,
-    People,
-    Person,
-    Role,
-)
-from core.types import UserKey
+from core.features.access.people import DENIED, People, Person
+from core.features.admin.decisions import DEEDS, OF_PEOPLE, Applied, Decision, DecisionKind, Decisions
+from core.types import Role, UserKey
 
 
 class InMemoryDecisions(Decisions):

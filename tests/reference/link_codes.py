@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from core.features.access.people import LinkCode, LinkCodes
+from core.features.links.codes import LinkCode, LinkCodes
 from core.types import UserKey
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from core.features.access.people import DENIED_FOR, People, Person, Role, Stranger
-from core.types import UserKey
+from core.features.access.people import DENIED_FOR, People, Person, Stranger
+from core.types import Role, UserKey
 
 
 class InMemoryPeople(People):

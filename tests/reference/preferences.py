@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.features.access.people import Preferences, PreferenceStore
-from core.types import UserKey
+from core.features.preferences.store import PreferenceStore
+from core.types import Preferences, UserKey
 
 
 class InMemoryPreferences(PreferenceStore):

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from core.dialogue import Task
-from core.features.access.people import ALLOWED, Decision, DecisionKind, Role
 from core.features.access.people import Person as Known
-from core.types import UserKey
+from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
+from core.types import Role, UserKey
 from tests.e2e.telegram_kit import flow, idle, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from core.dialogue import Task
-from core.features.access.people import ALLOWED, ON, Decision, DecisionKind, Person, Role
+from core.features.access.people import Person
 from core.features.access.rules import Access, Mode
-from core.types import ChatKey, UserKey
+from core.features.admin.decisions import ALLOWED, ON, Decision, DecisionKind
+from core.types import ChatKey, Role, UserKey
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House

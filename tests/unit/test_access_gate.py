@@ -13,14 +13,15 @@ import pytest
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone
 from core.features.access.admission import MODES
-from core.features.access.people import ALLOWED, DENIED, ON, Decision, DecisionKind, Role
+from core.features.access.people import DENIED
 from core.features.access.storage import SqlitePeople
+from core.features.admin.decisions import ALLOWED, ON, Decision, DecisionKind
 from core.features.admin.storage import SqliteDecisions
 from core.features.preferences.storage import SqlitePreferences
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.sqlite import Database, open_database
-from core.types import ChatKey, UserKey
+from core.types import ChatKey, Role, UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import FINISH, Lobby
 

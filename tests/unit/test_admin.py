@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.dialogue import Task
-from core.features.access.people import ALLOWED, DENIED, OFF, ON, Applied, Decision, DecisionKind, Person, Role
+from core.features.access.people import DENIED, Person
 from core.features.access.rules import Mode
 from core.features.admin.admin import VERBS
 from core.features.admin.decide import TOLD, may
+from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind
 from core.outgoing import OutgoingMessage
-from core.types import UserKey
+from core.types import Role, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
 

@@ -15,11 +15,12 @@ import pytest
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
-from core.features.access.people import DecisionKind, Person, Role
+from core.features.access.people import Person
+from core.features.admin.decisions import DecisionKind
 from core.features.transfer.admin_data import note
 from core.outgoing import ChannelLimits
 from core.storage.backup import verify
-from core.types import ChatKey, Incoming, UserKey
+from core.types import ChatKey, Incoming, Role, UserKey
 from tests.fakes.export_file import ExportFile
 from tests.fakes.file_channel import FileChannel
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from core.dialogue import Task
-from core.features.access.people import DecisionKind, Person, Role
+from core.features.access.people import Person
+from core.features.admin.decisions import DecisionKind
 from core.features.ledger.calls import Scope
 from core.features.quotas.limits import Defaults, read
-from core.types import UserKey
+from core.types import Role, UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.metered import NO_PRICES, MeteredHouse
 

@@ -12,14 +12,14 @@ import pytest
 from bot.chart import draw
 from core.dialogue import Task, Usage
 from core.errors import ChannelError, ChannelGone
-from core.features.access.people import Person, Role
+from core.features.access.people import Person
 from core.features.ledger.admin_usage import MAX_DAYS
 from core.features.ledger.calls import Call
 from core.features.ledger.chart import Chart
 from core.features.quotas.limits import Defaults, read
 from core.features.transfer.files import Spool
 from core.outgoing import OutgoingMessage
-from core.types import Locale, UserKey
+from core.types import Locale, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import START
 from tests.fakes.house import ANA, BIA, House

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from core.commands import CommandContext
-from core.features.access.people import Role
-from core.types import Locale, UserKey
+from core.types import Locale, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, BIA

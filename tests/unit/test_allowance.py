@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 
 from core.dialogue import Prompt, StreamEvent, Task
-from core.features.access.people import Person, Role
+from core.features.access.people import Person
 from core.features.ledger.calls import BOT, Scope
 from core.features.quotas.limits import Defaults, read
 from core.history.policy import HistoryLimits
-from core.types import UserKey
+from core.types import Role, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.metered import NO_PRICES, TURN_TOKENS, MeteredHouse

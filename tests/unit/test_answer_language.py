@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.dialogue import Task
-from core.features.access.people import Preferences
-from core.types import Locale
+from core.types import Locale, Preferences
 from tests.fakes.house import ANA, House, Script
 
 CYCLE: Script = {

@@ -8,9 +8,9 @@ import pytest
 
 from core.errors import ChannelGone, StorageError
 from core.features.access.cards import MAX_AN_HOUR, Cards
-from core.features.access.people import Role, Stranger
+from core.features.access.people import Stranger
 from core.outgoing import MAX_COMMAND_BYTES, Button
-from core.types import Locale, UserKey
+from core.types import Locale, Role, UserKey
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA

@@ -8,8 +8,7 @@ from core.actions.memory_save import MEMORY_SAVE
 from core.actions.memory_update import MEMORY_UPDATE
 from core.dialogue import Outcome, Task
 from core.errors import StorageError
-from core.features.access.people import Preferences
-from core.types import Locale, MemoryDraft, MemoryKind, UserKey
+from core.types import Locale, MemoryDraft, MemoryKind, Preferences, UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.reference.preferences import InMemoryPreferences
 from tests.unit.test_commands import ask

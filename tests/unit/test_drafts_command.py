@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from core.features.access.people import OFF, ON, Decision, DecisionKind
 from core.features.admin.decided import streams_drafts
+from core.features.admin.decisions import OFF, ON, Decision, DecisionKind
 from core.features.preferences.drafts import HOLDS, NONE_HERE
 from core.outgoing import OutgoingMessage
 from core.types import Locale

@@ -12,9 +12,9 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.ask import ask
 from core.chatbot import ChatBot
-from core.features.access.people import Person, Role
+from core.features.access.people import Person
 from core.features.access.rules import Mode
-from core.types import MemoryDraft, MemoryKind, UserKey
+from core.types import MemoryDraft, MemoryKind, Role, UserKey
 
 OWNER, EVE, ANA = (UserKey("api", name) for name in ("boss", "eve", "ana"))
 UNKNOWN = "I do not know the command /admin. See /help."

@@ -18,8 +18,8 @@ import pytest
 from adapters import http
 from core.dialogue import Prompt, Task
 from core.errors import ConfigError
-from core.features.access.people import Person, Role
-from core.types import UserKey
+from core.features.access.people import Person
+from core.types import Role, UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import House, Script
 

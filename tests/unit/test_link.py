@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.features.access.people import Role
-from core.types import MemoryDraft, MemoryKind, UserKey
+from core.types import MemoryDraft, MemoryKind, Role, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
 from tests.fakes.lobby import FINISH, Lobby

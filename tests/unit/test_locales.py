@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.errors import StorageError
-from core.features.access.people import Preferences
 from core.language_choice import Locales
-from core.types import Locale, Message, MessageRole
+from core.types import Locale, Message, MessageRole, Preferences
 from tests.fakes.house import ANA, BIA, House
 
 

@@ -15,10 +15,11 @@ from core.chatbot import ChatBot
 from core.commands.context import CommandContext
 from core.dialogue import Task
 from core.errors import ProviderDown
-from core.features.access.people import Decision, DecisionKind, Person, Preferences, Role, Stranger
+from core.features.access.people import Person, Stranger
+from core.features.admin.decisions import Decision, DecisionKind
 from core.memory.user_memory import UserMemory
 from core.models import Models
-from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, UserKey
+from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, Preferences, Role, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.model import HashEmbedder, ScriptedModel

@@ -12,8 +12,9 @@ import pytest
 
 from core.chatbot import ChatBot
 from core.dialogue import Task
-from core.features.access.people import DecisionKind, Person, Preferences, Role
+from core.features.access.people import Person
 from core.features.admin.decided import streams_drafts
+from core.features.admin.decisions import DecisionKind
 from core.features.admin.machine import Doubt, Proof, Trouble
 from core.features.admin.prompt import MAX_PERSONA_CHARS
 from core.features.broadcast.admin_broadcast import MAX_TEXT_CHARS
@@ -21,7 +22,7 @@ from core.features.broadcast.broadcasts import Tally
 from core.features.ledger.calls import Call
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.prompts import SYSTEM
-from core.types import Locale, UserKey
+from core.types import Locale, Preferences, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock

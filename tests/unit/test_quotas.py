@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from core.dialogue import Usage
 from core.errors import StorageError
-from core.features.access.people import Decision, DecisionKind, Decisions, Role
+from core.features.admin.decisions import Decision, DecisionKind, Decisions
 from core.features.ledger.calls import BOT, Asker, Call, Ledger, Scope, Spend
 from core.features.quotas.limits import Defaults, Limit, read
 from core.features.quotas.quotas import Quotas, Use
-from core.types import UserKey
+from core.types import Role, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.reference.decisions import InMemoryDecisions
 from tests.reference.ledger import InMemoryLedger

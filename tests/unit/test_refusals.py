@@ -9,8 +9,7 @@ import pytest
 
 from core.dialogue import Task
 from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear
-from core.features.access.people import Role
-from core.types import ChatKey, UserKey
+from core.types import ChatKey, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import House
 from tests.fakes.lobby import Lobby

@@ -13,9 +13,10 @@ import pytest
 
 from core.dialogue import Prompt, StreamEvent, Task
 from core.errors import ChannelGone, StorageError
-from core.features.access.people import ON, Decision, DecisionKind, Person, Role
+from core.features.access.people import Person
+from core.features.admin.decisions import ON, Decision, DecisionKind
 from core.outgoing import ChannelLimits, OutgoingMessage
-from core.types import Incoming, MemoryDraft, MemoryKind, Modal
+from core.types import Incoming, MemoryDraft, MemoryKind, Modal, Role
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, House

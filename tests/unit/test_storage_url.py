@@ -17,8 +17,8 @@ from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.ask import ask
 from core.errors import ConfigError, StorageError
-from core.features.access.people import Person, Role
-from core.types import ChatKey, ConversationKey, UserKey
+from core.features.access.people import Person
+from core.types import ChatKey, ConversationKey, Role, UserKey
 from tests.fakes.clock import START
 
 ROOT = Path(__file__).parents[2]

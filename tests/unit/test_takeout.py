@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.errors import ChannelGone, StorageError
-from core.features.access.people import Person, Role
+from core.features.access.people import Person
 from core.features.ledger.calls import Call
 from core.features.ledger.storage import SqliteLedger
 from core.features.transfer import takeout
@@ -23,7 +23,7 @@ from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import Summary
-from core.types import Locale, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
+from core.types import Locale, MemoryDraft, MemoryKind, Message, MessageRole, Role, UserKey
 from tests.fakes.channels import OneChannel
 from tests.fakes.export_file import ExportFile
 from tests.fakes.file_channel import FileChannel

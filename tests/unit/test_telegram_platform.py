@@ -13,9 +13,10 @@ from adapters.telegram.config import TelegramConfig
 from bot.platforms import PLATFORMS, Start
 from bot.settings.settings import load
 from bot.wiring import build
-from core.features.access.people import DecisionKind, Person, Preferences, Role
+from core.features.access.people import Person
+from core.features.admin.decisions import DecisionKind
 from core.ports import MessageHandler
-from core.types import ChatKey, Incoming, UserKey
+from core.types import ChatKey, Incoming, Preferences, Role, UserKey
 from tests.fakes.clock import START
 from tests.fakes.handler import ScriptedDoor
 

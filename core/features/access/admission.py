@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Final
 
 from core.commands.command import Request
-from core.features.access.people import ALLOWED, DENIED, DecisionKind, Role
-from core.features.access.rules import Mode, room_name
+from core.features.access.people import DENIED
+from core.features.access.rules import Mode
 from core.features.admin.decide import decide
+from core.features.admin.decisions import ALLOWED, DecisionKind
 from core.features.admin.verb import MAX_ID_CHARS, Verb, person
 from core.outgoing import Button, OutgoingMessage
 from core.texts import LET_IN
-from core.types import Locale, Localized, UserKey
+from core.types import Locale, Localized, Role, UserKey, room_name
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 HERE: Final = "here"

@@ -12,13 +12,13 @@ from typing import Final
 from core.delivery.notifier import Notifier
 from core.errors import StorageError
 from core.features.access.card import card
-from core.features.access.people import Role, Stranger
+from core.features.access.people import Stranger
 from core.features.access.rules import Access
 from core.language_choice import Locales
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Clock
 from core.text.plural import Counted, counted
-from core.types import Locale, Localized, UserKey
+from core.types import Locale, Localized, Role, UserKey
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_AN_HOUR: Final = 10

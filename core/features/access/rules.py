@@ -13,11 +13,12 @@ from datetime import timedelta
 from enum import Enum, StrEnum, auto
 
 from core.errors import StorageError
-from core.features.access.people import ALLOWED, DENIED_FOR, DecisionKind, Decisions, People, Person, Role, Stranger
+from core.features.access.people import DENIED_FOR, People, Person, Stranger
+from core.features.admin.decisions import ALLOWED, DecisionKind, Decisions
 from core.ports import Clock
 from core.text.language import detect
 from core.text.unicode import one_line
-from core.types import ChatKey, Incoming, UserKey
+from core.types import Incoming, Role, UserKey, room_name
 
 TOLD_EVERY = timedelta(days=1)
 STRANGERS_KEPT = DENIED_FOR
@@ -222,11 +223,6 @@ class Access:
         if claimed:
             self._owners.add(incoming.user)
         return claimed
-
-
-def room_name(chat: ChatKey) -> str:
-    """Return the name by which a room is let in: PLATFORM:ID. Its threads are let in with it."""
-    return f"{chat.platform}:{chat.chat}"
 
 
 def _name(incoming: Incoming) -> str:

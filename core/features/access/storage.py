@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from core.features.access.people import DENIED_FOR, People, Person, Role, Stranger
+from core.features.access.people import DENIED_FOR, People, Person, Stranger
 from core.storage.record import microseconds, moment
 from core.storage.sqlite import Database, Row, Transaction
-from core.types import UserKey
+from core.types import Role, UserKey
 
 
 class SqlitePeople(People):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from core.commands.command import Command, Request
 from core.features.access.admission import ACCESS, ALLOW, BLOCK, DENY, HERE, ROLE
-from core.features.access.people import OFF, ON, DecisionKind
 from core.features.admin.decide import decide, undo
+from core.features.admin.decisions import OFF, ON, DecisionKind
 from core.features.admin.logs import LOGS
 from core.features.admin.model import MODEL
 from core.features.admin.policy import DRAFTS, POLICY

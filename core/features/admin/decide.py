@@ -9,21 +9,11 @@ from dataclasses import replace
 from datetime import UTC
 
 from core.commands.command import Request
-from core.features.access.people import (
-    ALLOWED,
-    DEEDS,
-    DENIED,
-    OF_PEOPLE,
-    OFF,
-    ON,
-    Applied,
-    Decision,
-    DecisionKind,
-    Role,
-)
+from core.features.access.people import DENIED
+from core.features.admin.decisions import ALLOWED, DEEDS, OF_PEOPLE, OFF, ON, Applied, Decision, DecisionKind
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import Locale, Localized
+from core.types import Locale, Localized, Role
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _ABOVE_ADMINS = {Role.OWNER.value, Role.ADMIN.value}

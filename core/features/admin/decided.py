@@ -5,10 +5,10 @@ Knows in what order choices count. Does not know who makes them, nor what they c
 
 from __future__ import annotations
 
-from core.features.access.people import OFF, ON, DecisionKind, Decisions, PreferenceStore
-from core.features.access.rules import room_name
+from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
+from core.features.preferences.store import PreferenceStore
 from core.history.conversation import PlaceSettings, PlaceSettingsOf
-from core.types import ChatKey, Incoming
+from core.types import ChatKey, Incoming, room_name
 
 
 async def decided(decisions: Decisions, matter: DecisionKind, chat: ChatKey) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from core.commands.command import Request
-from core.features.access.people import DecisionKind
 from core.features.admin.decide import decide
+from core.features.admin.decisions import DecisionKind
 from core.features.admin.machine import Doubt
 from core.features.admin.verb import Verb
 from core.models import MODES

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.features.access.people import DEEDS, DENIED, OF_PEOPLE, Applied, Decision, DecisionKind, Decisions, Role
+from core.features.access.people import DENIED
 from core.features.access.storage import deny
+from core.features.admin.decisions import DEEDS, OF_PEOPLE, Applied, Decision, DecisionKind, Decisions
 from core.storage.record import microseconds, moment
 from core.storage.sqlite import Database, Row, Transaction
-from core.types import UserKey
+from core.types import Role, UserKey
 
 
 class SqliteDecisions(Decisions):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from core.commands.command import Request
 from core.features.access.card import card, fits, minute, person_line, stranger_line, verdicts
-from core.features.access.people import DENIED, DecisionKind
+from core.features.access.people import DENIED
 from core.features.admin.decide import FORGOTTEN, ROLES, describe, value_text
+from core.features.admin.decisions import DecisionKind
 from core.features.admin.figures import figures
 from core.features.admin.verb import person
 from core.outgoing import Button

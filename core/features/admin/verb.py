@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from core.commands.command import Request
-from core.features.access.people import Role
-from core.types import Locale, Localized
+from core.types import Locale, Localized, Role
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_ID_CHARS = 64

@@ -12,7 +12,7 @@ from typing import Final
 
 from core.commands.command import Request
 from core.commands.duration import in_words
-from core.features.access.people import DecisionKind
+from core.features.admin.decisions import DecisionKind
 from core.features.admin.verb import Verb
 from core.features.broadcast.broadcasts import Broadcast, BroadcastState, Tally
 from core.features.transfer.admin_data import note

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Final
 
 from core.commands.command import Command, Request
-from core.features.access.people import LinkCode
+from core.features.links.codes import LinkCode
 from core.history.withheld import withhold
 from core.outgoing import Button, OutgoingMessage
 from core.text.markdown import verbatim

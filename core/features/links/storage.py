@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from core.features.access.people import LinkCode, LinkCodes
+from core.features.links.codes import LinkCode, LinkCodes
 from core.storage.record import microseconds, moment
 from core.storage.sqlite import Database
 from core.types import UserKey

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.commands.command import Request
-from core.features.access.rules import room_name
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.text.markdown import verbatim
 from core.text.plural import Counted, counted
 from core.text.unicode import one_line
-from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind
+from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind, room_name
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_PHRASE_CHARS: Final = 60

@@ -8,13 +8,12 @@ from typing import Final
 
 from core.clock import zone_name
 from core.commands.command import Request
-from core.features.access.rules import room_name
 from core.features.memories.card import SHOW, after, back, fenced, heading, place
 from core.outgoing import Button
 from core.stores import Said
 from core.text.markdown import verbatim
 from core.text.plural import Counted, counted
-from core.types import ChatKey, Locale, Localized, MemoryItem
+from core.types import ChatKey, Locale, Localized, MemoryItem, room_name
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MAX_MESSAGES: Final = 10

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.features.access.people import Preferences, PreferenceStore
+from core.features.preferences.store import PreferenceStore
 from core.storage.sqlite import Database
-from core.types import Locale, UserKey
+from core.types import Locale, Preferences, UserKey
 
 
 class SqlitePreferences(PreferenceStore):

@@ -9,7 +9,6 @@ from core.actions.erase import erase_button
 from core.actions.proposal import Deletion
 from core.actions.undo import undo_button
 from core.commands.command import STAFF, Command, Request
-from core.features.access.people import Role
 from core.features.memories.memories import found, show_list
 from core.features.memories.names import is_number, named
 from core.features.privacy.forget_said import forget_said
@@ -18,7 +17,7 @@ from core.outgoing import Button
 from core.text.markdown import verbatim
 from core.text.plural import Counted, counted
 from core.turn import memory_line
-from core.types import Locale, Localized, MemoryItem
+from core.types import Locale, Localized, MemoryItem, Role
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 ALL, CONFIRM, SAID = "all", "confirm", "said"

@@ -9,9 +9,8 @@ from typing import Final
 
 from core.commands.command import Request
 from core.features.access.admission import HERE
-from core.features.access.people import DecisionKind, Role
-from core.features.access.rules import room_name
 from core.features.admin.decide import decide
+from core.features.admin.decisions import DecisionKind
 from core.features.admin.verb import Verb, person
 from core.features.ledger.calls import BOT, Scope, month_of
 from core.features.ledger.usage import spend_text, unpriced_note, use_text
@@ -19,7 +18,7 @@ from core.features.quotas.limits import EXAMPLE, Limit, Limits, NotALimit, read,
 from core.features.quotas.quotas import Holding
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import Locale, Localized, UserKey
+from core.types import Locale, Localized, Role, UserKey, room_name
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 RESET: Final = "reset"

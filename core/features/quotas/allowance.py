@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
-from core.features.access.people import Role
-from core.features.access.rules import Access, room_name
+from core.features.access.rules import Access
 from core.features.ledger.calls import BOT, Asker
 from core.features.quotas import wording
 from core.features.quotas.quotas import Quotas, Use
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
-from core.types import Incoming, Locale, UserKey
+from core.types import Incoming, Locale, Role, UserKey, room_name
 
 
 def asker_of(incoming: Incoming) -> Asker:

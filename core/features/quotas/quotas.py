@@ -11,12 +11,12 @@ from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.features.access.people import DecisionKind, Decisions, Role
+from core.features.admin.decisions import DecisionKind, Decisions
 from core.features.ledger.calls import Asker, Call, Ledger, Scope, Spend, scopes_of
 from core.features.quotas.limits import NO_LIMITS, SPENDING, Defaults, Limit, Limits, NotALimit, read
 from core.features.quotas.tallies import MINUTE_S, Tallies, Tally
 from core.ports import Clock
-from core.types import UserKey
+from core.types import Role, UserKey
 
 NOTE_SHARE: Final = 80
 FULL_SHARE: Final = 100

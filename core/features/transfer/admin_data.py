@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from core.commands.command import Request
 from core.commands.context import CommandContext
 from core.errors import StorageError
-from core.features.access.people import Applied, Decision, DecisionKind
 from core.features.access.rules import STAYS
 from core.features.admin.decide import ROLES
+from core.features.admin.decisions import Applied, Decision, DecisionKind
 from core.features.admin.verb import Verb, person
 from core.features.transfer.export import hand_over
 from core.features.transfer.leftover import leftover

@@ -1,0 +1,98 @@
+"""What owners and admins decided while the bot runs, and the port of the store that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, StrEnum, auto
+from typing import Protocol
+
+from core.types import UserKey
+
+
+class DecisionKind(StrEnum):
+    """What a decision is about; in brackets what its `name` is, and the values it can have besides "" (undecided)."""
+
+    ROLE = "standing"  # (a person as PLATFORM:ID) a Role, or DENIED
+    ROOM = "room"  # (a room as PLATFORM:ID) ALLOWED
+    ACTION = "action"  # (an action) ON or OFF
+    PAUSE = "pause"  # ("") ON
+    ACCESS = "access"  # ("") an access mode
+    QUOTA = "quota"  # (a person or room as PLATFORM:ID, a Role, or "bot") limits, as `core.features.quotas` writes them
+    MODEL = "model"  # (a mode of thought) PROVIDER:MODEL
+    PROMPT = "prompt"  # ("" or a room as PLATFORM:ID) how the bot is to be, in the owner's words
+    POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
+    DRAFTS = "drafts"  # (a room as PLATFORM:ID, or "") ON or OFF: whether answers stream as drafts
+    EXPORT = "export"  # (a person as PLATFORM:ID) when an owner last took out all that is kept of them
+    FORGET = "forget"  # ("") when an owner last had somebody forgotten
+    BROADCAST = "broadcast"  # ("") when an owner last had everybody told something
+
+
+OF_PEOPLE = (DecisionKind.ROLE, DecisionKind.QUOTA, DecisionKind.EXPORT)
+"""The matters in which a name can be a person's: it goes from the record with the person."""
+
+DEEDS = (DecisionKind.EXPORT, DecisionKind.FORGET, DecisionKind.BROADCAST)
+"""The matters in which something was done rather than decided: it is on record, and cannot be taken back."""
+
+ALLOWED, ON, OFF = "allowed", "on", "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What somebody decided: `before` and `after` are values of the matter. `undoes` is the id of what it takes back.
+
+    `by` is None, and `name` empty, where it was somebody who was forgotten. `id` is 0 until stored.
+    """
+
+    at: datetime
+    by: UserKey | None
+    matter: DecisionKind
+    name: str
+    before: str
+    after: str
+    undoes: int = 0
+    id: int = 0
+
+
+class Applied(Enum):
+    """What became of a decision. Only what is DONE changed anything."""
+
+    DONE = auto()
+    STALE = auto()  # the value is not what it was when this was decided
+    LAST_OWNER = auto()  # its platform would be left without an owner
+
+
+class Decisions(Protocol):
+    """What was decided while the bot runs, and who decided it when. A value and its record change together."""
+
+    async def value(self, matter: DecisionKind, name: str = "") -> str:
+        """Return what is decided of that matter and name, "" if nothing."""
+        ...
+
+    async def values(self, matter: DecisionKind) -> Mapping[str, str]:
+        """Return everything that is decided of that matter, by name."""
+        ...
+
+    async def apply(self, decision: Decision) -> Applied:
+        """Change the value and record that, if the value is `before`, and no platform loses its last owner.
+
+        Who is made a stranger again is one who has not written yet.
+        """
+        ...
+
+    async def last(self, matter: DecisionKind, name: str) -> Decision | None:
+        """Return the newest decision on that, None if there is none."""
+        ...
+
+    async def newest(self, limit: int) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first."""
+        ...
+
+    async def undoable(self) -> Decision | None:
+        """Return the newest decision that takes nothing back and was not taken back; never a deed."""
+        ...
+
+    async def forget(self, user: UserKey) -> None:
+        """Take that person's name off every record, and let go of what was decided for them; a standing stays."""
+        ...
