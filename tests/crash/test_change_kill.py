@@ -28,7 +28,7 @@ CHILD = textwrap.dedent(
     from core.clock import SystemClock
     from core.storage.memories import SqliteMemories
     from core.storage.sqlite import open_database
-    from core.stores import Mark
+    from core.stores import ChangeContext
     from core.types import UserKey
 
     ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
@@ -38,7 +38,7 @@ CHILD = textwrap.dedent(
         await store.unlink(ANA, BIA)
         for number in itertools.count():
             keys, act = [item.id for item in await store.page(BIA, limit=20)], f"{run}x{number}"
-            await store.delete(BIA, keys, at=SystemClock().now(), mark=Mark(act))
+            await store.delete(BIA, keys, at=SystemClock().now(), mark=ChangeContext(act))
             os.write(1, f"{act} {','.join(keys)}\\n".encode())
             await store.link(ANA, BIA)
             await store.undo(ANA, act)

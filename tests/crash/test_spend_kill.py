@@ -25,13 +25,12 @@ CHILD = textwrap.dedent(
     from zoneinfo import ZoneInfo
     from core.dialogue import Usage
     from core.features.ledger.calls import Asker, Call
-    from core.features.access.people import Standing
     from core.features.quotas.limits import Defaults, read
     from core.features.quotas.quotas import Quotas
     from core.features.admin.storage import SqliteDecisions
     from core.features.ledger.storage import SqliteLedger
     from core.storage.sqlite import open_database
-    from core.types import UserKey
+    from core.types import Role, UserKey
     from tests.fakes.clock import FakeClock
 
     async def main(path):
@@ -39,7 +38,7 @@ CHILD = textwrap.dedent(
         limits = Defaults(person=read("tokens_day={LIMIT}"))
         quotas = Quotas(SqliteLedger(database), SqliteDecisions(database), clock, limits, ZoneInfo("UTC"))
         while True:
-            async with quotas.admitted(Asker(ana), Standing.MEMBER, thinks=True) as full:
+            async with quotas.admitted(Asker(ana), Role.MEMBER, thinks=True) as full:
                 if full is not None:
                     os.write(1, b"full\\n")
                     break

@@ -32,7 +32,7 @@ CHILD = textwrap.dedent(
     from core.history.tokens import ByCharacters
     from core.storage.history import SqliteHistory
     from core.storage.sqlite import open_database
-    from core.types import ChatKey, ConversationKey, Message, Role, UserKey
+    from core.types import ChatKey, ConversationKey, Message, MessageRole, UserKey
     from tests.fakes.model import ScriptedModel
 
     ROOM = ConversationKey(ChatKey("console", "c"), UserKey("console", "ana"))
