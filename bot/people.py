@@ -87,7 +87,7 @@ async def switch(settings: Settings, name: str, value: str) -> Document:
         if found == registry.fallback.name:
             raise ConfigError("actions", f"{found} ends every answer and cannot be turned off")
         decided = await _decide(app, DecisionKind.ACTION, found, value)
-        app.parts.context.take_effect(DecisionKind.ACTION, found, value)
+        app.parts.context.effects.take_effect(DecisionKind.ACTION, found, value)
         return decided | _actions(app)
 
 

@@ -55,7 +55,7 @@ async def forget(settings: Settings, user: UserKey) -> Document:
     """
     async with build(settings) as app:
         context = app.parts.context
-        await context.forget(user)
+        await context.erasure.forget(user)
         await note(context, settings.console_owner, DecisionKind.FORGET)
         return {"forgotten": True, "copies": [str(path) for path in await context.stores.copies.paths()]}
 

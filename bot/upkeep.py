@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from core import disk_trouble
+from core.delivery.alerts import OwnerAlerts
 from core.errors import Damaged, StorageError
-from core.features.alerts import OwnerAlerts
 from core.ports import Clock
 from core.storage.sqlite import Database
 

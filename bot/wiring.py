@@ -29,12 +29,12 @@ from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts
 from core.clock import SystemClock
-from core.commands import CommandContext, Stores
 from core.errors import ConfigError, ProviderError
 from core.features.access.rules import Access, Mode
 from core.features.access.storage import SqlitePeople
 from core.features.admin.decided import place_settings_by
 from core.features.admin.storage import SqliteDecisions
+from core.features.assembly import Features, Stores
 from core.features.broadcast.storage import SqliteBroadcasts
 from core.features.ledger.storage import SqliteLedger
 from core.features.links.storage import SqliteLinkCodes
@@ -58,6 +58,8 @@ from core.stores import MemoryStore
 from core.types import Role, UserKey
 
 MAX_LOADED_OWNERS = 256
+DRAFTS_ON = frozenset({"telegram"})
+"""Platforms where an answer can grow in a draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,23 +124,21 @@ async def _build_over(
     await memories.start()
     heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)
     conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
-    context = CommandContext(
-        stores.access(settings, clock, grants),
+    context = Features(
         stores.stores(settings, memories, quotas, clock),
-        models,
-        registry,
-        clock,
-        quotas,
+        access=stores.access(settings, clock, grants),
+        models=models,
+        registry=registry,
+        clock=clock,
+        quotas=quotas,
         machine=open_machine(settings, hot_models, stack),
         draw=draw,
         broadcast_interval_s=settings.broadcast_interval_s,
         language=settings.locale,
+        drafts_on=DRAFTS_ON,
     )
     await context.open()
-    limits, log_content = settings.turn_limits(), settings.log_content
-    parts = ChatBotParts(
-        context, stores.inbox, conversations, memories, models, registry, clock, limits, log_content=log_content
-    )
+    parts = context.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
     return App(
         settings,
         stores.database,

@@ -1,7 +1,7 @@
-"""The Door: takes a message, owes an answer until it was given, and gives it.
+"""Take messages, keep them until they were answered, and answer them: the engine's entry.
 
-Knows the order of things around a turn: durable first, then the lane, then the turn, then done. Does not know how a
-turn is thought, stored or shown. Whatever fails in a turn, the person is told, and no other turn ends with it.
+The order of things around a turn: stored first, then the conversation's lock, then the turn, then done. Whatever fails
+in a turn, the person is told, and no other turn ends with it.
 """
 
 from __future__ import annotations
@@ -9,27 +9,32 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from core import commands, disk_trouble
+from core import disk_trouble
 from core.actions.registry import Registry
 from core.actions.undo import undo_button
 from core.asked import check, cleaned, message_of
-from core.confirmations import Arrival
+from core.commands.builtin import is_stop
+from core.commands.command import Request
+from core.commands.retry import again, asked_before, is_retry
+from core.commands.table import CommandTable
+from core.confirmations import Arrival, Confirmations
 from core.conversation_locks import ConversationLocks
 from core.cycle import think
 from core.deadline import Deadline
+from core.delivery.alerts import OwnerAlerts
+from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError
-from core.features.access.cards import Cards
-from core.features.access.gate import AccessGate, contained, nothing, say
-from core.features.access.rules import Verdict
 from core.history.conversation import Conversations
+from core.hooks import Gate, Limiter, PreferencesOf, ReplyReader, Verdict
+from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Models
 from core.outgoing import Button, OutgoingMessage
@@ -40,7 +45,7 @@ from core.stores import ChangeContext, Inbox
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.threads import TurnState
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Role, room_name
+from core.types import ConversationKey, Incoming, Locale, Role, room_name
 
 _LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)
@@ -62,9 +67,11 @@ class TurnLimits:
 
 @dataclass(frozen=True, slots=True)
 class ChatBotParts:
-    """What a ChatBot is made of."""
+    """What a ChatBot is made of: the engine's parts, then what features bring.
 
-    context: commands.CommandContext
+    `language` is that of every answer if the owner fixed one; `catch_up` takes over what other processes decided.
+    """
+
     inbox: Inbox
     conversations: Conversations
     memories: Memories
@@ -72,6 +79,18 @@ class ChatBotParts:
     registry: Registry
     clock: Clock
     limits: TurnLimits
+    notifier: Notifier
+    confirmations: Confirmations
+    locales: Locales
+    alerts: OwnerAlerts
+    gate: Gate
+    limiter: Limiter
+    replies: ReplyReader
+    commands: CommandTable
+    preferences: PreferencesOf
+    catch_up: Callable[[], Awaitable[None]]
+    context: Any
+    language: Locale | None = None
     log_content: bool = False  # the owner wants to read what people ask
 
 
@@ -80,14 +99,11 @@ class ChatBot(MessageHandler):
 
     def __init__(self, parts: ChatBotParts) -> None:
         self._parts = parts
-        self._mailbox = ConversationLocks(parts.limits.answers_at_once)
+        self._locks = ConversationLocks(parts.limits.answers_at_once)
         self._running: dict[ConversationKey, Deadline] = {}
         self._tasks = asyncio.TaskGroup()
         self._under_way: dict[asyncio.Task[None], str] = {}
-        context, self._locales = parts.context, parts.context.locales
-        cards = Cards(context.access, context.notifier, context.locales, parts.clock)
-        self._access_gate = AccessGate(context.access, cards, context.locales, parts.clock, self._later)
-        self._refusals = Refusals(context.notifier, context.alerts, context.locales, parts.clock)
+        self._refusals = Refusals(parts.notifier, parts.alerts, parts.locales, parts.clock)
         self._screens = Screens(parts.inbox, self._refusals)
 
     async def __aenter__(self) -> Self:
@@ -102,17 +118,18 @@ class ChatBot(MessageHandler):
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
         """Take one message: durable first, then answered in its conversation's lane. `/stop` overtakes an answer."""
         incoming = cleaned(incoming, self._parts.limits.max_message_chars)
-        self._parts.context.platforms.add(incoming.chat.platform)
+        self._parts.notifier.seen.add(incoming.chat.platform)
         try:
-            await self._parts.context.catch_up()
-            if (told := await self._access_gate.turned_away(incoming, channel)) is not None:
-                return told
-            if commands.is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
+            await self._parts.catch_up()
+            if (refusal := await self._parts.gate.turned_away(incoming, channel)) is not None:
+                tasks = [self._later(work) for work in refusal]
+                return asyncio.shield(tasks[0]) if tasks else _nothing()
+            if is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
                 running.stop()
-                await commands.let_go(self._parts.context, incoming)
-                return nothing()
+                await self._parts.replies.drop(incoming)
+                return _nothing()
             if not await self._parts.inbox.accept(incoming):
-                return nothing()
+                return _nothing()
             facts = {"platform": incoming.chat.platform, "chars": len(incoming.text), "private": incoming.private}
             _log.info("message received", extra=facts)
         except StorageError as error:
@@ -121,11 +138,10 @@ class ChatBot(MessageHandler):
 
     async def resume(self, platform: str, channels: Channels) -> None:
         """Queue what was accepted on that platform before a crash and never answered, oldest first."""
-        self._parts.context.platforms.add(platform)
-        self._parts.context.notifier.connect(platform, channels)
+        self._parts.notifier.connect(platform, channels)
         for incoming in await self._parts.inbox.owed(platform):
             posted = await self._parts.inbox.posted(incoming)
-            verdict = await self._parts.context.access.recheck(incoming)
+            verdict = await self._parts.gate.recheck(incoming)
             if verdict is Verdict.ANSWER:
                 _log.info("resumed", extra={"platform": platform})
                 self._later(self._answer(incoming, channels.again(incoming), posted), platform)
@@ -151,13 +167,13 @@ class ChatBot(MessageHandler):
             await asyncio.wait(answers)
 
     def _later(self, work: Coroutine[None, None, None], platform: str = "") -> asyncio.Task[None]:
-        task = self._tasks.create_task(contained(work))
+        task = self._tasks.create_task(_contained(work))
         self._under_way[task] = platform
         task.add_done_callback(self._under_way.pop)
         return task
 
     async def _answer(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> None:
-        arrival = self._parts.context.confirmations.arrived(incoming.at)
+        arrival = self._parts.confirmations.arrived(incoming.at)
         view = self._screens.open(incoming, channel, posted)
         async with view.pending_inputs(), self._lane(incoming):
             record = _Record(self._parts.clock.monotonic(), arrival)
@@ -180,7 +196,7 @@ class ChatBot(MessageHandler):
             await self._close(incoming, record)
 
     def _lane(self, incoming: Incoming) -> AbstractAsyncContextManager[None]:
-        return nullcontext() if _overtakes(incoming) else self._mailbox.lane(incoming.conversation)
+        return nullcontext() if _overtakes(incoming) else self._locks.lane(incoming.conversation)
 
     async def _turn(self, incoming: Incoming, view: View, record: _Record) -> None:
         deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)
@@ -198,48 +214,47 @@ class ChatBot(MessageHandler):
             if self._running.get(incoming.conversation) is deadline:
                 del self._running[incoming.conversation]
         await view.close()
-        await self._parts.context.allowance.tell_owners(self._parts.context.locales.known)
+        await self._parts.limiter.tell_owners()
 
     async def _within_limits(self, turn: Turn, incoming: Incoming) -> bool:
         work = partial(self._run, turn, incoming)
-        return await self._parts.context.allowance.answer(incoming, turn.asked.text, turn.view, turn.locale, work)
+        return await self._parts.limiter.answer(incoming, turn.asked.text, turn.view, turn.locale, work)
 
     async def _is_still_answered(self, incoming: Incoming, view: View) -> bool:
         """Whether the sender may still be answered, after what was decided while the message waited."""
-        verdict = await self._parts.context.access.recheck(incoming)
+        verdict = await self._parts.gate.recheck(incoming)
         if verdict is not Verdict.ANSWER:
-            await self._access_gate.turn_away(verdict, incoming, view)
+            await self._parts.gate.turn_away(verdict, incoming, view)
             await view.close()
         return verdict is Verdict.ANSWER
 
     async def _open(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
         parts = self._parts
         conversation = await parts.conversations.open(incoming.conversation, incoming.thread_id)
-        incoming = replace(incoming, text=await commands.completed(parts.context, incoming, arrival))
-        if commands.is_retry(incoming.text) and (asked := await commands.asked_before(conversation, incoming.text)):
+        incoming = replace(incoming, text=await parts.replies.read(incoming, arrival))
+        if is_retry(incoming.text) and (asked := await asked_before(conversation, incoming.text)):
             incoming = replace(incoming, text=asked.text, attachments=asked.attachments, quotes=asked.quotes)
-        preferences = await parts.context.stores.preferences.of(incoming.user)
+        preferences = await parts.preferences(incoming.user)
         turn = uuid.uuid4().hex
         mark = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
             asked=message_of(incoming, turn),
-            locale=await self._locales.of(incoming),
+            locale=await self._parts.locales.of(incoming),
             conversation=conversation,
             memory=parts.memories.of(await parts.memories.owner(incoming.user), mark),
             models=parts.models.now(),
             view=view,
             clock=parts.clock,
-            confirmations=parts.context.confirmations,
+            confirmations=parts.confirmations,
             remembers=preferences.remembers,
-            language=preferences.language or self._parts.context.language,
+            language=preferences.language or parts.language,
         )
 
     async def _run(self, turn: Turn, incoming: Incoming) -> None:
         if turn.asked.text.startswith("/"):
-            context = self._parts.context
-            role = await context.access.role_here(incoming) or Role.GUEST
-            others = len(self._mailbox) - 1
-            await commands.run(commands.Request(turn, incoming, role, context, others, self._running), turn.asked.text)
+            role = await self._parts.gate.role_here(incoming) or Role.GUEST
+            request = Request(turn, incoming, role, self._parts.context, len(self._locks) - 1, self._running)
+            await self._parts.commands.run(request, turn.asked.text)
             return
         await turn.enter(TurnState.PENDING)
         await self._check(turn)
@@ -268,7 +283,7 @@ class ChatBot(MessageHandler):
     ) -> None:
         """Tell the person what failed, in place of whatever was on the screen for the moment, and keep it as said."""
         view = where if isinstance(where, View) else self._refusals.view(incoming, where)
-        locale = await self._locales.of(incoming)
+        locale = await self._parts.locales.of(incoming)
         text = failure_text(error, locale)
         if isinstance(error, EmptyInput) and not incoming.text:
             text = (ONLY_TEXT if incoming.attachments else NOTHING_SAID)[locale]
@@ -277,11 +292,11 @@ class ChatBot(MessageHandler):
             text = BROKE_OFF[locale]
         choices: tuple[Button, ...] = ()
         if turn is not None and turn.asked.id and helps_to_retry(error):
-            choices = (Button(TRY_AGAIN[locale], commands.again(turn.asked.turn)),)
-        if (refusal := await say(OutgoingMessage(text, choices=choices), view)) is not None:
+            choices = (Button(TRY_AGAIN[locale], again(turn.asked.turn)),)
+        if (refusal := await view.show_last(OutgoingMessage(text, choices=choices))) is not None:
             self._later(self._refusals.report(incoming, refusal))
         if isinstance(error, StorageError):
-            await disk_trouble.report(self._parts.context.alerts, error)
+            await disk_trouble.report(self._parts.alerts, error)
         if record is not None and turn is not None:
             record.last_words = text
 
@@ -292,7 +307,7 @@ class ChatBot(MessageHandler):
                 await record.turn.end(record.error, record.last_words)
             await self._parts.inbox.close(incoming)
             if record is not None and not record.error:
-                await disk_trouble.written(self._parts.context.alerts)
+                await disk_trouble.written(self._parts.alerts)
         except StorageError as error:  # it will be answered twice rather than never
             _log.warning("inbox not closed", extra={"error": type(error).__name__})
         if record is None:
@@ -322,4 +337,19 @@ class _Record:
 
 def _overtakes(incoming: Incoming) -> bool:
     """Whether it does not wait for the answers before it: a button does not, unless a model is asked again by it."""
-    return incoming.pressed and not commands.is_retry(incoming.text)
+    return incoming.pressed and not is_retry(incoming.text)
+
+
+async def _contained(work: Coroutine[None, None, None]) -> None:
+    """Run a task; if it fails, log that and let the tasks beside it go on."""
+    try:
+        await work
+    except Exception:  # noqa: BLE001  (the tasks beside it go on)
+        _log.exception("a task of the bot failed")
+
+
+def _nothing() -> Awaitable[None]:
+    """Return an awaitable that has ended already."""
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    done.set_result(None)
+    return done

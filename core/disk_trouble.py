@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+from core.delivery.alerts import OwnerAlerts
 from core.errors import Damaged, DiskFull, StorageError
-from core.features.alerts import OwnerAlerts
 from core.types import Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES

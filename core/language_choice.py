@@ -1,11 +1,11 @@
-"""In which language somebody is answered or told something. Knows what they chose, wrote, and what a platform says."""
+"""Choose the language in which a person reads the bot's own sentences."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
 from core.errors import StorageError
-from core.features.preferences.store import PreferenceStore
+from core.hooks import PreferencesOf
 from core.stores import HistoryStore
 from core.text.language import choose, spoken
 from core.types import ConversationKey, Incoming, Locale, MessageRole, UserKey
@@ -15,13 +15,12 @@ _THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet
 
 
 class Locales:
-    """In which of our languages somebody reads our own sentences.
+    """Choose a language: the person's own choice, else the owner's `fixed` one, else what they write.
 
-    What they chose comes first, then what the owner `fixed` for everybody. Else it is what the conversation tells:
-    their message, then what they said before; then the platform's tag; then Portuguese.
+    What they wrote before comes next, then the platform's tag, then Portuguese.
     """
 
-    def __init__(self, preferences: PreferenceStore, history: HistoryStore, fixed: Locale | None = None) -> None:
+    def __init__(self, preferences: PreferencesOf, history: HistoryStore, fixed: Locale | None = None) -> None:
         self._preferences = preferences
         self._history = history
         self._fixed = fixed
@@ -41,7 +40,7 @@ class Locales:
 
     async def _chosen(self, user: UserKey) -> Locale | None:
         try:
-            return (await self._preferences.of(user)).language or self._fixed
+            return (await self._preferences(user)).language or self._fixed
         except StorageError:  # what is to be told may be just that
             return self._fixed
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from core.delivery.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
 from core.delivery.notifier import Notifier
 from core.delivery.view import Note, View
@@ -18,7 +19,6 @@ from core.errors import (
     StorageError,
     Undelivered,
 )
-from core.features.alerts import OwnerAlerts
 from core.language_choice import Locales
 from core.ports import Channel, Clock
 from core.types import Incoming, Locale, Localized, room_name

@@ -14,9 +14,10 @@ from discord import app_commands
 
 from adapters.discord.option import MAX_MESSAGE_CHARS, filled, named, options_of, told, with_options
 from adapters.discord.texts import ASK, IN_PRIVATE, MESSAGE
-from core.commands import COMMANDS, STAFF_COMMANDS, Command
+from core.commands.command import Command
 from core.features.admin.admin import ADMIN, VERBS
 from core.features.admin.verb import Verb
+from core.features.tables import COMMANDS, STAFF_COMMANDS
 from core.types import Locale
 
 _AnyCommand: TypeAlias = app_commands.Command[Any, Any, None] | app_commands.Group

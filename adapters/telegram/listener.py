@@ -10,7 +10,7 @@ from telegram import CallbackQuery, Message, MessageEntity, Update, User
 
 from adapters.telegram.enclosed import attachments_of, forwarded, replied_to
 from adapters.telegram.keyboard import Pressed
-from core.commands import COMMANDS, DRAFT_COMMANDS, STAFF_COMMANDS
+from core.features.tables import COMMANDS, DRAFT_COMMANDS, STAFF_COMMANDS
 from core.text.unicode import one_line
 from core.types import ChatKey, Incoming, UserKey
 

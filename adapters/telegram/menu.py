@@ -21,8 +21,9 @@ from telegram.error import BadRequest, Forbidden, TelegramError
 
 from adapters.telegram.failure import MALFORMED
 from adapters.telegram.state import State
-from core.commands import COMMANDS, DRAFT_COMMANDS, STAFF_COMMANDS, Command
+from core.commands.command import Command
 from core.errors import StorageError
+from core.features.tables import COMMANDS, DRAFT_COMMANDS, STAFF_COMMANDS
 from core.types import Locale
 
 _LOG = logging.getLogger(__name__)

@@ -1,11 +1,11 @@
-"""What a command is, and what it is run with. Knows rights and places as values. Does not know any command."""
+"""A command, and the request that it answers."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from core.commands.context import CommandContext
 from core.deadline import Deadline
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Localized, Role
@@ -15,15 +15,15 @@ STAFF = frozenset({Role.OWNER, Role.ADMIN})
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command being run: the turn, what the person sent, who they are to the bot there, and the desk.
+    """A command being run: its turn, the message, and the sender's role where they wrote.
 
-    `others` is how many other messages are being answered or wait for it; `running` what is being answered, by where.
+    `others` counts the other messages that are being answered or wait; `running` are the answers under way, by place.
     """
 
     turn: Turn
     incoming: Incoming
     role: Role
-    context: CommandContext
+    context: Any
     others: int = 0
     running: Mapping[ConversationKey, Deadline] = field(default_factory=dict)
 
@@ -33,24 +33,25 @@ class Request:
         return self.turn.locale
 
     async def tell(self, text: Localized, **values: object) -> None:
-        """Answer one sentence of a catalogue."""
+        """Answer with one sentence of a catalogue, its placeholders filled in."""
         await self.turn.tell(text[self.locale].format(**values))
 
     async def fetch(self, max_bytes: int) -> bytes:
         """Return what is in the file that came with the message.
 
         Raises:
-            FileTooLarge, SurfaceError: it is not had.
+            FileTooLarge, ChannelError: the file cannot be read.
         """
         return await self.turn.view.fetch(self.incoming.file, max_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command as menus show it. `run` gets what was written after the name, stripped.
+    """A command. `run` gets the request and what was written after the name, stripped.
 
-    Only `STAFF` may run one that is `for_staff`: for everybody else it does not exist. The answer to one that is
-    `in_private` is nobody else's business, and is not given where others read along.
+    `for_staff`: only owners and admins may run it; to others it does not exist. `in_private`: its answer is never given
+    where others read along. `in_menus` is False for what only buttons say. `on_platforms`, if set, are the only
+    platforms that offer it.
     """
 
     name: str
@@ -59,10 +60,16 @@ class Command:
     usage: str = ""
     for_staff: bool = False
     in_private: bool = False
+    in_menus: bool = True
+    on_platforms: frozenset[str] | None = None
 
     def is_for(self, role: Role) -> bool:
-        """Whether somebody of that standing may run it."""
+        """Whether a person of that role may run it."""
         return not self.for_staff or role in STAFF
+
+    def is_offered_on(self, platform: str) -> bool:
+        """Whether menus and /help of that platform offer it."""
+        return self.in_menus and (self.on_platforms is None or platform in self.on_platforms)
 
 
 ONLY_IN_PRIVATE: Localized = {

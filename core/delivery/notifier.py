@@ -1,7 +1,4 @@
-"""What is said to somebody who has not just written: an owner whose answer is wanted, a quota, a broadcast.
-
-Knows how each platform is written into, once it is connected. Does not know why anything is said.
-"""
+"""Write to people who have not just written: an owner whose decision is wanted, a quota's end, a broadcast."""
 
 from __future__ import annotations
 
@@ -20,10 +17,10 @@ _log = logging.getLogger(__name__)
 
 
 class Notifier:
-    """Writes into private chats."""
+    """Write into private chats of the connected platforms. `seen` are all platforms that were connected or wrote."""
 
     def __init__(self, clock: Clock) -> None:
-        """Nothing is connected yet."""
+        self.seen: set[str] = set()
         self._clock = clock
         self._channels: dict[str, Channels] = {}
         self._listeners: list[Callable[[], None]] = []
@@ -35,6 +32,7 @@ class Notifier:
 
     def connect(self, platform: str, channels: Channels) -> None:
         """Learn how a platform is written into."""
+        self.seen.add(platform)
         self._channels[platform] = channels
         for listener in self._listeners:
             listener()

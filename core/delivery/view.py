@@ -8,6 +8,7 @@ Each verb returns when what may be written by now is written, or after `patience
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -21,6 +22,7 @@ from core.errors import ChannelBusy, ChannelError, ChannelUnclear
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
 
+_log = logging.getLogger(__name__)
 _LEAST_WAIT_S = 0.5
 """A channel that says it is busy without saying how long gets this much."""
 _UNSEEN_S = 0.7
@@ -161,6 +163,16 @@ class View:
                 await self._drain(self._grace_s)
         await self._settle()
         return "".join(said)
+
+    async def show_last(self, shown: OutgoingMessage) -> ChannelError | None:
+        """Show the last message and close the view; return the error, which is logged, if it was not delivered."""
+        try:
+            await self.show(shown)
+            await self.close()
+        except ChannelError as error:
+            _log.warning("not delivered", extra={"error": type(error).__name__})
+            return error
+        return None
 
     async def close(self, *, within_s: float = math.inf) -> None:
         """Return when everything is on the screen and nothing on it waits to be replaced. Closing twice is fine.

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.settings.settings import Settings
-from core.commands import COMMANDS, STAFF_COMMANDS
 from core.features.admin.admin import VERBS
+from core.features.tables import COMMANDS, STAFF_COMMANDS
 from core.types import Locale
 
 ROOT = Path(__file__).parents[2]

@@ -104,11 +104,11 @@ async def test_the_lines_typed_in_the_terminal_go_with_the_one_who_typed_them(tm
         typed = tmp_path / "console-history"
         assert f'"{typed.name}"' in inspect.getsource(terminal), "where the terminal's prompt keeps them"
         typed.write_text("+/remember zqsecret\n", "utf-8")
-        await app.parts.context.forget(BIA)
+        await app.parts.context.erasure.forget(BIA)
         assert left(tmp_path, "zqsecret")
-        await app.parts.context.forget(app.settings.console_owner)
+        await app.parts.context.erasure.forget(app.settings.console_owner)
         assert not left(tmp_path, "zqsecret")
-        await app.parts.context.forget(app.settings.console_owner)
+        await app.parts.context.erasure.forget(app.settings.console_owner)
 
 
 async def test_lines_that_cannot_be_removed_are_told(tmp_path: Path) -> None:

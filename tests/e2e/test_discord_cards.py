@@ -7,10 +7,10 @@ from collections.abc import Coroutine
 from functools import partial
 
 from adapters.discord.message_handler import UpdateHandler
-from core.commands import UNKNOWN
+from core.commands.builtin import AFRESH
+from core.commands.table import UNKNOWN
 from core.dialogue import Prompt, Task
 from core.features.access.card import VERDICTS
-from core.features.conversations.talk import AFRESH
 from core.features.memories.card import DELETE, EDIT, EDITED
 from core.outgoing import OutgoingMessage
 from core.texts import DEAD_BUTTON
@@ -185,7 +185,7 @@ async def test_a_slash_command_does_not_wait_for_the_answer_that_somebody_gets_i
         async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(OWNER, "Ana")
             here = ConversationKey(ChatKey("discord", str(ROOM)), UserKey("discord", str(ANA.id)))
-            async with handler._mailbox.lane(here):  # an answer is under way
+            async with handler._locks.lane(here):  # an answer is under way
                 listed = await server.interactions.command(ANA, "memories", room=ROOM)
                 await flow(server, clock, partial(getattr, listed, "screen"))
                 afresh = await server.interactions.command(ANA, "reset", room=ROOM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.commands import UNKNOWN
+from core.commands.table import UNKNOWN
 from core.dialogue import Task
 from core.features.memories.memories import NO_MEMORIES
 from core.texts import AWAY, ONLY_TEXT, PRIVATE

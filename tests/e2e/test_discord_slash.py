@@ -9,9 +9,9 @@ import pytest
 
 from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
-from core.commands import COMMANDS, STAFF_COMMANDS
 from core.delivery.view import View
 from core.features.admin.admin import VERBS
+from core.features.tables import COMMANDS, STAFF_COMMANDS
 from core.outgoing import OutgoingMessage
 from core.types import ChatKey, Incoming, Locale
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running

@@ -19,10 +19,10 @@ from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.features.access.people import Person
-from core.features.access.rules import Verdict
 from core.features.admin.decided import streams_drafts
 from core.features.admin.decisions import DEEDS, DecisionKind
 from core.features.ledger.calls import Asker
+from core.hooks import Verdict
 from core.outgoing import ChannelLimits
 from core.prompts import SYSTEM, system_text
 from core.types import ChatKey, ConversationKey, Incoming, Message, MessageRole, Role, UserKey

@@ -10,8 +10,8 @@ import pytest
 
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.menu import Staff
-from core.commands import STAFF_COMMANDS
 from core.errors import StorageError
+from core.features.tables import STAFF_COMMANDS
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.telegram_people import Person

@@ -41,7 +41,7 @@ async def told(server: TelegramServer, clock: FakeClock, user: str) -> bool:
             context.notifier.tell(UserKey("telegram", user), OutgoingMessage("**Olá**", choices=(HELP,)))
         )
         await flow(server, clock, telling.done)
-        return await telling
+        return bool(await telling)
 
 
 async def test_a_notice_is_written_into_the_private_chat_with_its_buttons_and_waits_out_a_flood() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.clock import SystemClock
-from core.commands import STAFF_COMMANDS
+from core.features.tables import STAFF_COMMANDS
 from tests.crash.test_telegram_kill import ANA, bot, own
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer

@@ -9,7 +9,7 @@ import pytest
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
-from core.commands import COMMANDS, DRAFT_COMMANDS
+from core.features.tables import COMMANDS, DRAFT_COMMANDS
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import ScriptedDoor

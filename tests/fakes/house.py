@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 
 from core.actions import ACTIONS
 from core.actions.registry import Registry
-from core.chatbot import ChatBot, ChatBotParts, TurnLimits
-from core.commands import CommandContext, Stores
+from core.chatbot import ChatBot, TurnLimits
 from core.confirmations import Confirmations
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
@@ -18,6 +17,7 @@ from core.features.access.rules import Access, Mode
 from core.features.admin.decided import place_settings_by
 from core.features.admin.decisions import Decisions
 from core.features.admin.machine import Machine
+from core.features.assembly import Features, Stores
 from core.features.broadcast.broadcasts import Broadcasts
 from core.features.ledger.calls import Ledger
 from core.features.links.codes import LinkCodes
@@ -86,6 +86,7 @@ class House:
     off: tuple[str, ...] = ()
     language: Locale | None = None
     log_content: bool = False
+    drafts_on: frozenset[str] = frozenset()
     links: LinkCodes = field(default_factory=InMemoryLinkCodes)
     pending_inputs: PendingInputs = field(default_factory=InMemoryPendingInputs)
     confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
@@ -118,7 +119,7 @@ class House:
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)
 
-    def context(self, access: Access) -> CommandContext:
+    def context(self, access: Access) -> Features:
         stores = (self.preferences, self.decisions, self.quotas, self.history, self.inbox, self.broadcasts)
         kept = Stores(
             self.decisions,
@@ -131,25 +132,23 @@ class House:
             self.confirmations,
             self.broadcasts,
         )
-        parts = (access, kept, self.models, self.registry, self.clock, self.quotas)
-        context = CommandContext(*parts, machine=self.machine, language=self.language)
+        context = Features(
+            kept,
+            access=access,
+            models=self.models,
+            registry=self.registry,
+            clock=self.clock,
+            quotas=self.quotas,
+            machine=self.machine,
+            language=self.language,
+            drafts_on=self.drafts_on,
+        )
         context.started_s = 0.0
         return context
 
     def chatbot(self, access: Access | None = None) -> ChatBot:
-        return ChatBot(
-            ChatBotParts(
-                context=self.context(access or self.access()),
-                inbox=self.inbox,
-                conversations=self.conversations,
-                memories=self.memories,
-                models=self.models,
-                registry=self.registry,
-                clock=self.clock,
-                limits=self.limits,
-                log_content=self.log_content,
-            )
-        )
+        features = self.context(access or self.access())
+        return ChatBot(features.parts(self.inbox, self.conversations, self.limits, log_content=self.log_content))
 
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")

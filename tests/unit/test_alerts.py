@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.commands import CommandContext
+from core.features.assembly import Features
 from core.types import Locale, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
@@ -14,8 +14,9 @@ OVER = {Locale.PT: "Há espaço de novo.", Locale.EN: "There is room again.", Lo
 AWAY = UserKey("later", "ana")
 
 
-def context(lobby: Lobby) -> CommandContext:
-    return lobby.bot._parts.context
+def context(lobby: Lobby) -> Features:
+    features: Features = lobby.bot._parts.context
+    return features
 
 
 def texts(lobby: Lobby, user: UserKey) -> list[str]:

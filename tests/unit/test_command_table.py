@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from core.commands import COMMANDS, DRAFT_COMMANDS
 from core.dialogue import Task
 from core.features.access.rules import Mode
 from core.features.admin.admin import VERBS
+from core.features.tables import COMMANDS, DRAFT_COMMANDS
 from core.types import ChatKey
 from tests.fakes.house import House
 from tests.table import (

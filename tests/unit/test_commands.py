@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.commands import COMMANDS
+from core.features.tables import COMMANDS
 from core.types import Locale, MemoryDraft, MemoryKind, MessageRole, UserKey
 from tests.fakes.house import ANA, House
 

@@ -15,8 +15,8 @@ from adapters.discord.option import filled, options_of
 from adapters.discord.press import MAX_ID_CHARS, press_id, press_of, stop_id, stopped_by
 from adapters.discord.room import Room, aside, channel_id, is_aside
 from adapters.discord.texts import NAMES
-from core.commands import COMMANDS, STAFF_COMMANDS
 from core.features.admin.admin import VERBS
+from core.features.tables import COMMANDS, STAFF_COMMANDS
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.types import ChatKey, ConversationKey, Locale, UserKey
 from tests.fakes.clock import FakeClock

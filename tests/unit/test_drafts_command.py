@@ -18,9 +18,8 @@ from tests.fakes.house import ANA, BIA, House
 async def say(house: House, text: str, *, drafts: bool = True) -> OutgoingMessage:
     """Say something there, and return the last thing on the screen."""
     channel = house.channel()
+    house.drafts_on = frozenset({"test"} if drafts else ())
     async with house.chatbot() as bot:
-        if drafts:
-            bot._parts.context.drafts_on.add("test")
         await (await bot.receive(replace(house.incoming(text), message_id=uuid4().hex), channel))
     return channel.screen[-1]
 

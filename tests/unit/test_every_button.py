@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.commands import UNKNOWN
+from core.commands.table import UNKNOWN
 from core.errors import BotError
 from core.outgoing import Button
 from core.texts import DEAD_BUTTON, FAILURES

@@ -17,12 +17,12 @@ async def talked(house: House, *texts: str) -> Locales:
     for text in texts:
         await conversation.add(Message(MessageRole.USER, text))
         await conversation.add(Message(MessageRole.ASSISTANT, "the answer is in English, of course"))
-    return Locales(house.preferences, house.history)
+    return Locales(house.preferences.of, house.history)
 
 
 async def test_what_a_person_chose_comes_before_all_else() -> None:
     house = House()
-    locales = Locales(house.preferences, house.history, Locale.PT)
+    locales = Locales(house.preferences.of, house.history, Locale.PT)
     english = house.incoming("what is the password?")
     assert await locales.of(english) is Locale.PT
     assert await locales.known(ANA, "en") is Locale.PT
@@ -44,7 +44,7 @@ async def test_what_a_person_chose_comes_before_all_else() -> None:
 )
 async def test_a_message_is_answered_in_its_language_or_the_platforms(text: str, tag: str, locale: Locale) -> None:
     house = House()
-    assert await Locales(house.preferences, house.history).of(replace(house.incoming(text), language=tag)) is locale
+    assert await Locales(house.preferences.of, house.history).of(replace(house.incoming(text), language=tag)) is locale
 
 
 async def test_where_the_message_does_not_tell_what_was_said_before_does() -> None:
@@ -88,5 +88,5 @@ async def test_what_was_chosen_and_cannot_be_read_is_as_if_nothing_was() -> None
         raise StorageError("disk gone")
 
     house.preferences.of = unreadable  # type: ignore[method-assign,assignment]
-    assert await Locales(house.preferences, house.history).of(house.incoming("what is it?")) is Locale.EN
-    assert await Locales(house.preferences, house.history, Locale.ES).of(house.incoming("what is it?")) is Locale.ES
+    assert await Locales(house.preferences.of, house.history).of(house.incoming("what is it?")) is Locale.EN
+    assert await Locales(house.preferences.of, house.history, Locale.ES).of(house.incoming("what is it?")) is Locale.ES

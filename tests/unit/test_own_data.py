@@ -12,11 +12,11 @@ from datetime import timedelta
 import pytest
 
 from core.chatbot import ChatBot
-from core.commands.context import CommandContext
 from core.dialogue import Task
 from core.errors import ProviderDown
 from core.features.access.people import Person, Stranger
 from core.features.admin.decisions import Decision, DecisionKind
+from core.features.assembly import Features
 from core.memory.user_memory import UserMemory
 from core.models import Models
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, Preferences, Role, UserKey
@@ -141,13 +141,13 @@ async def test_what_is_missing_is_told(text: str, told: str) -> None:
 
 async def test_lists_are_kept_for_the_last_thousand_chats_only() -> None:
     house = House()
-    context: CommandContext = house.context(house.access())
+    context: Features = house.context(house.access())
     keys = [house.incoming("x", chat=str(n)).conversation for n in range(1001)]
     for key in keys:
-        context.note_list(key, {1: key.chat.chat})
-    assert context.listed(keys[0], 1) == ""
-    assert context.listed(keys[1], 1) == "1"
-    assert context.listed(keys[1000], 1) == "1000"
+        context.listed.put(key, {1: key.chat.chat})
+    assert context.listed.memory_id(keys[0], 1) == ""
+    assert context.listed.memory_id(keys[1], 1) == "1"
+    assert context.listed.memory_id(keys[1000], 1) == "1000"
 
 
 # --- /forget all -----------------------------------------------------------------------------------------------------

@@ -46,12 +46,11 @@ async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_
             await app.access._people.put(Person(user, role, "x", START))
         assert await given["staff"].ids() == [7, 8]
         assert not given["staff"].changed.is_set()
-        app.parts.context.take_effect(DecisionKind.ROLE, "telegram:8", Role.MEMBER.value)
+        app.parts.context.effects.take_effect(DecisionKind.ROLE, "telegram:8", Role.MEMBER.value)
         assert given["staff"].changed.is_set()
         incoming = Incoming(ChatKey("telegram", "7"), ANA, "Ana", "1", "oi", START)
         assert await given["streams"](incoming) is None
         await app.parts.context.stores.preferences.put(ANA, Preferences(drafts=True))
         assert await given["streams"](incoming) is True
-        assert "telegram" in app.parts.context.drafts_on
     assert given["config"].state_path == tmp_path / "telegram.json"
     assert given["claim_code"]

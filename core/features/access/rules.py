@@ -10,11 +10,12 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 
 from core.errors import StorageError
 from core.features.access.people import DENIED_FOR, People, Person, Stranger
 from core.features.admin.decisions import ALLOWED, DecisionKind, Decisions
+from core.hooks import Verdict
 from core.ports import Clock
 from core.text.language import detect
 from core.text.unicode import one_line
@@ -36,16 +37,6 @@ class Mode(StrEnum):
     PRIVATE = "private"  # whoever writes in a room that was let in, there
     MEMBERS = "members"  # nobody
     OPEN = "open"  # everybody, everywhere
-
-
-class Verdict(Enum):
-    """What is done with a message."""
-
-    ANSWER = auto()
-    CLAIMED = auto()  # its sender has just become the owner
-    TELL_OFF = auto()  # one polite line that the bot is private
-    TELL_PAUSED = auto()  # one line that nobody is answered for now
-    IGNORE = auto()
 
 
 class Access:

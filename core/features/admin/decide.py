@@ -69,7 +69,7 @@ async def _apply(request: Request, decision: Decision) -> bool:
     applied = await request.context.stores.decisions.apply(decision)
     what = describe(decision, request.locale)
     if applied is Applied.DONE:
-        request.context.take_effect(decision.matter, decision.name, decision.after)
+        request.context.effects.take_effect(decision.matter, decision.name, decision.after)
         if request.incoming.pressed:  # what takes the place of the question tells later readers who answered it
             what = "\n".join([what, *await _whose(request, decision.matter, decision.name)])
     await request.tell(TOLD[applied], what=what)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from core.commands.command import Request
-from core.commands.scope import scoped
 from core.features.admin.decide import decide, describe_value
 from core.features.admin.decisions import OFF, ON, Decision, DecisionKind
+from core.features.admin.scope import scoped
 from core.features.admin.verb import Verb
 from core.history.policy import NAMES, SUMMARY
 from core.types import Locale, Localized

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from core.commands.command import Request
-from core.commands.scope import Scope, scoped
 from core.features.admin.decide import decide
 from core.features.admin.decisions import OFF, DecisionKind
+from core.features.admin.scope import Scope, scoped
 from core.features.admin.verb import Verb
 from core.types import Locale, Localized
 

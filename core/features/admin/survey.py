@@ -32,7 +32,7 @@ async def status(request: Request, _: str) -> None:
         state=(STATE_PAUSED if paused else STATE_ANSWERING)[request.locale],
         access=value_text(DecisionKind.ACCESS, await context.access.mode(), request.locale),
         uptime=_duration(context.clock.monotonic() - context.started_s),
-        platforms=", ".join(sorted(context.platforms)),
+        platforms=", ".join(sorted(context.notifier.seen)),
         models=", ".join(names),
         embedder=models.embedder.space,
         memories=sum(counts),

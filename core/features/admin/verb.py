@@ -40,7 +40,7 @@ async def person(request: Request, words: list[str], count: int) -> str:
     platform, colon, user = name.partition(":")
     if not colon:
         platform, user = request.incoming.user.platform, name
-    platforms = request.context.platforms
+    platforms = request.context.notifier.seen
     if len(words) != count or not user or len(name) > MAX_ID_CHARS:
         await request.tell(HOW_TO_NAME)
     elif platform not in platforms:

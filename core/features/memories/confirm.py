@@ -17,8 +17,7 @@ from core.actions.memory_update import rewrite
 from core.actions.proposal import PROPOSALS, Deletion, Proposal, Rewrites
 from core.actions.undo import undo_button
 from core.commands.command import Command, Request
-from core.commands.context import CommandContext
-from core.confirmations import Arrival
+from core.confirmations import Arrival, Confirmations
 from core.dialogue import Outcome, Step
 from core.text.plural import Counted, counted
 from core.text.replies import means_deletion, means_no, means_yes, numbered
@@ -30,13 +29,13 @@ MAX_NUMBERS: Final = 50
 Each = TypeVar("Each")
 
 
-async def answered(context: CommandContext, incoming: Incoming, arrival: Arrival) -> str:
+async def answered(confirmations: Confirmations, incoming: Incoming, arrival: Arrival) -> str:
     """Return the command that says what the person answers to what they were asked; "" where it is no answer.
 
     Whatever is not plainly an answer lets the question go. A button does not: what it does stands in its command.
     """
     text, here = incoming.text, incoming.conversation
-    waiting = await context.confirmations.waiting(here, arrival, *PROPOSALS)
+    waiting = await confirmations.waiting(here, arrival, *PROPOSALS)
     if waiting is not None:
         code, proposal = waiting
         if text.startswith("/") and text.split()[-1].upper() == code:
@@ -48,7 +47,7 @@ async def answered(context: CommandContext, incoming: Incoming, arrival: Arrival
             return f"/confirm {NO} {code}"
         if chosen:
             return f"/confirm {YES} {code} {' '.join(str(at + 1) for at in chosen)}"
-    await context.confirmations.drop(here, *PROPOSALS)
+    await confirmations.drop(here, *PROPOSALS)
     return ""
 
 
@@ -170,4 +169,5 @@ CONFIRM = Command(
     {PT: "responde a uma pergunta minha", EN: "answer a question of mine", ES: "responde a una pregunta mía"},
     confirm,
     usage=" yes|no CODE",
+    in_menus=False,
 )

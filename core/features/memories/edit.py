@@ -8,7 +8,6 @@ from core.actions.undo import undo_button
 from core.commands.command import Request
 from core.features.memories.card import block, heading, show_card
 from core.features.memories.names import tell_unknown
-from core.features.pending_input.pending import await_text
 from core.features.preferences.choices import NOT_REMEMBERING
 from core.types import Locale, Localized, MemoryDraft, MemoryItem
 
@@ -20,7 +19,7 @@ async def edit(request: Request, item: MemoryItem, text: str) -> None:
     if not request.turn.remembers:
         await request.tell(NOT_REMEMBERING)
     elif not text:
-        await await_text(request, f"/memories edit {item.id}")
+        await request.context.replies.await_text(request, f"/memories edit {item.id}")
         asked = ASK[request.locale].format(memory=heading(item))
         await request.turn.tell("\n".join([asked, "", block(item)]))
         return

@@ -62,7 +62,7 @@ async def show_list(
 ) -> None:
     """Show the items numbered from `before` + 1, and note which number stands for which."""
     numbered = dict(enumerate(items, before + 1))
-    request.context.note_list(request.incoming.conversation, {number: item.id for number, item in numbered.items()})
+    request.context.listed.put(request.incoming.conversation, {number: item.id for number, item in numbered.items()})
     lines = [f"{number}. {mark(item)}{memory_line(item, request.turn.zone)}" for number, item in numbered.items()]
     menu = [entry(number, item, origin) for number, item in numbered.items()]
     await request.turn.tell("\n".join([title, *lines, *(["", after] if after else [])]), choices=choices, menu=menu)

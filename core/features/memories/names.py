@@ -19,7 +19,11 @@ def is_number(name: str) -> bool:
 
 async def named(request: Request, name: str) -> MemoryItem | None:
     """Return the memory of this person's that is named so, or None: an id of another's names nothing (T15)."""
-    memory_id = request.context.listed(request.incoming.conversation, int(name)) if is_number(name) else name.casefold()
+    memory_id = (
+        request.context.listed.memory_id(request.incoming.conversation, int(name))
+        if is_number(name)
+        else name.casefold()
+    )
     return next(iter(await request.turn.memory.get([memory_id])), None) if memory_id else None
 
 

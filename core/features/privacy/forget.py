@@ -100,7 +100,7 @@ async def _forget_all(request: Request, code: str) -> None:
     for conversation, running in list(request.running.items()):
         if conversation.user in accounts and (conversation != here or request.incoming.pressed):
             running.stop()
-    await context.forget(user)
+    await context.erasure.forget(user)
     log_stays = LOG_STAYS[request.locale] if context.stores.logs_words else ""
     copies_stay = await leftover(context, request.locale, for_owner=request.role is Role.OWNER)
     await request.turn.tell("\n".join([f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip(), copies_stay]).rstrip())

@@ -1,7 +1,4 @@
-"""What stands before every answer: lets a message in or says why not, and tells once when a limit nears its end.
-
-Knows whom to tell. Does not know how anything is counted, nor what is answered.
-"""
+"""Quota check before every answer: run it or say why not, and tell once when a limit nears its end."""
 
 from __future__ import annotations
 
@@ -14,9 +11,11 @@ from core.features.access.rules import Access
 from core.features.ledger.calls import BOT, Asker
 from core.features.quotas import wording
 from core.features.quotas.quotas import Quotas, Use
+from core.hooks import Limiter
+from core.language_choice import Locales
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
-from core.types import Incoming, Locale, Role, UserKey, room_name
+from core.types import Incoming, Locale, Role, room_name
 
 
 def asker_of(incoming: Incoming) -> Asker:
@@ -25,13 +24,14 @@ def asker_of(incoming: Incoming) -> Asker:
 
 
 @dataclass(slots=True)
-class Allowance:
-    """Lets messages in, and tells of limits."""
+class Allowance(Limiter):
+    """Hold answers within the quotas, and tell the asker and the owners of limits."""
 
     quotas: Quotas
     access: Access
     notifier: Notifier
     clock: Clock
+    locales: Locales
     _news: list[tuple[Use, Asker]] = field(default_factory=list)
 
     async def answer(
@@ -54,13 +54,13 @@ class Allowance:
             await self._tell(asker, role, view, locale)
         return full is None
 
-    async def tell_owners(self, language_of: Callable[[UserKey], Awaitable[Locale]]) -> None:
-        """Tell every owner what there is to tell of limits. Nobody waits for this."""
+    async def tell_owners(self) -> None:
+        """Tell every owner of the limits that were used up or nearly so since the last call."""
         while self._news:
             use, asker = self._news.pop(0)
             for owner in await self.access.people():
                 if owner.role is Role.OWNER and owner.user != asker.user:
-                    text = wording.notice(use, self.quotas.zone, await language_of(owner.user))
+                    text = wording.notice(use, self.quotas.zone, await self.locales.known(owner.user))
                     await self.notifier.tell(owner.user, OutgoingMessage(text))
 
     async def _tell(self, asker: Asker, role: Role | None, view: View, locale: Locale) -> None:

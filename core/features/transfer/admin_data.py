@@ -6,9 +6,9 @@ Does not know how a copy is made, nor where anything is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from core.commands.command import Request
-from core.commands.context import CommandContext
 from core.errors import StorageError
 from core.features.access.rules import STAYS
 from core.features.admin.decide import ROLES
@@ -86,13 +86,13 @@ async def _confirmed(request: Request, code: str) -> None:
     for conversation, running in list(request.running.items()):
         if conversation.user in accounts and conversation != request.incoming.conversation:
             running.stop()
-    await context.forget(somebody.user)
+    await context.erasure.forget(somebody.user)
     await note(context, request.incoming.user, DecisionKind.FORGET)
     lines = [DONE[request.locale], await leftover(context, request.locale, for_owner=True)]
     await request.turn.tell("\n".join(filter(None, lines)))
 
 
-async def note(context: CommandContext, by: UserKey, matter: DecisionKind, name: str = "") -> None:
+async def note(context: Any, by: UserKey, matter: DecisionKind, name: str = "") -> None:
     """Put on record that it was done, by whom and when."""
     decisions = context.stores.decisions
     applied = Applied.STALE

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from core.commands.context import CommandContext
+from typing import Any
+
 from core.text.plural import Counted, counted
 from core.types import Locale
 
@@ -10,7 +11,7 @@ PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MAX_NAMED = 10
 
 
-async def leftover(context: CommandContext, locale: Locale, *, for_owner: bool) -> str:
+async def leftover(context: Any, locale: Locale, *, for_owner: bool) -> str:
     """Return a sentence on the copies that still hold what was deleted, "" if there are none.
 
     Owners are told which they are: they can delete them.

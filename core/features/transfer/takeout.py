@@ -11,9 +11,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from core.commands.context import CommandContext
 from core.enclosures import enclosures_to_json
 from core.errors import StorageError
 from core.features.ledger.calls import Scope, Sum
@@ -48,7 +47,7 @@ def file_name(user: UserKey, at: datetime) -> str:
     return f"elefante-{name}-{at.astimezone(UTC):%Y%m%d-%H%M%S}.json"
 
 
-async def write(context: CommandContext, user: UserKey, path: Path) -> Tally:
+async def write(context: Any, user: UserKey, path: Path) -> Tally:
     """Write the file, readable by its owner only, and return how much is in it.
 
     Raises:
@@ -67,7 +66,7 @@ async def write(context: CommandContext, user: UserKey, path: Path) -> Tally:
     return tally
 
 
-async def pieces(context: CommandContext, user: UserKey, tally: Tally) -> AsyncIterator[str]:
+async def pieces(context: Any, user: UserKey, tally: Tally) -> AsyncIterator[str]:
     """Yield the JSON text of the file, and count what goes by."""
     kept = context.stores
     accounts = await kept.memories.accounts(user)
@@ -86,7 +85,7 @@ async def pieces(context: CommandContext, user: UserKey, tally: Tally) -> AsyncI
     yield "]}\n"
 
 
-async def _account(context: CommandContext, user: UserKey) -> dict[str, JSONValue]:
+async def _account(context: Any, user: UserKey) -> dict[str, JSONValue]:
     role, chosen = await context.access.role(user), await context.stores.preferences.of(user)
     person = await context.access.person(user)
     return {
@@ -140,7 +139,7 @@ async def _deleted(memory: UserMemory) -> Sequence[Change]:
     return [change for change in changes if change.memory_id not in there]
 
 
-async def _usage(context: CommandContext, accounts: Sequence[UserKey]) -> list[JSONValue]:
+async def _usage(context: Any, accounts: Sequence[UserKey]) -> list[JSONValue]:
     """Return what was asked of models for that person, by account, day and model."""
     by = ("user", "day", "model")
     return [_spent(each) for user in accounts for each in await context.quotas.ledger.sums(_EVER, by, Scope(user))]
@@ -160,7 +159,7 @@ def _spent(entry: Sum) -> dict[str, JSONValue]:
     }
 
 
-async def _threads(context: CommandContext, accounts: Sequence[UserKey], tally: Tally) -> AsyncIterator[str]:
+async def _threads(context: Any, accounts: Sequence[UserKey], tally: Tally) -> AsyncIterator[str]:
     history = context.stores.history
     for account in accounts:
         for thread in await history.threads(account):
@@ -173,7 +172,7 @@ async def _threads(context: CommandContext, accounts: Sequence[UserKey], tally: 
             yield "}"
 
 
-async def _messages(context: CommandContext, thread: Thread, tally: Tally) -> AsyncIterator[_Record]:
+async def _messages(context: Any, thread: Thread, tally: Tally) -> AsyncIterator[_Record]:
     after = 0
     while page := await context.stores.history.since(thread.id, after, _PAGE):
         for message in page:

@@ -1,6 +1,7 @@
-"""/retry: the same question once more. Knows what was asked in a conversation. Does not know how it is answered.
+"""/retry: answer the same question once more.
 
-The door takes it for the question itself: the same words in a new turn. What the first answer did to memory stays.
+The chatbot replaces the command by the question: the same words in a new turn. What the first answer did to memory
+stays.
 """
 
 from __future__ import annotations

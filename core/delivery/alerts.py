@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from core.delivery.notifier import Notifier
 from core.errors import StorageError
-from core.features.access.rules import Access
 from core.language_choice import Locales
 from core.outgoing import OutgoingMessage
 from core.types import Localized, UserKey
@@ -21,14 +21,16 @@ class _Alert:
 
 
 class OwnerAlerts:
-    """Alerts that are open. Stores in RAM: after a restart a trouble that still stands is told once more.
+    """Open alerts, kept in RAM: after a restart a trouble that still stands is told once more.
 
     An owner whose platform is not connected yet is told when it is.
     """
 
-    def __init__(self, access: Access, notifier: Notifier, locales: Locales) -> None:
-        self._access = access
-        self._notices = notifier
+    def __init__(
+        self, owners: Callable[[], Awaitable[Collection[UserKey]]], notifier: Notifier, locales: Locales
+    ) -> None:
+        self._owners = owners
+        self._notifier = notifier
         self._locales = locales
         self._open: dict[str, _Alert] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -47,11 +49,11 @@ class OwnerAlerts:
             StorageError: the list of owners cannot be read, and never was.
         """
         alert = self._open.setdefault(key, _Alert(text))
-        for user in await self._access.owners():
+        for user in await self._owners():
             if user in alert.told:
                 continue
             alert.told.add(user)  # before the wait: two tasks tell nobody twice
-            if not await self._notices.tell(user, OutgoingMessage(text[await self._locales.known(user)])):
+            if not await self._notifier.tell(user, OutgoingMessage(text[await self._locales.known(user)])):
                 alert.told.discard(user)
 
     async def over(self, key: str, text: Localized | None = None) -> None:
@@ -60,7 +62,7 @@ class OwnerAlerts:
         if alert is None or text is None:
             return
         for user in alert.told:
-            await self._notices.tell(user, OutgoingMessage(text[await self._locales.known(user)]))
+            await self._notifier.tell(user, OutgoingMessage(text[await self._locales.known(user)]))
 
     def _connected(self) -> None:
         task = asyncio.get_running_loop().create_task(self._tell_again())
@@ -69,6 +71,6 @@ class OwnerAlerts:
 
     async def _tell_again(self) -> None:
         with suppress(StorageError):  # who owns the bot is to be known should the list be damaged later
-            await self._access.owners()
+            await self._owners()
             for key, alert in tuple(self._open.items()):
                 await self.tell(key, alert.text)

@@ -1,12 +1,19 @@
-"""/reset and /stop. Knows the conversation that a command was sent in. Does not know what was said in it."""
+"""Commands of the engine itself: /reset and /stop. /help belongs to the table, /retry stands in `retry`."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from core.commands.command import Command, Request
-from core.features.pending_input.pending import let_go
+from core.hooks import ReplyReader
 from core.types import Locale, Localized
 
 PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+
+
+def is_stop(text: str) -> bool:
+    """Whether the person says /stop."""
+    return text.split(maxsplit=1)[:1] == ["/stop"]
 
 
 async def reset(request: Request, _: str) -> None:
@@ -15,9 +22,9 @@ async def reset(request: Request, _: str) -> None:
     await request.tell(AFRESH)
 
 
-async def stop(request: Request, _: str) -> None:
-    """Say that nothing is waited for any more, or was: a running answer is stopped before a command gets here."""
-    waited = await let_go(request.context, request.incoming)
+async def stop(replies: ReplyReader, request: Request, _: str) -> None:
+    """Forget what was asked there, and say whether anything was: the engine stops a running answer before this."""
+    waited = await replies.drop(request.incoming)
     await request.tell(NOTHING_WAITS if waited else NOTHING_TO_STOP)
 
 
@@ -42,4 +49,9 @@ RESET = Command(
     {PT: "começa outra conversa", EN: "start a fresh conversation", ES: "empieza otra conversación"},
     reset,
 )
-STOP = Command("stop", {PT: "interrompe a resposta", EN: "stop the running answer", ES: "detiene la respuesta"}, stop)
+STOP_ABOUT: Localized = {PT: "interrompe a resposta", EN: "stop the running answer", ES: "detiene la respuesta"}
+
+
+def stop_command(replies: ReplyReader) -> Command:
+    """Return /stop, which drops what the bot asked in the conversation."""
+    return Command("stop", STOP_ABOUT, partial(stop, replies))

@@ -1,0 +1,78 @@
+"""The table of commands that the wiring hands to the chatbot: the same on every platform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from core.commands.command import ONLY_IN_PRIVATE, Command, Request
+from core.types import Locale, Localized
+
+PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+_ALIASES: Final = {"start": "help"}
+_MAX_NAME_CHARS: Final = 32
+
+
+class CommandTable:
+    """Commands by name, in the order of menus; /help comes first."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        """Take the commands of the engine and of every feature.
+
+        Raises:
+            ValueError: two have the same name.
+        """
+        self._commands: dict[str, Command] = {}
+        for command in (Command("help", HELP_ABOUT, self._help), *commands):
+            if command.name in self._commands:
+                raise ValueError(f"two commands are named /{command.name}")
+            self._commands[command.name] = command
+
+    def __iter__(self) -> Iterator[Command]:
+        return iter(self._commands.values())
+
+    @property
+    def by_name(self) -> Mapping[str, Command]:
+        """The commands by name."""
+        return self._commands
+
+    async def run(self, request: Request, text: str) -> None:
+        """Run the command that the text starts with ("/name argument"), or say that there is none.
+
+        To a person without the right to a command it does not exist.
+        """
+        head, _, argument = text.removeprefix("/").partition(" ")
+        name = head.split("\n", 1)[0].casefold()
+        command = self._commands.get(_ALIASES.get(name, name))
+        if command is None or not command.is_for(request.role):
+            await request.tell(UNKNOWN, name=name[:_MAX_NAME_CHARS])
+        elif command.in_private and not request.incoming.private:
+            await request.tell(ONLY_IN_PRIVATE)
+        else:
+            await command.run(request, argument.strip())
+
+    async def _help(self, request: Request, _: str) -> None:
+        """List the commands that the person may use there, and say what to write without one."""
+        lines = [HELP_INTRO[request.locale], ""]
+        lines += [
+            f"/{command.name}{command.usage} — {command.about[request.locale]}"
+            for command in self
+            if command.is_offered_on(request.incoming.chat.platform) and command.is_for(request.role)
+        ]
+        await request.turn.tell("\n".join(lines))
+
+
+HELP_ABOUT: Localized = {PT: "mostra esta ajuda", EN: "show this help", ES: "muestra esta ayuda"}
+HELP_INTRO: Localized = {
+    PT: "Sou o Elefante: guardo o que você pede e encontro depois. Escreva, por exemplo: "
+    "“lembre que a senha do wi-fi é abc123” ou “qual é a senha do wi-fi?”.",
+    EN: "I am Elefante: I keep what you ask me to, and find it later. Write, for example: "
+    "“remember that the wifi password is abc123” or “what is the wifi password?”.",
+    ES: "Soy Elefante: guardo lo que me pides y lo encuentro después. Escribe, por ejemplo: "
+    "“recuerda que la contraseña del wifi es abc123” o “¿cuál es la contraseña del wifi?”.",
+}
+UNKNOWN: Localized = {
+    PT: "Não conheço o comando /{name}. Veja /help.",
+    EN: "I do not know the command /{name}. See /help.",
+    ES: "No conozco el comando /{name}. Mira /help.",
+}

@@ -1,0 +1,205 @@
+"""Build every feature over its stores, and the hooks and the table of commands that the chatbot gets from them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+
+from core.actions.registry import Registry
+from core.chatbot import ChatBotParts, TurnLimits
+from core.commands.builtin import RESET, stop_command
+from core.commands.command import Command
+from core.commands.retry import RETRY
+from core.commands.table import CommandTable
+from core.confirmations import Confirmations
+from core.delivery.alerts import OwnerAlerts
+from core.delivery.notifier import Notifier
+from core.errors import ConfigError
+from core.features.access.cards import Cards
+from core.features.access.gate import AccessGate
+from core.features.access.rules import Access
+from core.features.admin.admin import ADMIN
+from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
+from core.features.admin.effects import DecisionEffects
+from core.features.admin.machine import Machine
+from core.features.broadcast.broadcaster import Broadcaster
+from core.features.broadcast.broadcasts import Broadcasts
+from core.features.broadcast.news import NEWS
+from core.features.ledger.chart import Draw
+from core.features.ledger.usage import USAGE
+from core.features.links.codes import LinkCodes
+from core.features.links.link import LINK, UNLINK_COMMAND
+from core.features.memories.confirm import CONFIRM
+from core.features.memories.listed import ListedMemories
+from core.features.memories.memories import MEMORIES, RECALL
+from core.features.memories.remember import REMEMBER
+from core.features.pending_input.replies import PendingReplies
+from core.features.preferences.choices import LANGUAGE, MEMORY
+from core.features.preferences.drafts import DRAFTS
+from core.features.preferences.store import PreferenceStore
+from core.features.privacy.erasure import Erasure, Forgets
+from core.features.privacy.forget import FORGET
+from core.features.privacy.privacy import PRIVACY_COMMAND
+from core.features.quotas.allowance import Allowance
+from core.features.quotas.quotas import Quotas
+from core.features.threads import CONTEXT_COMMAND, THREADS
+from core.features.transfer.export import EXPORT
+from core.features.transfer.files import Copies, NoCopies, Spool
+from core.features.transfer.import_ import IMPORT
+from core.features.undo import UNDO_COMMAND
+from core.history.conversation import Conversations
+from core.language_choice import Locales
+from core.memory.memories import Memories
+from core.models import Models
+from core.ports import Clock
+from core.stores import HistoryStore, Inbox
+from core.threads import ConfirmationStore, PendingInputs
+from core.types import Locale, Role, UserKey
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Every store of the features, and in `forgetters` all that keep something of a person.
+
+    What is forgotten inside `forgetting` is scrubbed from the disk at its end. `logs_words` says that what people ask
+    stands in the log, too, which forgets nobody. `foreign_version` changes when another process changed something.
+    """
+
+    decisions: Decisions
+    preferences: PreferenceStore
+    memories: Memories
+    history: HistoryStore
+    forgetters: Sequence[Forgets]
+    links: LinkCodes
+    pending_inputs: PendingInputs
+    confirmations: ConfirmationStore
+    broadcasts: Broadcasts
+    logs_words: bool = False
+    spool: Spool = field(default_factory=Spool)
+    copies: Copies = field(default_factory=NoCopies)
+    forgetting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    foreign_version: Callable[[], Awaitable[int]] | None = None
+
+
+class Features:
+    """Every feature of a running bot.
+
+    `draw` draws charts, where that can be done; `language` is that of every answer if the owner fixed one; `drafts_on`
+    are the platforms where an answer can grow in a draft.
+    """
+
+    def __init__(
+        self,
+        stores: Stores,
+        *,
+        access: Access,
+        models: Models,
+        registry: Registry,
+        clock: Clock,
+        quotas: Quotas,
+        machine: Machine,
+        draw: Draw | None = None,
+        broadcast_interval_s: float = 1.0,
+        language: Locale | None = None,
+        drafts_on: frozenset[str] = frozenset(),
+    ) -> None:
+        self.access = access
+        self.stores = stores
+        self.models = models
+        self.registry = registry
+        self.clock = clock
+        self.quotas = quotas
+        self.machine = machine
+        self.draw = draw
+        self.language = language
+        self.drafts_on = drafts_on
+        self.started_s = clock.monotonic()
+        self.notifier = Notifier(clock)
+        self.locales = Locales(stores.preferences.of, stores.history, language)
+        self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales)
+        self.allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
+        self.confirmations = Confirmations(stores.confirmations, clock)
+        self.replies = PendingReplies(stores.pending_inputs, self.confirmations, stores.memories, clock)
+        self.broadcaster = Broadcaster(
+            stores.broadcasts, self.notifier, self.wants_news, clock, interval_s=broadcast_interval_s
+        )
+        self.listed = ListedMemories()
+        forgetters: Sequence[Forgets] = (stores.links, stores.pending_inputs, stores.confirmations, *stores.forgetters)
+        self.erasure = Erasure(stores.memories, access, self.listed, forgetters, stores.forgetting)
+        self.effects = DecisionEffects(stores.decisions, stores.foreign_version)
+        self.effects.on(DecisionKind.ACTION, self._turn_action)
+        self.effects.on(DecisionKind.MODEL, machine.models.put)
+        self.commands = CommandTable(self._commands())
+
+    async def open(self) -> None:
+        """Put into force what was decided before this start."""
+        await self.confirmations.expire()
+        await self.effects.put_in_force()
+
+    def parts(
+        self, inbox: Inbox, conversations: Conversations, limits: TurnLimits, *, log_content: bool = False
+    ) -> ChatBotParts:
+        """Return what a chatbot with these features is made of."""
+        cards = Cards(self.access, self.notifier, self.locales, self.clock)
+        return ChatBotParts(
+            inbox=inbox,
+            conversations=conversations,
+            memories=self.stores.memories,
+            models=self.models,
+            registry=self.registry,
+            clock=self.clock,
+            limits=limits,
+            notifier=self.notifier,
+            confirmations=self.confirmations,
+            locales=self.locales,
+            alerts=self.alerts,
+            gate=AccessGate(self.access, cards, self.locales, self.clock),
+            limiter=self.allowance,
+            replies=self.replies,
+            commands=self.commands,
+            preferences=self.stores.preferences.of,
+            catch_up=self.effects.catch_up,
+            context=self,
+            language=self.language,
+            log_content=log_content,
+        )
+
+    def _commands(self) -> Sequence[Command]:
+        """Return every command, in the order of /help and of menus."""
+        return (
+            REMEMBER,
+            RECALL,
+            MEMORIES,
+            FORGET,
+            UNDO_COMMAND,
+            MEMORY,
+            EXPORT,
+            IMPORT,
+            PRIVACY_COMMAND,
+            LINK,
+            UNLINK_COMMAND,
+            LANGUAGE,
+            NEWS,
+            THREADS,
+            CONTEXT_COMMAND,
+            USAGE,
+            RESET,
+            RETRY,
+            stop_command(self.replies),
+            replace(DRAFTS, on_platforms=self.drafts_on),
+            CONFIRM,
+            ADMIN,
+        )
+
+    async def wants_news(self, user: UserKey) -> bool:
+        """Whether the person gets what owners tell everybody: owners, admins and members who did not turn it off."""
+        if await self.access.role(user) not in {Role.OWNER, Role.ADMIN, Role.MEMBER}:
+            return False
+        return (await self.stores.preferences.of(user)).news
+
+    def _turn_action(self, name: str, value: str) -> None:
+        """Turn an action ON or OFF, or leave it to the settings ("")."""
+        registry = self.registry
+        with suppress(ConfigError):  # decided by a version of this program that had the action
+            {ON: registry.enable, OFF: registry.disable}.get(value, registry.restore)(name)

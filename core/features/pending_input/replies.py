@@ -1,0 +1,72 @@
+"""Read a message as the reply to what the bot asked before: a text for a command, yes, no, numbers, "undo"."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from core.actions.proposal import PROPOSALS
+from core.commands.builtin import is_stop
+from core.commands.command import Request
+from core.commands.retry import is_retry
+from core.confirmations import Arrival, Confirmations
+from core.features.memories.confirm import answered
+from core.hooks import ReplyReader
+from core.memory.memories import Memories
+from core.ports import Clock
+from core.text.replies import means_undo
+from core.threads import PendingInputs
+from core.types import Incoming, UserKey
+
+VALID_FOR: Final = timedelta(minutes=10)
+_SKEW: Final = timedelta(seconds=5)
+"""How far a platform's clock may be behind ours."""
+
+
+class PendingReplies(ReplyReader):
+    """Keep which command waits for a text in which conversation, for ten minutes."""
+
+    def __init__(self, store: PendingInputs, confirmations: Confirmations, memories: Memories, clock: Clock) -> None:
+        self._store = store
+        self._confirmations = confirmations
+        self._memories = memories
+        self._clock = clock
+
+    async def await_text(self, request: Request, command: str) -> None:
+        """Run `command` with the person's next message there, unless that is a command itself."""
+        here = request.incoming.conversation
+        await self._confirmations.drop(here, *PROPOSALS)
+        await self._store.put(here, command, self._clock.now())
+
+    async def read(self, incoming: Incoming, arrival: Arrival) -> str:
+        """Return the command that the message amounts to, or its own text.
+
+        A text sent before the question was asked is no reply to it. A waiting command is dropped once it was run, so
+        that a crash before that runs it again; any other command drops it.
+        """
+        here, text = incoming.conversation, incoming.text
+        waiting = await self._store.find(here)
+        if not incoming.pressed or is_retry(text):
+            answer = await answered(self._confirmations, incoming, arrival)
+            if waiting is None and answer:
+                return answer
+            if waiting is None and means_undo(text) and await self._can_undo(incoming.user):
+                return "/undo"
+        if waiting is None or not text or incoming.at < waiting.at - _SKEW or is_stop(text):
+            return text
+        if text.startswith("/") or incoming.at - waiting.at > VALID_FOR:
+            await self._store.drop(here)
+            return text
+        return f"{waiting.command} {text}"
+
+    async def drop(self, incoming: Incoming) -> bool:
+        """Forget what was asked in that conversation; return whether a reply to it would still have counted."""
+        waiting = await self._store.find(incoming.conversation)
+        await self._store.drop(incoming.conversation)
+        asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS)
+        return asked or (waiting is not None and incoming.at - waiting.at <= VALID_FOR)
+
+    async def _can_undo(self, user: UserKey) -> bool:
+        within = self._memories.undo_within
+        store = self._memories.of(user).store
+        return bool(within and await store.changes(user, since=self._clock.now() - within, not_undone=True, limit=1))
