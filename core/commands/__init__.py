@@ -25,7 +25,7 @@ from core.features.privacy.privacy import PRIVACY_COMMAND
 from core.features.transfer.export import EXPORT
 from core.features.transfer.import_ import IMPORT
 from core.features.undo import UNDO_COMMAND
-from core.types import Locale, Localized
+from core.text.catalogue import text
 
 __all__ = [
     "BUTTON_COMMANDS",
@@ -44,8 +44,6 @@ __all__ = [
     "let_go",
     "run",
 ]
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
 
 async def run(request: Request, text: str) -> None:
@@ -77,24 +75,13 @@ async def help_(request: Request, _: str) -> None:
     await request.turn.tell("\n".join(lines))
 
 
-HELP_INTRO: Localized = {
-    PT: "Sou o Elefante: guardo o que você pede e encontro depois. Escreva, por exemplo: "
-    "“lembre que a senha do wi-fi é abc123” ou “qual é a senha do wi-fi?”.",
-    EN: "I am Elefante: I keep what you ask me to, and find it later. Write, for example: "
-    "“remember that the wifi password is abc123” or “what is the wifi password?”.",
-    ES: "Soy Elefante: guardo lo que me pides y lo encuentro después. Escribe, por ejemplo: "
-    "“recuerda que la contraseña del wifi es abc123” o “¿cuál es la contraseña del wifi?”.",
-}
-UNKNOWN: Localized = {
-    PT: "Não conheço o comando /{name}. Veja /help.",
-    EN: "I do not know the command /{name}. See /help.",
-    ES: "No conozco el comando /{name}. Mira /help.",
-}
+HELP_INTRO = text("help.intro")
+UNKNOWN = text("help.unknown")
 
 COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
-        Command("help", {PT: "mostra esta ajuda", EN: "show this help", ES: "muestra esta ayuda"}, help_),
+        Command("help", text("commands.help"), help_),
         REMEMBER,
         RECALL,
         MEMORIES,

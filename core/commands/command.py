@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from core.commands.context import CommandContext
 from core.deadline import Deadline
+from core.text.catalogue import text
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Localized, Role
 
@@ -65,8 +66,4 @@ class Command:
         return not self.for_staff or role in STAFF
 
 
-ONLY_IN_PRIVATE: Localized = {
-    Locale.PT: "Isso eu só mostro em particular. Escreva para mim em uma conversa privada.",
-    Locale.EN: "That I only show in private. Write to me in a private chat.",
-    Locale.ES: "Eso solo lo muestro en privado. Escríbeme en un chat privado.",
-}
+ONLY_IN_PRIVATE = text("common.only_in_private")

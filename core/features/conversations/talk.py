@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from core.commands.command import Command, Request
 from core.features.pending_input.pending import let_go
-from core.types import Locale, Localized
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+from core.text.catalogue import text
 
 
 async def reset(request: Request, _: str) -> None:
@@ -21,25 +19,13 @@ async def stop(request: Request, _: str) -> None:
     await request.tell(NOTHING_WAITS if waited else NOTHING_TO_STOP)
 
 
-AFRESH: Localized = {
-    PT: "Conversa nova. O que está na sua memória continua guardado.",
-    EN: "A fresh conversation. What is in your memory stays.",
-    ES: "Conversación nueva. Lo que está en tu memoria se queda.",
-}
-NOTHING_WAITS: Localized = {
-    PT: "Deixei para lá: a sua próxima mensagem é só uma mensagem.",
-    EN: "Left alone: your next message is just a message.",
-    ES: "Lo dejé: tu próximo mensaje es solo un mensaje.",
-}
-NOTHING_TO_STOP: Localized = {
-    PT: "Não há nada em andamento.",
-    EN: "Nothing is running.",
-    ES: "No hay nada en curso.",
-}
+AFRESH = text("conversations.afresh")
+NOTHING_WAITS = text("conversations.nothing_waits")
+NOTHING_TO_STOP = text("conversations.nothing_to_stop")
 
 RESET = Command(
     "reset",
-    {PT: "começa outra conversa", EN: "start a fresh conversation", ES: "empieza otra conversación"},
+    text("commands.reset"),
     reset,
 )
-STOP = Command("stop", {PT: "interrompe a resposta", EN: "stop the running answer", ES: "detiene la respuesta"}, stop)
+STOP = Command("stop", text("commands.stop"), stop)
