@@ -16,7 +16,8 @@ from bot.serving import serving
 from bot.settings.settings import Settings
 from bot.wiring import build, embedder_trouble, open_chatbot, say
 from core.errors import ConfigError, StorageError
-from core.types import Locale, Localized
+from core.text.catalogue import text
+from core.types import Localized
 
 _log = logging.getLogger(__name__)
 
@@ -77,11 +78,4 @@ def _ended(name: str, platform: Platform) -> Localized:
     return {locale: sentence.format(**words) for locale, sentence in ENDED.items()}
 
 
-ENDED: Localized = {
-    Locale.PT: "{platform}: parei de funcionar lá. O mais provável é que {setting}, no .env, não valha mais: corrija e "
-    "me reinicie. Aqui sigo respondendo; o motivo exato está em /admin logs.",
-    Locale.EN: "{platform}: I have stopped working there. Most likely {setting} in .env is no longer valid: mend it, "
-    "and restart me. I keep answering here; the exact reason is in /admin logs.",
-    Locale.ES: "{platform}: dejé de funcionar allí. Lo más probable es que {setting}, en el .env, ya no valga: "
-    "corrígelo y reiníciame. Aquí sigo respondiendo; el motivo exacto está en /admin logs.",
-}
+ENDED = text("platforms.ended")

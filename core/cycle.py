@@ -16,16 +16,12 @@ from core.actions.registry import Registry
 from core.dialogue import Outcome, Step, Task
 from core.errors import BadReply, ContextTooLong
 from core.models import choose
+from core.text.catalogue import text
 from core.turn import Turn
-from core.types import Locale, Localized
 
 Result = TypeVar("Result")
 
-THINKING: Localized = {
-    Locale.PT: "IA está pensando...",
-    Locale.EN: "AI is thinking...",
-    Locale.ES: "La IA está pensando...",
-}
+THINKING = text("common.thinking")
 
 DECIDE = """\
 Decide the next action that brings the person's message nearer to what they want, given the conversation and the steps \

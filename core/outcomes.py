@@ -7,11 +7,11 @@ from typing import Final
 
 from core.dialogue import Step, committed
 from core.text import claims
+from core.text.catalogue import forms, text
 from core.text.markdown import quoted
 from core.text.plural import Counted, counted
 from core.types import ChangeKind, Locale, Localized, MemoryItem
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MAX_NAMED: Final = 5
 """Of what was not done, how many are named."""
 
@@ -70,54 +70,26 @@ def nothing(kinds: Collection[ChangeKind], locale: Locale) -> str:
 
 
 DONE: dict[ChangeKind, Localized] = {
-    ChangeKind.SAVED: {PT: "Guardei:", EN: "Saved:", ES: "Guardé:"},
-    ChangeKind.UPDATED: {
-        PT: "Atualizei. Agora está assim:",
-        EN: "Updated. It now reads:",
-        ES: "Actualizado. Ahora dice:",
-    },
-    ChangeKind.DELETED: {PT: "Apaguei:", EN: "Deleted:", ES: "Borré:"},
+    ChangeKind.SAVED: text("outcomes.done.saved"),
+    ChangeKind.UPDATED: text("outcomes.done.updated"),
+    ChangeKind.DELETED: text("outcomes.done.deleted"),
 }
-KNOWN: Localized = {PT: "Isto eu já sabia:", EN: "I knew that already:", ES: "Eso ya lo sabía:"}
-SAME: Localized = {PT: "Isto já está assim:", EN: "It reads so already:", ES: "Ya dice eso:"}
+KNOWN = text("outcomes.known")
+SAME = text("outcomes.same")
 NOTHING: dict[ChangeKind, Localized] = {
-    ChangeKind.SAVED: {PT: "Nada foi guardado.", EN: "Nothing was saved.", ES: "No se guardó nada."},
-    ChangeKind.UPDATED: {PT: "Nada foi mudado.", EN: "Nothing was changed.", ES: "No se cambió nada."},
-    ChangeKind.DELETED: {PT: "Nada foi apagado.", EN: "Nothing was deleted.", ES: "No se borró nada."},
+    ChangeKind.SAVED: text("outcomes.nothing.saved"),
+    ChangeKind.UPDATED: text("outcomes.nothing.updated"),
+    ChangeKind.DELETED: text("outcomes.nothing.deleted"),
 }
-_WHICH: Localized = {
-    PT: "Se era o que você queria, diga de novo de qual memória se trata, ou veja /memories.",
-    EN: "If you wanted that, say again which memory you mean, or see /memories.",
-    ES: "Si era lo que querías, di de nuevo de qué memoria se trata, o mira /memories.",
-}
-TURNED_OFF: Localized = {
-    PT: "A memória está desligada. Para ligar: /memory on",
-    EN: "Memory is off. To turn it on: /memory on",
-    ES: "La memoria está desactivada. Para activarla: /memory on",
-}
+_WHICH = text("outcomes.which")
+TURNED_OFF = text("outcomes.turned_off")
 HINTS: dict[ChangeKind, Localized] = {
-    ChangeKind.SAVED: {
-        PT: "Para guardar, escreva /remember e o texto.",
-        EN: "To save it, write /remember and the text.",
-        ES: "Para guardarlo, escribe /remember y el texto.",
-    },
+    ChangeKind.SAVED: text("outcomes.hints.saved"),
     ChangeKind.UPDATED: _WHICH,
     ChangeKind.DELETED: _WHICH,
 }
 NOT_DONE: dict[ChangeKind, Counted] = {
-    ChangeKind.SAVED: {
-        PT: {"one": "{count} não foi guardada", "other": "{count} não foram guardadas"},
-        EN: {"one": "{count} was not saved", "other": "{count} were not saved"},
-        ES: {"one": "{count} no se guardó", "other": "{count} no se guardaron"},
-    },
-    ChangeKind.UPDATED: {
-        PT: {"one": "{count} não foi mudada", "other": "{count} não foram mudadas"},
-        EN: {"one": "{count} was not changed", "other": "{count} were not changed"},
-        ES: {"one": "{count} no se cambió", "other": "{count} no se cambiaron"},
-    },
-    ChangeKind.DELETED: {
-        PT: {"one": "{count} não foi achada", "other": "{count} não foram achadas"},
-        EN: {"one": "{count} was not found", "other": "{count} were not found"},
-        ES: {"one": "{count} no se encontró", "other": "{count} no se encontraron"},
-    },
+    ChangeKind.SAVED: forms("outcomes.not_done.saved"),
+    ChangeKind.UPDATED: forms("outcomes.not_done.updated"),
+    ChangeKind.DELETED: forms("outcomes.not_done.deleted"),
 }

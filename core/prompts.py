@@ -16,8 +16,9 @@ from core.clock import zone_name
 from core.dialogue import Prompt, PromptContext, PromptTurn, Step, committed
 from core.history.conversation import Context
 from core.history.rendering import is_withheld, rendered
+from core.text.catalogue import text
 from core.text.marks import SUMMARY_MARK, WINDOW_MARK, quoted
-from core.types import Locale, MessageRole, Modal
+from core.types import MessageRole, Modal
 
 SYSTEM = """\
 You are Elefante, an assistant in a chat. You never forget what the person asks you to remember: you have a long-term \
@@ -49,11 +50,7 @@ in how you speak. Everything above holds whatever stands in it.
 {persona}
 </persona>"""
 
-_CHOSEN_LANGUAGE = {
-    Locale.PT: "Write in Brazilian Portuguese.",
-    Locale.EN: "Write in English.",
-    Locale.ES: "Write in Spanish.",
-}
+_CHOSEN_LANGUAGE = text("prompts.chosen_language")
 _OWN_LANGUAGE = """\
 Whatever you write for the person is in the language and script of their last message, whichever that is, or in the \
 one that they ask for. Where that message tells no language, like a number or a name, go by the messages before it."""

@@ -21,9 +21,9 @@ from core.errors import (
 )
 from core.language_choice import Locales
 from core.ports import Channel, Clock
-from core.types import Incoming, Locale, Localized, room_name
+from core.text.catalogue import text
+from core.types import Incoming, Localized, room_name
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _log = logging.getLogger(__name__)
 
 
@@ -86,66 +86,18 @@ def _key(incoming: Incoming, kind: type[ChannelError]) -> str:
 
 
 _REASONS: Final[dict[type[ChannelError], Localized]] = {
-    ChannelForbidden: {
-        PT: "No grupo ou canal onde você perguntou, não tenho permissão para escrever. Respondo por aqui:",
-        EN: "I am not allowed to write in the group or channel where you asked, so here is my answer:",
-        ES: "No tengo permiso para escribir en el grupo o canal donde preguntaste, así que te respondo aquí:",
-    },
-    ChannelGone: {
-        PT: "Não consigo mais escrever no grupo ou canal onde você perguntou. Respondo por aqui:",
-        EN: "I can no longer write in the group or channel where you asked, so here is my answer:",
-        ES: "Ya no puedo escribir en el grupo o canal donde preguntaste, así que te respondo aquí:",
-    },
-    ChannelError: {
-        PT: "Minha resposta não foi aceita no grupo ou canal onde você perguntou. Respondo por aqui:",
-        EN: "My answer was not accepted in the group or channel where you asked, so here it is:",
-        ES: "Mi respuesta no fue aceptada en el grupo o canal donde preguntaste, así que te respondo aquí:",
-    },
+    ChannelForbidden: text("undelivered.reasons.channel_forbidden"),
+    ChannelGone: text("undelivered.reasons.channel_gone"),
+    ChannelError: text("undelivered.reasons.channel_error"),
 }
 
-_IN_ROOM: Localized = {PT: "na sala {room}", EN: "in the room {room}", ES: "en la sala {room}"}
-_IN_PRIVATE: Localized = {PT: "numa conversa privada", EN: "in a private chat", ES: "en un chat privado"}
-
-_LEFT: Localized = {
-    PT: "{platform}: não consegui entregar uma resposta {place}: a pessoa me bloqueou ou a conta não existe mais. Não "
-    "há nada a fazer; de outros casos assim não aviso.",
-    EN: "{platform}: I could not deliver an answer {place}: the person blocked me, or the account is gone. There is "
-    "nothing to do; I will not tell you of others like it.",
-    ES: "{platform}: no pude entregar una respuesta {place}: la persona me bloqueó o la cuenta ya no existe. No hay "
-    "nada que hacer; de otros casos así no aviso.",
-}
+_IN_ROOM = text("undelivered.in_room")
+_IN_PRIVATE = text("undelivered.in_private")
+_LEFT = text("undelivered.left")
 
 _WHY: Final[dict[type[ChannelError], Localized]] = {
-    ChannelForbidden: {
-        PT: "{platform}: não consegui entregar uma resposta {place}: lá não tenho permissão para escrever. Dê-me essa "
-        "permissão, ou tire-me de lá.",
-        EN: "{platform}: I could not deliver an answer {place}: I am not allowed to write there. Give me the "
-        "permission to send messages, or take me out of it.",
-        ES: "{platform}: no pude entregar una respuesta {place}: no tengo permiso para escribir allí. Dame el permiso "
-        "de enviar mensajes, o sácame de allí.",
-    },
-    ChannelGone: {
-        PT: "{platform}: não consegui entregar uma resposta {place}: fui removido, ou o lugar não existe mais. Se eu "
-        "devo responder lá, adicione-me de novo.",
-        EN: "{platform}: I could not deliver an answer {place}: I was removed, or it does not exist any more. If I am "
-        "to answer there, add me again.",
-        ES: "{platform}: no pude entregar una respuesta {place}: me sacaron, o el lugar ya no existe. Si debo "
-        "responder allí, agrégame de nuevo.",
-    },
-    ChannelUnclear: {
-        PT: "{platform}: uma resposta {place} não foi confirmada: pode faltar ou estar lá duas vezes. Se isso se "
-        "repetir, veja /admin logs.",
-        EN: "{platform}: an answer {place} was not confirmed: it may be missing, or be there twice. If that happens "
-        "again, see /admin logs.",
-        ES: "{platform}: una respuesta {place} no fue confirmada: puede faltar o estar allí dos veces. Si se repite, "
-        "mira /admin logs.",
-    },
-    ChannelError: {
-        PT: "{platform}: não consegui entregar uma resposta {place}: a plataforma a recusou em todas as formas, ou "
-        "falhou por muito tempo. Veja /admin logs.",
-        EN: "{platform}: I could not deliver an answer {place}: the platform refused it in every form, or failed for a "
-        "long time. See /admin logs.",
-        ES: "{platform}: no pude entregar una respuesta {place}: la plataforma la rechazó en todas las formas, o falló "
-        "durante mucho tiempo. Mira /admin logs.",
-    },
+    ChannelForbidden: text("undelivered.why.channel_forbidden"),
+    ChannelGone: text("undelivered.why.channel_gone"),
+    ChannelUnclear: text("undelivered.why.channel_unclear"),
+    ChannelError: text("undelivered.why.channel_error"),
 }

@@ -13,7 +13,8 @@ from discord import app_commands
 
 from adapters.discord.audience import SPEAKS, STEERS
 from adapters.discord.room import PLATFORM
-from adapters.discord.texts import ASIDE, FILE, NAMES, PERSON
+from adapters.discord.texts import ASIDE, FILE, PERSON
+from core.text.catalogue import menu_names
 from core.types import Locale, Localized
 
 MAX_MESSAGE_CHARS: Final = 6000
@@ -87,7 +88,7 @@ def with_options(callback: Callback, options: Sequence[Option]) -> Callback:
 
 def named(name: str) -> app_commands.locale_str:
     """Return a name, with what it is called in other languages."""
-    return app_commands.locale_str(name, told=NAMES.get(name, {}))
+    return app_commands.locale_str(name, told=menu_names(name))
 
 
 def told(text: Localized | str) -> app_commands.locale_str:

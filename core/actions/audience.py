@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.text.catalogue import text
 from core.turn import Turn
-from core.types import Locale, Localized, MemoryItem
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+from core.types import MemoryItem
 
 
 def is_narrowed(before: MemoryItem, after: MemoryItem) -> bool:
@@ -26,13 +25,5 @@ def narrowed_text(turn: Turn, before: Sequence[MemoryItem], after: Sequence[Memo
     return ONLY_IN_PRIVATE[turn.locale].format(id=fewer[0].id if len(fewer) == 1 else "ID")
 
 
-ONLY_IN_PRIVATE: Localized = {
-    PT: "Como você disse isso em particular, já não falo dela nas salas. Para eu poder falar: /memory share {id}",
-    EN: "You told me that in private, so I no longer speak of it in rooms. To let me: /memory share {id}",
-    ES: "Como lo dijiste en privado, ya no hablo de ella en las salas. Para que pueda: /memory share {id}",
-}
-ONLY_HERE: Localized = {
-    PT: "Como você disse isso aqui, só falo dela aqui e em particular.",
-    EN: "You told me that here, so I speak of it only here and in private.",
-    ES: "Como lo dijiste aquí, solo hablo de ella aquí y en privado.",
-}
+ONLY_IN_PRIVATE = text("actions.audience.only_in_private")
+ONLY_HERE = text("actions.audience.only_here")

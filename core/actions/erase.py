@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.outgoing import Button
-from core.types import Locale, Localized, MemoryItem
+from core.text.catalogue import text
+from core.types import Locale, MemoryItem
 
-ERASE: Localized = {
-    Locale.PT: "🧹 Apagar também o que escrevi",
-    Locale.EN: "🧹 Also remove what I wrote",
-    Locale.ES: "🧹 Borrar también lo que escribí",
-}
+ERASE = text("actions.erase")
 
 
 def erase_button(locale: Locale, deleted: Sequence[MemoryItem]) -> tuple[Button, ...]:

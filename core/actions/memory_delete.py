@@ -12,8 +12,9 @@ from core.actions.memory_drafts import as_id
 from core.actions.proposal import MAX_PROPOSED, propose_deletion, proposes
 from core.dialogue import Outcome, Step, Task
 from core.models import complete_as
+from core.text.catalogue import text
 from core.turn import Turn
-from core.types import ChangeKind, Locale, Localized
+from core.types import ChangeKind
 
 NAME = "MemoryDelete"
 WRITES = ChangeKind.DELETED
@@ -28,16 +29,8 @@ IDS = """\
 List the ids of the recalled memories that the person clearly asked to delete, copied exactly from their blocks, and \
 no others. Answer with the JSON {"ids": ["..."]}."""
 
-DELETING: Localized = {
-    Locale.PT: "Apagando memórias...",
-    Locale.EN: "Deleting memories...",
-    Locale.ES: "Borrando memorias...",
-}
-WRITING: Localized = {
-    Locale.PT: "Apagando memórias, deletando...",
-    Locale.EN: "Deleting memories, writing...",
-    Locale.ES: "Borrando memorias, eliminando...",
-}
+DELETING = text("actions.memory_delete.deleting")
+WRITING = text("actions.memory_delete.writing")
 
 
 @dataclass(frozen=True)

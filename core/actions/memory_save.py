@@ -11,9 +11,10 @@ from core.actions.memory_drafts import MAX_DRAFTS, DraftEntry, to_draft
 from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.models import complete_as
+from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.turn import Turn
-from core.types import ChangeKind, Locale, Localized, MemoryDraft, MemoryItem
+from core.types import ChangeKind, MemoryDraft, MemoryItem
 
 NAME = "MemorySave"
 WRITES = ChangeKind.SAVED
@@ -40,21 +41,9 @@ The person was just told what you saved, word for word, in a message of which yo
 friendly sentence, without repeating, counting or claiming anything. If you have nothing \
 to add, answer just "-"."""
 
-SAVING: Localized = {
-    Locale.PT: "Salvando memórias...",
-    Locale.EN: "Saving memories...",
-    Locale.ES: "Guardando memorias...",
-}
-EMBEDDING: Localized = {
-    Locale.PT: "Salvando memórias, formatando...",
-    Locale.EN: "Saving memories, preparing...",
-    Locale.ES: "Guardando memorias, preparando...",
-}
-WRITING: Localized = {
-    Locale.PT: "Salvando memórias, gravando...",
-    Locale.EN: "Saving memories, writing...",
-    Locale.ES: "Guardando memorias, escribiendo...",
-}
+SAVING = text("actions.memory_save.saving")
+EMBEDDING = text("actions.memory_save.embedding")
+WRITING = text("actions.memory_save.writing")
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from core.actions.action import Action
 from core.dialogue import Outcome, Step, Task
 from core.models import complete_as
+from core.text.catalogue import text
 from core.text.unicode import clean
 from core.turn import Turn
-from core.types import Locale, Localized, MemoryHit, MemoryItem
+from core.types import MemoryHit, MemoryItem
 
 NAME = "MemorySearch"
 MAX_QUERIES = 8
@@ -35,31 +36,11 @@ REPORT = """\
 Tell the person in one short sentence what you just looked for in their memory and whether it was found. \
 Do not answer their question yet."""
 
-SEARCHING: Localized = {
-    Locale.PT: "Buscando por memórias...",
-    Locale.EN: "Searching memories...",
-    Locale.ES: "Buscando memorias...",
-}
-EMBEDDING: Localized = {
-    Locale.PT: "Buscando por memórias, formatando...",
-    Locale.EN: "Searching memories, preparing...",
-    Locale.ES: "Buscando memorias, preparando...",
-}
-LOOKING_UP: Localized = {
-    Locale.PT: "Buscando por memórias, pesquisando...",
-    Locale.EN: "Searching memories, looking them up...",
-    Locale.ES: "Buscando memorias, consultando...",
-}
-FOUND: Localized = {
-    Locale.PT: "Encontrei isto na sua memória:",
-    Locale.EN: "I found this in your memory:",
-    Locale.ES: "Encontré esto en tu memoria:",
-}
-NOT_FOUND: Localized = {
-    Locale.PT: "Não encontrei nada sobre isso na sua memória.",
-    Locale.EN: "I found nothing about that in your memory.",
-    Locale.ES: "No encontré nada sobre eso en tu memoria.",
-}
+SEARCHING = text("actions.memory_search.searching")
+EMBEDDING = text("actions.memory_search.embedding")
+LOOKING_UP = text("actions.memory_search.looking_up")
+FOUND = text("actions.memory_search.found")
+NOT_FOUND = text("actions.memory_search.not_found")
 
 
 @dataclass(frozen=True)

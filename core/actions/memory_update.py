@@ -17,9 +17,10 @@ from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
 from core.models import complete_as
+from core.text.catalogue import text
 from core.text.unicode import clean
 from core.turn import Turn
-from core.types import ChangeKind, Locale, Localized, MemoryDraft, MemoryItem
+from core.types import ChangeKind, MemoryDraft, MemoryItem
 
 NAME = "MemoryUpdate"
 WRITES = ChangeKind.UPDATED
@@ -40,16 +41,8 @@ The person was just told what you changed, word for word, in a message of which 
 friendly sentence, without repeating, counting or claiming anything. If you have nothing \
 to add, answer just "-"."""
 
-UPDATING: Localized = {
-    Locale.PT: "Atualizando memórias...",
-    Locale.EN: "Updating memories...",
-    Locale.ES: "Actualizando memorias...",
-}
-WRITING: Localized = {
-    Locale.PT: "Atualizando memórias, gravando...",
-    Locale.EN: "Updating memories, writing...",
-    Locale.ES: "Actualizando memorias, escribiendo...",
-}
+UPDATING = text("actions.memory_update.updating")
+WRITING = text("actions.memory_update.writing")
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from typing import Final, TypeAlias
 from core import outcomes
 from core.dialogue import Step
 from core.outgoing import Button
+from core.text.catalogue import forms, text
 from core.text.markdown import quoted
-from core.text.plural import Counted, counted
+from core.text.plural import counted
 from core.turn import Turn
-from core.types import ChangeKind, Locale, Localized, MemoryDraft, MemoryItem
+from core.types import ChangeKind, Localized, MemoryDraft, MemoryItem
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_PROPOSED: Final = 50
 _MAX_SHOWN_CHARS: Final = 6_000
 """Of all memories of a proposal together; each gets its share, and at least _MIN_SHOWN_CHARS."""
@@ -101,25 +101,8 @@ def proposes(kind: ChangeKind) -> str:
     return f"the person is asked whether this shall be {kind.value}; nothing is before they agree"
 
 
-DELETE: Counted = {
-    PT: {
-        "one": "Posso apagar isto de vez? (sim ou não)",
-        "other": "Posso apagar tudo isto de vez? (sim, não, ou os números)",
-    },
-    EN: {
-        "one": "Shall I delete this for good? (yes or no)",
-        "other": "Shall I delete all of this for good? (yes, no, or the numbers)",
-    },
-    ES: {
-        "one": "¿Borro esto para siempre? (sí o no)",
-        "other": "¿Borro todo esto para siempre? (sí, no, o los números)",
-    },
-}
-CHANGE: Counted = {
-    PT: {"one": "Posso mudar isto? (sim ou não)", "other": "Posso mudar tudo isto? (sim, não, ou os números)"},
-    EN: {"one": "Shall I change this? (yes or no)", "other": "Shall I change all of this? (yes, no, or the numbers)"},
-    ES: {"one": "¿Cambio esto? (sí o no)", "other": "¿Cambio todo esto? (sí, no, o los números)"},
-}
-DELETE_IT: Localized = {PT: "🗑️ Apagar", EN: "🗑️ Delete", ES: "🗑️ Borrar"}
-CHANGE_IT: Localized = {PT: "✏️ Mudar", EN: "✏️ Change", ES: "✏️ Cambiar"}
-KEEP: Localized = {PT: "Deixar como está", EN: "Keep as it is", ES: "Dejar como está"}
+DELETE = forms("actions.proposal.delete")
+CHANGE = forms("actions.proposal.change")
+DELETE_IT = text("actions.proposal.delete_it")
+CHANGE_IT = text("actions.proposal.change_it")
+KEEP = text("actions.proposal.keep")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from core.outgoing import Button
+from core.text.catalogue import text
 from core.turn import Turn
-from core.types import Locale, Localized
 
-UNDO: Localized = {Locale.PT: "↩️ Desfazer", Locale.EN: "↩️ Undo", Locale.ES: "↩️ Deshacer"}
+UNDO = text("actions.undo")
 
 
 async def undo_button(turn: Turn) -> tuple[Button, ...]:

@@ -6,9 +6,7 @@ from functools import partial
 
 from core.commands.command import Command, Request
 from core.hooks import ReplyReader
-from core.types import Locale, Localized
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+from core.text.catalogue import text
 
 
 def is_stop(text: str) -> bool:
@@ -28,30 +26,17 @@ async def stop(replies: ReplyReader, request: Request, _: str) -> None:
     await request.tell(NOTHING_WAITS if waited else NOTHING_TO_STOP)
 
 
-AFRESH: Localized = {
-    PT: "Conversa nova. O que está na sua memória continua guardado.",
-    EN: "A fresh conversation. What is in your memory stays.",
-    ES: "Conversación nueva. Lo que está en tu memoria se queda.",
-}
-NOTHING_WAITS: Localized = {
-    PT: "Deixei para lá: a sua próxima mensagem é só uma mensagem.",
-    EN: "Left alone: your next message is just a message.",
-    ES: "Lo dejé: tu próximo mensaje es solo un mensaje.",
-}
-NOTHING_TO_STOP: Localized = {
-    PT: "Não há nada em andamento.",
-    EN: "Nothing is running.",
-    ES: "No hay nada en curso.",
-}
+AFRESH = text("conversations.afresh")
+NOTHING_WAITS = text("conversations.nothing_waits")
+NOTHING_TO_STOP = text("conversations.nothing_to_stop")
 
 RESET = Command(
     "reset",
-    {PT: "começa outra conversa", EN: "start a fresh conversation", ES: "empieza otra conversación"},
+    text("commands.reset"),
     reset,
 )
-STOP_ABOUT: Localized = {PT: "interrompe a resposta", EN: "stop the running answer", ES: "detiene la respuesta"}
 
 
 def stop_command(replies: ReplyReader) -> Command:
     """Return /stop, which drops what the bot asked in the conversation."""
-    return Command("stop", STOP_ABOUT, partial(stop, replies))
+    return Command("stop", text("commands.stop"), partial(stop, replies))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.deadline import Deadline
+from core.text.catalogue import text
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Localized, Role
 
@@ -72,8 +73,4 @@ class Command:
         return self.in_menus and (self.on_platforms is None or platform in self.on_platforms)
 
 
-ONLY_IN_PRIVATE: Localized = {
-    Locale.PT: "Isso eu só mostro em particular. Escreva para mim em uma conversa privada.",
-    Locale.EN: "That I only show in private. Write to me in a private chat.",
-    Locale.ES: "Eso solo lo muestro en privado. Escríbeme en un chat privado.",
-}
+ONLY_IN_PRIVATE = text("common.only_in_private")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from core.text.plural import Counted, counted
+from core.text.catalogue import forms
+from core.text.plural import counted
 from core.types import Locale
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
 
 def in_words(length: timedelta, locale: Locale) -> str:
@@ -18,24 +17,8 @@ def in_words(length: timedelta, locale: Locale) -> str:
     return counted(unit, locale, seconds // size)
 
 
-DAYS: Counted = {
-    PT: {"one": "{count} dia", "other": "{count} dias"},
-    EN: {"one": "{count} day", "other": "{count} days"},
-    ES: {"one": "{count} día", "other": "{count} días"},
-}
-HOURS: Counted = {
-    PT: {"one": "{count} hora", "other": "{count} horas"},
-    EN: {"one": "{count} hour", "other": "{count} hours"},
-    ES: {"one": "{count} hora", "other": "{count} horas"},
-}
-MINUTES: Counted = {
-    PT: {"one": "{count} minuto", "other": "{count} minutos"},
-    EN: {"one": "{count} minute", "other": "{count} minutes"},
-    ES: {"one": "{count} minuto", "other": "{count} minutos"},
-}
-SECONDS: Counted = {
-    PT: {"one": "{count} segundo", "other": "{count} segundos"},
-    EN: {"one": "{count} second", "other": "{count} seconds"},
-    ES: {"one": "{count} segundo", "other": "{count} segundos"},
-}
+DAYS = forms("duration.days")
+HOURS = forms("duration.hours")
+MINUTES = forms("duration.minutes")
+SECONDS = forms("duration.seconds")
 UNITS: Final = ((DAYS, 86_400), (HOURS, 3_600), (MINUTES, 60), (SECONDS, 1))

@@ -10,9 +10,9 @@ from typing import Final
 
 from core.commands.command import Command, Request
 from core.history.conversation import Conversation
-from core.types import Locale, Localized, Message, MessageRole
+from core.text.catalogue import text
+from core.types import Message, MessageRole
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 NAME: Final = "retry"
 _MESSAGES_LOOKED_AT: Final = 200
 
@@ -43,18 +43,10 @@ async def retry(request: Request, _: str) -> None:
     await request.tell(NOTHING_ASKED)
 
 
-NOTHING_ASKED: Localized = {
-    PT: "Não há pergunta sua nesta conversa para responder de novo.",
-    EN: "There is no question of yours in this conversation to answer again.",
-    ES: "No hay ninguna pregunta tuya en esta conversación para responder de nuevo.",
-}
+NOTHING_ASKED = text("conversations.retry.nothing_asked")
 
 RETRY = Command(
     NAME,
-    {
-        PT: "responde de novo à última pergunta (a memória fica como está; /undo desfaz)",
-        EN: "answer your last question again (memory stays as it is; /undo takes back)",
-        ES: "responde otra vez a la última pregunta (la memoria queda como está; /undo deshace)",
-    },
+    text("commands.retry"),
     retry,
 )

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from core.commands.command import ONLY_IN_PRIVATE, Command, Request
-from core.types import Locale, Localized
+from core.text.catalogue import text
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _ALIASES: Final = {"start": "help"}
 _MAX_NAME_CHARS: Final = 32
 
@@ -23,7 +22,7 @@ class CommandTable:
             ValueError: two have the same name.
         """
         self._commands: dict[str, Command] = {}
-        for command in (Command("help", HELP_ABOUT, self._help), *commands):
+        for command in (Command("help", text("commands.help"), self._help), *commands):
             if command.name in self._commands:
                 raise ValueError(f"two commands are named /{command.name}")
             self._commands[command.name] = command
@@ -36,12 +35,12 @@ class CommandTable:
         """The commands by name."""
         return self._commands
 
-    async def run(self, request: Request, text: str) -> None:
-        """Run the command that the text starts with ("/name argument"), or say that there is none.
+    async def run(self, request: Request, said: str) -> None:
+        """Run the command that `said` starts with ("/name argument"), or say that there is none.
 
         To a person without the right to a command it does not exist.
         """
-        head, _, argument = text.removeprefix("/").partition(" ")
+        head, _, argument = said.removeprefix("/").partition(" ")
         name = head.split("\n", 1)[0].casefold()
         command = self._commands.get(_ALIASES.get(name, name))
         if command is None or not command.is_for(request.role):
@@ -62,17 +61,5 @@ class CommandTable:
         await request.turn.tell("\n".join(lines))
 
 
-HELP_ABOUT: Localized = {PT: "mostra esta ajuda", EN: "show this help", ES: "muestra esta ayuda"}
-HELP_INTRO: Localized = {
-    PT: "Sou o Elefante: guardo o que você pede e encontro depois. Escreva, por exemplo: "
-    "“lembre que a senha do wi-fi é abc123” ou “qual é a senha do wi-fi?”.",
-    EN: "I am Elefante: I keep what you ask me to, and find it later. Write, for example: "
-    "“remember that the wifi password is abc123” or “what is the wifi password?”.",
-    ES: "Soy Elefante: guardo lo que me pides y lo encuentro después. Escribe, por ejemplo: "
-    "“recuerda que la contraseña del wifi es abc123” o “¿cuál es la contraseña del wifi?”.",
-}
-UNKNOWN: Localized = {
-    PT: "Não conheço o comando /{name}. Veja /help.",
-    EN: "I do not know the command /{name}. See /help.",
-    ES: "No conozco el comando /{name}. Mira /help.",
-}
+HELP_INTRO = text("help.intro")
+UNKNOWN = text("help.unknown")

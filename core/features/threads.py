@@ -6,10 +6,10 @@ Threads are numbered as `/threads` last showed them: the one used last first.
 from __future__ import annotations
 
 from core.commands.command import Command, Request
+from core.text.catalogue import text
 from core.text.markdown import verbatim
-from core.types import Locale, Localized, Thread, ThreadStatus
+from core.types import Locale, Thread, ThreadStatus
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 VERBS = ("name", "switch", "archive")
 MAX_LISTED = 20
 MAX_TITLE_CHARS = 80
@@ -81,46 +81,24 @@ def _title(thread: Thread, locale: Locale) -> str:
     return verbatim(thread.title) if thread.title else f"{UNNAMED[locale]} {thread.created_at:%Y-%m-%d %H:%M}"
 
 
-TITLE: Localized = {PT: "Suas conversas:", EN: "Your conversations:", ES: "Tus conversaciones:"}
-UNNAMED: Localized = {PT: "conversa de", EN: "conversation of", ES: "conversación del"}
-HOW: Localized = {
-    PT: "Dar um nome: /threads name N NOME. Continuar outra: /threads switch N. Guardar: /threads archive N.",
-    EN: "To name one: /threads name N NAME. To go on with another: /threads switch N. To put away: /threads archive N.",
-    ES: "Nombrar: /threads name N NOMBRE. Seguir con otra: /threads switch N. Archivar: /threads archive N.",
-}
-NO_SUCH: Localized = {
-    PT: "Diga o número da conversa, de 1 a {count}. Veja /threads.",
-    EN: "Say the conversation's number, from 1 to {count}. See /threads.",
-    ES: "Di el número de la conversación, de 1 a {count}. Mira /threads.",
-}
-ELSEWHERE: Localized = {
-    PT: "Essa conversa é de outro lugar; continue-a lá.",
-    EN: "That conversation belongs to another place; go on with it there.",
-    ES: "Esa conversación es de otro lugar; síguela allí.",
-}
-SWITCHED: Localized = {PT: "Continuamos: {title}.", EN: "Going on with: {title}.", ES: "Seguimos con: {title}."}
-ARCHIVED: Localized = {PT: "Guardada: {title}.", EN: "Put away: {title}.", ES: "Archivada: {title}."}
-CONTEXT: Localized = {
-    PT: "Mostro ao modelo {messages} mensagens desta conversa. Em tokens: instruções {system}, resumo {summary}, "
-    "mensagens {window}, memórias {memories}, reservados para a resposta {answer}; livres {remaining} de "
-    "{max_tokens}.",
-    EN: "A model is shown {messages} messages of this conversation. In tokens: instructions {system}, "
-    "summary {summary}, messages {window}, memories {memories}, kept for the answer {answer}; "
-    "free {remaining} of {max_tokens}.",
-    ES: "Muestro al modelo {messages} mensajes de esta conversación. En tokens: instrucciones {system}, "
-    "resumen {summary}, mensajes {window}, memorias {memories}, reservados para la respuesta {answer}; "
-    "libres {remaining} de {max_tokens}.",
-}
+TITLE = text("conversations.threads.title")
+UNNAMED = text("conversations.threads.unnamed")
+HOW = text("conversations.threads.how")
+NO_SUCH = text("conversations.threads.no_such")
+ELSEWHERE = text("conversations.threads.elsewhere")
+SWITCHED = text("conversations.threads.switched")
+ARCHIVED = text("conversations.threads.archived")
+CONTEXT = text("conversations.threads.context")
 
 THREADS = Command(
     "threads",
-    {PT: "lista suas conversas", EN: "list your conversations", ES: "lista tus conversaciones"},
+    text("commands.threads"),
     threads,
     usage=" [name | switch | archive N]",
     in_private=True,
 )
 CONTEXT_COMMAND = Command(
     "context",
-    {PT: "o que o modelo vê da conversa", EN: "what the model sees of this", ES: "lo que el modelo ve de esto"},
+    text("commands.context"),
     context,
 )

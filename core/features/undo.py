@@ -13,11 +13,11 @@ from core.commands.duration import in_words
 from core.features.memories.card import SHOW
 from core.memory.undo_result import UndoResult
 from core.outgoing import Button
-from core.text.plural import Counted, counted
+from core.text.catalogue import forms, text
+from core.text.plural import counted
 from core.turn import memory_line
-from core.types import Change, Locale, Localized, MemoryItem, room_name
+from core.types import Change, MemoryItem, room_name
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MAX_LINES: Final = 20
 
 
@@ -85,74 +85,21 @@ def _show(request: Request, items: Sequence[MemoryItem]) -> list[Button]:
     return [Button(SHOW[request.locale], f"/memories show {items[0].id}", in_place=True)]
 
 
-UNDO_IS_OFF: Localized = {
-    PT: "Aqui nada se desfaz: quem cuida deste bot escolheu que toda mudança valha na hora, de vez.",
-    EN: "Nothing is undone here: the bot's owner chose that every change is final at once.",
-    ES: "Aquí nada se deshace: quien cuida este bot eligió que todo cambio valga al momento, para siempre.",
-}
-BACK: Localized = {PT: "Desfeito. Voltou:", EN: "Undone. Back again:", ES: "Deshecho. Volvió:"}
-GONE: Localized = {
-    PT: "Desfeito. Já não guardo:",
-    EN: "Undone. No longer kept:",
-    ES: "Deshecho. Ya no guardo:",
-}
-RESTORED: Localized = {
-    PT: "Desfeito. Está de novo como antes:",
-    EN: "Undone. As it was before:",
-    ES: "Deshecho. Está como antes:",
-}
-NOTHING_LEFT: Localized = {
-    PT: "Desfeito: o que foi guardado nessa vez já tinha sido apagado na mesma vez.",
-    EN: "Undone: what was kept then had been deleted in the same go.",
-    ES: "Deshecho: lo que se guardó esa vez ya se había borrado en la misma vez.",
-}
-MORE: Counted = {
-    PT: {"one": "… e mais {count} memória.", "other": "… e mais {count} memórias."},
-    EN: {"one": "… and {count} more memory.", "other": "… and {count} more memories."},
-    ES: {"one": "… y {count} memoria más.", "other": "… y {count} memorias más."},
-}
-NOT_HERE: Counted = {
-    PT: {
-        "one": "{count} memória que só mostro em particular.",
-        "other": "{count} memórias que só mostro em particular.",
-    },
-    EN: {
-        "one": "{count} memory that I only show in private.",
-        "other": "{count} memories that I only show in private.",
-    },
-    ES: {
-        "one": "{count} memoria que solo muestro en privado.",
-        "other": "{count} memorias que solo muestro en privado.",
-    },
-}
-TOO_LATE: Localized = {
-    PT: "Tarde demais: uma mudança pode ser desfeita por {within}. Nada foi alterado.",
-    EN: "Too late: a change can be undone for {within}. Nothing was changed.",
-    ES: "Demasiado tarde: un cambio se puede deshacer durante {within}. No se cambió nada.",
-}
-CHANGED_SINCE: Localized = {
-    PT: "Não desfiz: alguma dessas memórias mudou depois. Nada foi alterado; veja como estão em /memories.",
-    EN: "Not undone: one of those memories changed since. Nothing was changed; see how they stand in /memories.",
-    ES: "No lo deshice: alguna de esas memorias cambió después. No se cambió nada; mira cómo están en /memories.",
-}
-UNDONE_BEFORE: Localized = {
-    PT: "Isso já foi desfeito.",
-    EN: "That was undone already.",
-    ES: "Eso ya fue deshecho.",
-}
-NOTHING_OF_IT: Localized = {
-    PT: "Não há mais nada disso para desfazer: já foi desfeito, ou faz tempo demais.",
-    EN: "Nothing of that is left to undo: it was undone already, or is too long ago.",
-    ES: "Ya no queda nada de eso que deshacer: ya fue deshecho, o hace demasiado tiempo.",
-}
-NOTHING: Localized = {
-    PT: "Não há nada para desfazer.",
-    EN: "There is nothing to undo.",
-    ES: "No hay nada que deshacer.",
-}
+UNDO_IS_OFF = text("undo.undo_is_off")
+BACK = text("undo.back")
+GONE = text("undo.gone")
+RESTORED = text("undo.restored")
+NOTHING_LEFT = text("undo.nothing_left")
+MORE = forms("undo.more")
+NOT_HERE = forms("undo.not_here")
+TOO_LATE = text("undo.too_late")
+CHANGED_SINCE = text("undo.changed_since")
+UNDONE_BEFORE = text("undo.undone_before")
+NOTHING_OF_IT = text("undo.nothing_of_it")
+NOTHING = text("undo.nothing")
 
 UNDO_COMMAND = Command(
     "undo",
-    {PT: "desfaz a última mudança na memória", EN: "undo the last change of memory", ES: "deshace el último cambio"},
+    text("commands.undo"),
     undo,
 )

@@ -1,74 +1,66 @@
-"""What people read is there in every language, with the same places to fill in."""
+"""Every sentence that the code names is there in every language, with the same places to fill in."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import ast
 import string
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from types import ModuleType
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-import adapters
-import bot
-import core
-from adapters.console import texts as console
-from adapters.discord import texts as discord
-from adapters.telegram import texts as telegram
-from core.features.admin import survey
+from core.text.catalogue import sentences
 from core.types import Locale
 
-COMMAND_NAMES = "NAMES["  # of Discord: what a command is called by itself is English
-MODULES = sorted(
-    module.name
-    for package in (core, adapters, bot)
-    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    if not module.name.startswith(("core.providers", "core.storage")) and not module.name.endswith("__main__")
-)
+ROOT = Path(__file__).parents[2]
+SOURCES = [path for folder in ("core", "adapters", "bot") for path in sorted((ROOT / folder).rglob("*.py"))]
+MENU_NAMES = "names."  # what a command is called in a menu; a language may leave it out
+PLURAL_FORMS = {"zero", "one", "two", "few", "many", "other"}
 
 
-def catalogues(value: Any, name: str) -> Iterator[tuple[str, Mapping[Locale, Any]]]:
-    """Yield every mapping by language in a value, with what to call it."""
-    if isinstance(value, Mapping):
-        if any(isinstance(key, Locale) for key in value):
-            yield name, value
-        else:
-            for key, inner in value.items():
-                yield from catalogues(inner, f"{name}[{key}]")
-    elif is_dataclass(value) and not isinstance(value, type):
-        for field in fields(value):
-            yield from catalogues(getattr(value, field.name, None), f"{name}.{field.name}")
+def named() -> Iterator[tuple[str, str, str]]:
+    """Yield each call of `text` or `forms` in the sources: the function, the key, and where it is."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"text", "forms"}:
+                [key] = node.args
+                assert isinstance(key, ast.Constant), f"{path}:{node.lineno}: a key is written out"
+                assert isinstance(key.value, str)
+                yield node.func.id, key.value, f"{path.relative_to(ROOT)}:{node.lineno}"
 
 
-def blanks(text: str) -> set[str]:
-    """The names of what a text leaves open."""
-    return {field for _, field, _, _ in string.Formatter().parse(text) if field is not None}
+def written(locale: Locale) -> dict[str, set[str]]:
+    """Map each key of a language to its forms: {""} for a sentence that counts nothing."""
+    found: dict[str, set[str]] = {}
+    for key, value in sentences(locale).items():
+        table, _, form = key.rpartition(".")
+        if isinstance(value, str) and not key.startswith(MENU_NAMES):
+            counts = form in PLURAL_FORMS and "other" in sentences(locale)[table]
+            found.setdefault(table if counts else key, set()).add(form if counts else "")
+    return found
 
 
-def test_every_sentence_is_there_in_every_language() -> None:
-    for module in MODULES:
-        for name, value in vars(importlib.import_module(module)).items():
-            for where, catalogue in catalogues(value, name):
-                check(catalogue, f"{module}: {where}", is_command_name=where.startswith(COMMAND_NAMES))
+def blanks(sentence: str) -> set[str]:
+    """The names of what a sentence leaves open."""
+    return {field for _, field, _, _ in string.Formatter().parse(sentence) if field is not None}
 
 
-def check(catalogue: Mapping[Locale, Any], where: str, *, is_command_name: bool) -> None:
-    """Assert that a catalogue has every language, and the same blanks in each."""
-    assert set(catalogue) == set(Locale) - ({Locale.EN} if is_command_name else set()), where
-    forms = [form for form in catalogue.values() if isinstance(form, Mapping)]
-    assert all(set(form) == {"one", "other"} for form in forms), f"{where}: a plural form is missing"
-    assert len(forms) in {0, len(Locale)}, f"{where}: counted in one language only"
-    wordings = [text for form in forms for text in form.values()]
-    assert len({frozenset(blanks(text) - {"count"}) for text in wordings}) <= 1, where
-    texts = [text for text in catalogue.values() if isinstance(text, str)]
-    assert len({bool(text) for text in texts}) <= 1, f"{where}: empty in one language only"
-    if texts and ": _" not in where:
-        assert len({frozenset(blanks(text)) for text in texts}) == 1, where
+@pytest.mark.parametrize("locale", Locale)
+def test_every_sentence_that_the_code_names_is_there_and_no_other(locale: Locale) -> None:
+    there = written(locale)
+    for function, key, where in named():
+        assert key in there, f"{where}: {key} is not in {locale}.toml"
+        assert ("other" in there[key]) == (function == "forms"), f"{where}: {key} is named as what it is not"
+    unused = there.keys() - {key for _, key, _ in named()}
+    assert not unused, f"{locale}.toml: nothing names these"
 
 
-@pytest.mark.parametrize("module", [survey, console, discord, telegram])
-def test_catalogues_are_found(module: ModuleType) -> None:
-    assert len(list(catalogues(vars(module), module.__name__))) > 1
+@pytest.mark.parametrize("locale", Locale)
+def test_every_language_leaves_the_same_places_open(locale: Locale) -> None:
+    for key, forms in written(Locale.EN).items():
+        for form in forms:
+            path = f"{key}.{form}" if form else key
+            told, meant = sentences(locale)[path], sentences(Locale.EN)[path]
+            assert told.strip(), f"{locale}.toml: {path} is empty"
+            free = {"count"} if form else set()  # "a memory" may stand for "1 memory"
+            assert blanks(told) - free == blanks(meant) - free, f"{locale}.toml: {path}"

@@ -14,10 +14,10 @@ from adapters.discord.markup import Drawn
 from adapters.discord.option import filled, options_of
 from adapters.discord.press import MAX_ID_CHARS, press_id, press_of, stop_id, stopped_by
 from adapters.discord.room import Room, aside, channel_id, is_aside
-from adapters.discord.texts import NAMES
 from core.features.admin.admin import VERBS
 from core.features.tables import COMMANDS, STAFF_COMMANDS
 from core.outgoing import MAX_COMMAND_BYTES, Button
+from core.text.catalogue import menu_names
 from core.types import ChatKey, ConversationKey, Locale, UserKey
 from tests.fakes.clock import FakeClock
 
@@ -28,8 +28,9 @@ OPTION_NAMES = ("file", "message", "person", "private", "text")
 
 @pytest.mark.parametrize("name", sorted({"ask", *OPTION_NAMES, *(name for table in TABLES for name in table)}))
 def test_every_name_in_a_menu_is_there_in_every_language_and_as_discord_wants_it(name: str) -> None:
-    assert set(NAMES[name]) == {Locale.PT, Locale.ES}
-    for said in (name, *NAMES[name].values()):
+    names = menu_names(name)
+    assert set(names) == {Locale.PT, Locale.ES}
+    for said in (name, *names.values()):
         assert re.fullmatch(r"[-_'\w]{1,32}", said)
         assert said == said.lower()
 
@@ -37,7 +38,7 @@ def test_every_name_in_a_menu_is_there_in_every_language_and_as_discord_wants_it
 @pytest.mark.parametrize("locale", [Locale.PT, Locale.ES])
 def test_no_two_commands_of_a_menu_have_one_name_in_any_language(locale: Locale) -> None:
     for names in (["ask", *COMMANDS, *STAFF_COMMANDS], list(VERBS)):
-        said = [NAMES[name][locale] for name in names]
+        said = [menu_names(name)[locale] for name in names]
         assert len(set(said)) == len(said)
 
 

@@ -14,10 +14,10 @@ from core.features.admin.decide import decide
 from core.features.admin.decisions import ALLOWED, DecisionKind
 from core.features.admin.verb import MAX_ID_CHARS, Verb, person
 from core.outgoing import Button, OutgoingMessage
+from core.text.catalogue import text
 from core.texts import LET_IN
-from core.types import Locale, Localized, Role, UserKey, room_name
+from core.types import Localized, Role, UserKey, room_name
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 HERE: Final = "here"
 ROLES: Final = (Role.ADMIN.value, Role.MEMBER.value, Role.GUEST.value)
 _OUTSIDE: Final = {"", DENIED}
@@ -97,67 +97,35 @@ async def _tell_modes(request: Request) -> None:
     await request.turn.tell("\n".join([ACCESS_IS[request.locale], *lines]), choices=choices)
 
 
-NO_ROLE: Localized = {
-    PT: "Não há papel “{name}”. Há: {roles}.",
-    EN: "There is no role “{name}”. There are: {roles}.",
-    ES: "No hay rol “{name}”. Hay: {roles}.",
-}
-ACCESS_IS: Localized = {
-    PT: "Quem eu atendo, além de quem deixaram entrar (/admin access MODO muda):",
-    EN: "Whom I answer, besides those who were let in (/admin access MODE changes it):",
-    ES: "A quién atiendo, además de quienes dejaron entrar (/admin access MODO lo cambia):",
-}
+NO_ROLE = text("access.admission.no_role")
+ACCESS_IS = text("access.admission.access_is")
 MODES: dict[Mode, Localized] = {
-    Mode.PRIVATE: {
-        PT: "quem escreve em uma sala permitida, só lá, como convidado",
-        EN: "whoever writes in a room that was let in, only there, as a guest",
-        ES: "quien escribe en una sala permitida, solo allí, como invitado",
-    },
-    Mode.MEMBERS: {
-        PT: "ninguém mais, tampouco nas salas permitidas",
-        EN: "nobody else, not in rooms that were let in either",
-        ES: "nadie más, tampoco en las salas permitidas",
-    },
-    Mode.OPEN: {
-        PT: "todo o mundo, em toda parte, como convidado, menos quem foi bloqueado",
-        EN: "everybody, everywhere, as a guest, but those who are blocked",
-        ES: "todo el mundo, en todas partes, como invitado, menos quienes están bloqueados",
-    },
+    Mode.PRIVATE: text("access.admission.modes.private"),
+    Mode.MEMBERS: text("access.admission.modes.members"),
+    Mode.OPEN: text("access.admission.modes.open"),
 }
-OPEN_ASKS: Localized = {
-    PT: "Aberto quer dizer: qualquer pessoa que ache este bot é atendida, em particular e em toda sala em que ele "
-    "esteja, dentro das cotas de convidados (/admin quota), e você paga. Ninguém mais é perguntado a você. Só quem "
-    "está bloqueado fica de fora.\nPara confirmar: {command}",
-    EN: "Open means: anybody who finds this bot is answered, in private and in every room that it is in, within the "
-    "guests' quotas (/admin quota), and you pay. You are asked about nobody any more. Only the blocked stay out.\n"
-    "To confirm: {command}",
-    ES: "Abierto quiere decir: cualquiera que encuentre este bot es atendido, en privado y en toda sala en la que "
-    "esté, dentro de las cuotas de invitados (/admin quota), y pagas tú. Ya no se te pregunta por nadie. Solo los "
-    "bloqueados quedan fuera.\nPara confirmar: {command}",
-}
-OPEN_IT: Localized = {PT: "Abrir a todos", EN: "Open it to everybody", ES: "Abrir a todos"}
+OPEN_ASKS = text("access.admission.open_asks")
+OPEN_IT = text("access.admission.open_it")
 
-ALLOW = Verb(
-    "allow", {PT: "deixa entrar", EN: "let in", ES: "deja entrar"}, allow, " PLATFORM:ID | here", in_rooms=True
-)
+ALLOW = Verb("allow", text("admin.commands.allow"), allow, " PLATFORM:ID | here", in_rooms=True)
 DENY = Verb(
     "deny",
-    {PT: "não deixa mais", EN: "let in no more", ES: "ya no deja entrar"},
+    text("admin.commands.deny"),
     deny,
     " PLATFORM:ID | here",
     in_rooms=True,
 )
-BLOCK = Verb("block", {PT: "nunca mais responde", EN: "never answer", ES: "no responde nunca"}, block, " PLATFORM:ID")
+BLOCK = Verb("block", text("admin.commands.block"), block, " PLATFORM:ID")
 ROLE = Verb(
     "role",
-    {PT: "dá um papel", EN: "give a role", ES: "da un rol"},
+    text("admin.commands.role"),
     role,
     " PLATFORM:ID admin|member|guest",
     for_owners=True,
 )
 ACCESS = Verb(
     "access",
-    {PT: "a quem o bot está aberto", EN: "to whom the bot is open", ES: "a quién está abierto el bot"},
+    text("admin.commands.access"),
     access,
     " [private|members|open]",
     for_owners=True,

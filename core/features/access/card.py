@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from core.features.access.people import Person, Stranger
 from core.features.admin.decide import ROLES
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
+from core.text.catalogue import text
 from core.types import Locale, Localized, UserKey
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 
 
 def card(stranger: Stranger, locale: Locale) -> OutgoingMessage:
@@ -51,16 +50,9 @@ def minute(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-CARD: Localized = {
-    PT: "🔔 Alguém que eu não conheço me escreveu (horário UTC):\n{who}\n"
-    "Não guardei nada do que escreveu. Posso falar com essa pessoa?",
-    EN: "🔔 Somebody I do not know wrote to me (time in UTC):\n{who}\n"
-    "I kept nothing of what they wrote. May I talk to them?",
-    ES: "🔔 Alguien a quien no conozco me escribió (hora UTC):\n{who}\n"
-    "No guardé nada de lo que escribió. ¿Puedo hablar con esa persona?",
-}
+CARD = text("access.card.card")
 VERDICTS: dict[str, Localized] = {
-    "allow": {PT: "Deixar entrar", EN: "Allow", ES: "Permitir"},
-    "deny": {PT: "Recusar", EN: "Deny", ES: "Rechazar"},
-    "block": {PT: "Bloquear", EN: "Block", ES: "Bloquear"},
+    "allow": text("access.card.verdicts.allow"),
+    "deny": text("access.card.verdicts.deny"),
+    "block": text("access.card.verdicts.block"),
 }

@@ -17,10 +17,10 @@ from core.features.access.rules import Access
 from core.language_choice import Locales
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Clock
-from core.text.plural import Counted, counted
-from core.types import Locale, Localized, Role, UserKey
+from core.text.catalogue import forms, text
+from core.text.plural import counted
+from core.types import Locale, Role, UserKey
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_AN_HOUR: Final = 10
 _HOUR_S: Final = 3600.0
 _log = logging.getLogger(__name__)
@@ -69,38 +69,6 @@ class Cards:
         return OutgoingMessage(f"{shown.text}\n\n{counted(MORE, locale, held_back)}", choices=(*shown.choices, *users))
 
 
-WHO: Localized = {PT: "Ver quem pediu", EN: "See who asked", ES: "Ver quién pidió"}
-FLOOD: Counted = {
-    PT: {
-        "one": "Mais gente desconhecida está escrevendo. Já perguntei sobre {count} pessoa nesta hora; das outras não "
-        "pergunto por enquanto. Veja /admin users.",
-        "other": "Mais gente desconhecida está escrevendo. Já perguntei sobre {count} pessoas nesta hora; das outras "
-        "não pergunto por enquanto. Veja /admin users.",
-    },
-    EN: {
-        "one": "More strangers are writing. I asked you about {count} this hour and ask about no more for now. "
-        "See /admin users.",
-        "other": "More strangers are writing. I asked you about {count} this hour and ask about no more for now. "
-        "See /admin users.",
-    },
-    ES: {
-        "one": "Más desconocidos están escribiendo. Ya pregunté por {count} en esta hora; por los demás no pregunto "
-        "por ahora. Mira /admin users.",
-        "other": "Más desconocidos están escribiendo. Ya pregunté por {count} en esta hora; por los demás no pregunto "
-        "por ahora. Mira /admin users.",
-    },
-}
-MORE: Counted = {
-    PT: {
-        "one": "Mais {count} pessoa pediu desde a última vez: veja /admin users.",
-        "other": "Mais {count} pessoas pediram desde a última vez: veja /admin users.",
-    },
-    EN: {
-        "one": "{count} more has asked since the last time: see /admin users.",
-        "other": "{count} more have asked since the last time: see /admin users.",
-    },
-    ES: {
-        "one": "{count} persona más pidió desde la última vez: mira /admin users.",
-        "other": "{count} personas más pidieron desde la última vez: mira /admin users.",
-    },
-}
+WHO = text("access.cards.who")
+FLOOD = forms("access.cards.flood")
+MORE = forms("access.cards.more")

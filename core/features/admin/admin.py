@@ -19,9 +19,7 @@ from core.features.broadcast.admin_broadcast import BROADCAST
 from core.features.ledger.admin_usage import USAGE_VERB
 from core.features.quotas.admin_quota import QUOTA
 from core.features.transfer.admin_data import BACKUP, EXPORT_OF, FORGET_OF
-from core.types import Locale, Localized
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+from core.text.catalogue import text
 
 
 async def admin(request: Request, argument: str) -> None:
@@ -78,29 +76,17 @@ def _open_to(request: Request) -> list[Verb]:
     return [verb for verb in VERBS.values() if verb.is_for(request.role)]
 
 
-NOT_HERE: Localized = {
-    PT: "Aqui só: {known}. O resto, em particular.",
-    EN: "Here only: {known}. Everything else in private.",
-    ES: "Aquí solo: {known}. Lo demás, en privado.",
-}
-NO_ACTION: Localized = {
-    PT: "Não há ação “{name}”. Há: {actions}.",
-    EN: "There is no action “{name}”. There are: {actions}.",
-    ES: "No hay acción “{name}”. Hay: {actions}.",
-}
-ALWAYS_ON: Localized = {
-    PT: "{name} termina toda resposta e não pode ser desligada.",
-    EN: "{name} ends every answer and cannot be turned off.",
-    ES: "{name} termina toda respuesta y no se puede desactivar.",
-}
+NOT_HERE = text("admin.not_here")
+NO_ACTION = text("admin.no_action")
+ALWAYS_ON = text("admin.always_on")
 
 VERBS: dict[str, Verb] = {
     verb.name: verb
     for verb in (
-        Verb("status", {PT: "como o bot está", EN: "how the bot does", ES: "cómo está el bot"}, status),
+        Verb("status", text("admin.commands.status"), status),
         Verb(
             "users",
-            {PT: "quem é quem, e quem pediu", EN: "who is who, who asked", ES: "quién es quién"},
+            text("admin.commands.users"),
             users,
             " [PLATFORM:ID]",
         ),
@@ -111,7 +97,7 @@ VERBS: dict[str, Verb] = {
         ACCESS,
         Verb(
             "actions",
-            {PT: "lista, liga, desliga ações", EN: "list, turn on, turn off", ES: "lista, activa, desactiva acciones"},
+            text("admin.commands.actions"),
             switch,
             " list | enable NAME | disable NAME",
         ),
@@ -126,18 +112,16 @@ VERBS: dict[str, Verb] = {
         BACKUP,
         EXPORT_OF,
         FORGET_OF,
-        Verb("pause", {PT: "só donos", EN: "owners only", ES: "solo dueños"}, pause, for_owners=True),
-        Verb("resume", {PT: "volta a atender", EN: "answer again", ES: "vuelve a atender"}, resume, for_owners=True),
-        Verb("changes", {PT: "o que mudou, e quem", EN: "what changed, by whom", ES: "qué cambió, y quién"}, changes),
-        Verb(
-            "undo", {PT: "desfaz a última mudança", EN: "undo the last change", ES: "deshace el último cambio"}, _undo
-        ),
+        Verb("pause", text("admin.commands.pause"), pause, for_owners=True),
+        Verb("resume", text("admin.commands.resume"), resume, for_owners=True),
+        Verb("changes", text("admin.commands.changes"), changes),
+        Verb("undo", text("admin.commands.undo"), _undo),
     )
 }
 
 ADMIN = Command(
     "admin",
-    {PT: "cuida do bot", EN: "run the bot", ES: "administra el bot"},
+    text("commands.admin"),
     admin,
     usage=" …",
     for_staff=True,

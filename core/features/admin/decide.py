@@ -11,11 +11,11 @@ from datetime import UTC
 from core.commands.command import Request
 from core.features.access.people import DENIED
 from core.features.admin.decisions import ALLOWED, DEEDS, OF_PEOPLE, OFF, ON, Applied, Decision, DecisionKind
+from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Locale, Localized, Role
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _ABOVE_ADMINS = {Role.OWNER.value, Role.ADMIN.value}
 _OWNERS_ONLY = {
     DecisionKind.PAUSE,
@@ -112,36 +112,36 @@ def _subject(decision: Decision, locale: Locale) -> str:
 
 
 ROLES: dict[str, Localized] = {
-    Role.OWNER.value: {PT: "dono", EN: "owner", ES: "dueño"},
-    Role.ADMIN.value: {PT: "administrador", EN: "admin", ES: "administrador"},
-    Role.MEMBER.value: {PT: "membro", EN: "member", ES: "miembro"},
-    Role.GUEST.value: {PT: "convidado", EN: "guest", ES: "invitado"},
-    Role.BLOCKED.value: {PT: "bloqueado", EN: "blocked", ES: "bloqueado"},
-    DENIED: {PT: "recusado", EN: "denied", ES: "rechazado"},
-    "": {PT: "desconhecido", EN: "stranger", ES: "desconocido"},
+    Role.OWNER.value: text("admin.decide.roles.owner"),
+    Role.ADMIN.value: text("admin.decide.roles.admin"),
+    Role.MEMBER.value: text("admin.decide.roles.member"),
+    Role.GUEST.value: text("admin.decide.roles.guest"),
+    Role.BLOCKED.value: text("admin.decide.roles.blocked"),
+    DENIED: text("admin.decide.roles.denied"),
+    "": text("admin.decide.roles.stranger"),
 }
-_UNSET: Localized = {PT: "como na configuração", EN: "as the settings say", ES: "según la configuración"}
-_NEVER: Localized = {PT: "nunca", EN: "never", ES: "nunca"}
-_NO_PERSONA: Localized = {PT: "nenhuma", EN: "none", ES: "ninguna"}
+_UNSET = text("admin.decide.unset")
+_NEVER = text("admin.decide.never")
+_NO_PERSONA = text("admin.decide.no_persona")
 _VALUES: dict[DecisionKind, dict[str, Localized]] = {
     DecisionKind.ROLE: ROLES,
     DecisionKind.ROOM: {
-        ALLOWED: {PT: "permitida", EN: "let in", ES: "permitida"},
-        "": {PT: "não permitida", EN: "not let in", ES: "no permitida"},
+        ALLOWED: text("admin.decide.values.room.allowed"),
+        "": text("admin.decide.values.room.not_allowed"),
     },
     DecisionKind.ACTION: {
-        ON: {PT: "ligada", EN: "on", ES: "activada"},
-        OFF: {PT: "desligada", EN: "off", ES: "desactivada"},
+        ON: text("admin.decide.values.action.on"),
+        OFF: text("admin.decide.values.action.off"),
         "": _UNSET,
     },
     DecisionKind.PAUSE: {
-        ON: {PT: "em pausa", EN: "paused", ES: "en pausa"},
-        "": {PT: "atendendo", EN: "answering", ES: "atendiendo"},
+        ON: text("admin.decide.values.pause.on"),
+        "": text("admin.decide.values.pause.off"),
     },
     DecisionKind.ACCESS: {
-        "private": {PT: "privado", EN: "private", ES: "privado"},
-        "members": {PT: "só membros", EN: "members only", ES: "solo miembros"},
-        "open": {PT: "aberto a todos", EN: "open to everybody", ES: "abierto a todos"},
+        "private": text("admin.decide.values.access.private"),
+        "members": text("admin.decide.values.access.members"),
+        "open": text("admin.decide.values.access.open"),
         "": _UNSET,
     },
     DecisionKind.QUOTA: {"": _UNSET},
@@ -149,8 +149,8 @@ _VALUES: dict[DecisionKind, dict[str, Localized]] = {
     DecisionKind.PROMPT: {OFF: _NO_PERSONA, "": _NO_PERSONA},
     DecisionKind.POLICY: {"": _UNSET},
     DecisionKind.DRAFTS: {
-        ON: {PT: "ligados", EN: "on", ES: "activados"},
-        OFF: {PT: "desligados", EN: "off", ES: "desactivados"},
+        ON: text("admin.decide.values.drafts.on"),
+        OFF: text("admin.decide.values.drafts.off"),
         "": _UNSET,
     },
     DecisionKind.EXPORT: {"": _NEVER},
@@ -158,54 +158,26 @@ _VALUES: dict[DecisionKind, dict[str, Localized]] = {
     DecisionKind.BROADCAST: {"": _NEVER},
 }
 _ABOUT: dict[DecisionKind, Localized] = {
-    DecisionKind.PAUSE: {PT: "o bot", EN: "the bot", ES: "el bot"},
-    DecisionKind.ACCESS: {PT: "acesso", EN: "access", ES: "acceso"},
-    DecisionKind.QUOTA: {PT: "cota", EN: "quota", ES: "cuota"},
-    DecisionKind.MODEL: {PT: "modelo", EN: "model", ES: "modelo"},
-    DecisionKind.PROMPT: {PT: "persona", EN: "persona", ES: "persona"},
-    DecisionKind.POLICY: {PT: "política da conversa", EN: "history policy", ES: "política de la conversación"},
-    DecisionKind.DRAFTS: {PT: "rascunhos", EN: "drafts", ES: "borradores"},
-    DecisionKind.EXPORT: {PT: "exportação de", EN: "export of", ES: "exportación de"},
-    DecisionKind.FORGET: {PT: "alguém foi esquecido", EN: "somebody was forgotten", ES: "se olvidó a alguien"},
-    DecisionKind.BROADCAST: {PT: "comunicado a todos", EN: "broadcast to everybody", ES: "comunicado a todos"},
+    DecisionKind.PAUSE: text("admin.decide.about.pause"),
+    DecisionKind.ACCESS: text("admin.decide.about.access"),
+    DecisionKind.QUOTA: text("admin.decide.about.quota"),
+    DecisionKind.MODEL: text("admin.decide.about.model"),
+    DecisionKind.PROMPT: text("admin.decide.about.prompt"),
+    DecisionKind.POLICY: text("admin.decide.about.policy"),
+    DecisionKind.DRAFTS: text("admin.decide.about.drafts"),
+    DecisionKind.EXPORT: text("admin.decide.about.export"),
+    DecisionKind.FORGET: text("admin.decide.about.forget"),
+    DecisionKind.BROADCAST: text("admin.decide.about.broadcast"),
 }
-FORGOTTEN: Localized = {PT: "(alguém que foi esquecido)", EN: "(somebody forgotten)", ES: "(alguien olvidado)"}
+FORGOTTEN = text("admin.decide.forgotten")
 
 TOLD: dict[Applied, Localized] = {
-    Applied.DONE: {
-        PT: "Feito. {what}\nPara voltar atrás: /admin undo",
-        EN: "Done. {what}\nTo take it back: /admin undo",
-        ES: "Hecho. {what}\nPara deshacerlo: /admin undo",
-    },
-    Applied.STALE: {
-        PT: "Isso mudou nesse meio tempo; nada foi alterado. Veja como está e tente de novo.",
-        EN: "That changed meanwhile; nothing was done. See how it stands and try again.",
-        ES: "Eso cambió mientras tanto; no se cambió nada. Mira cómo está e inténtalo de nuevo.",
-    },
-    Applied.LAST_OWNER: {
-        PT: "Não: o bot ficaria sem dono nessa plataforma. Nada foi alterado.",
-        EN: "No: the bot would be left without an owner on that platform. Nothing was done.",
-        ES: "No: el bot quedaría sin dueño en esa plataforma. No se cambió nada.",
-    },
+    Applied.DONE: text("admin.decide.told.done"),
+    Applied.STALE: text("admin.decide.told.stale"),
+    Applied.LAST_OWNER: text("admin.decide.told.last_owner"),
 }
-ALREADY: Localized = {PT: "Já é assim. {what}", EN: "That is so already. {what}", ES: "Ya es así. {what}"}
-DECIDED: Localized = {
-    PT: "Isso já foi decidido nesse meio tempo; nada foi alterado. {what}",
-    EN: "That was decided meanwhile; nothing was done. {what}",
-    ES: "Eso ya se decidió mientras tanto; no se cambió nada. {what}",
-}
-BY: Localized = {
-    PT: "Quem decidiu: {by}, {at} (UTC)",
-    EN: "Decided by: {by}, {at} (UTC)",
-    ES: "Quién lo decidió: {by}, {at} (UTC)",
-}
-ONLY_OWNERS: Localized = {
-    PT: "Isso só um dono pode mudar. Nada foi alterado.",
-    EN: "Only an owner can change that. Nothing was done.",
-    ES: "Eso solo lo puede cambiar un dueño. No se cambió nada.",
-}
-NOTHING_TO_UNDO: Localized = {
-    PT: "Não há nada para desfazer.",
-    EN: "There is nothing to undo.",
-    ES: "No hay nada que deshacer.",
-}
+ALREADY = text("admin.decide.already")
+DECIDED = text("admin.decide.decided")
+BY = text("admin.decide.by")
+ONLY_OWNERS = text("admin.decide.only_owners")
+NOTHING_TO_UNDO = text("admin.decide.nothing_to_undo")

@@ -10,10 +10,9 @@ from typing import Final
 
 from core.commands.command import Request
 from core.features.ledger.calls import BOT
-from core.text.plural import Counted, counted
-from core.types import Locale, Localized
+from core.text.catalogue import forms, text
+from core.text.plural import counted
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _A_DAY: Final = timedelta(days=1)
 _MEBIBYTE: Final = 1024 * 1024
 
@@ -36,35 +35,9 @@ async def figures(request: Request) -> list[str]:
     return lines
 
 
-QUEUE: Localized = {
-    PT: "Respostas em andamento: {running}; na fila: {waiting}",
-    EN: "Answers under way: {running}; waiting: {waiting}",
-    ES: "Respuestas en curso: {running}; en espera: {waiting}",
-}
-ERRORS: Counted = {
-    PT: {"one": "{count} erro nas últimas 24 h (/admin logs)", "other": "{count} erros nas últimas 24 h (/admin logs)"},
-    EN: {
-        "one": "{count} error in the last 24 h (/admin logs)",
-        "other": "{count} errors in the last 24 h (/admin logs)",
-    },
-    ES: {
-        "one": "{count} error en las últimas 24 h (/admin logs)",
-        "other": "{count} errores en las últimas 24 h (/admin logs)",
-    },
-}
-SPEND: Localized = {
-    PT: "Hoje: mensagens {messages}, tokens {tokens}, US$ {cost}",
-    EN: "Today: messages {messages}, tokens {tokens}, US$ {cost}",
-    ES: "Hoy: mensajes {messages}, tokens {tokens}, US$ {cost}",
-}
-UNPRICED: Counted = {
-    PT: {"one": "(mais {count} chamada sem preço conhecido)", "other": "(mais {count} chamadas sem preço conhecido)"},
-    EN: {"one": "(and {count} call without a known price)", "other": "(and {count} calls without a known price)"},
-    ES: {"one": "(y {count} llamada sin precio conocido)", "other": "(y {count} llamadas sin precio conocido)"},
-}
-DATA: Localized = {
-    PT: "Banco de dados: {mebibytes} MB",
-    EN: "Database: {mebibytes} MB",
-    ES: "Base de datos: {mebibytes} MB",
-}
-VERSION: Localized = {PT: "Versão: {version}", EN: "Version: {version}", ES: "Versión: {version}"}
+QUEUE = text("admin.figures.queue")
+ERRORS = forms("admin.figures.errors")
+SPEND = text("admin.figures.spend")
+UNPRICED = forms("admin.figures.unpriced")
+DATA = text("admin.figures.data")
+VERSION = text("admin.figures.version")

@@ -8,10 +8,10 @@ from typing import Final
 from core.commands.command import Request
 from core.features.admin.machine import Trouble
 from core.features.admin.verb import Verb
-from core.text.plural import Counted, counted
-from core.types import Locale, Localized
+from core.text.catalogue import forms, text
+from core.text.plural import counted
+from core.types import Locale
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 USUAL, MOST = 10, 50
 _MARKS: Final = {"WARNING": "⚠️", "ERROR": "❌", "CRITICAL": "❌"}
 
@@ -31,21 +31,13 @@ def _line(trouble: Trouble, locale: Locale) -> str:
     return f"{_MARKS.get(trouble.level, '❌')} {at} · `{kind}` · `{place}`{often}"
 
 
-TITLE: Localized = {
-    PT: "Últimos erros e avisos (os mais recentes primeiro, horário UTC):",
-    EN: "Last errors and warnings (the newest first, times in UTC):",
-    ES: "Últimos errores y avisos (los más recientes primero, hora UTC):",
-}
-NONE: Localized = {PT: "Nenhum erro, nenhum aviso.", EN: "No error, no warning.", ES: "Ningún error, ningún aviso."}
-TIMES: Counted = {
-    PT: {"one": "{count} vez", "other": "{count} vezes"},
-    EN: {"one": "{count} time", "other": "{count} times"},
-    ES: {"one": "{count} vez", "other": "{count} veces"},
-}
+TITLE = text("admin.logs.title")
+NONE = text("admin.logs.none")
+TIMES = forms("admin.logs.times")
 
 LOGS = Verb(
     "logs",
-    {PT: "últimos erros e avisos", EN: "last errors and warnings", ES: "últimos errores y avisos"},
+    text("admin.commands.logs"),
     logs,
     " [N]",
 )

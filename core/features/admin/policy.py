@@ -10,9 +10,8 @@ from core.features.admin.decisions import OFF, ON, Decision, DecisionKind
 from core.features.admin.scope import scoped
 from core.features.admin.verb import Verb
 from core.history.policy import NAMES, SUMMARY
-from core.types import Locale, Localized
+from core.text.catalogue import text
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 DEFAULT: Final = "default"
 _STREAMING: Final = (ON, OFF)
 
@@ -53,38 +52,20 @@ async def drafts(request: Request, argument: str) -> None:
     await request.tell(DRAFTS_HOLD, held=describe_value(held, request.locale), here=scope.word)
 
 
-POLICY_HOLDS: Localized = {
-    PT: "O que se mostra de uma conversa ao modelo, {where}: {name}. Uma conversa que escolheu a sua fica com ela.\n"
-    "Para mudar: /admin policy{here} NOME. Há: {names}. De volta: /admin policy{here} default",
-    EN: "What a model is shown of a conversation, {where}: {name}. A conversation that has one of its own keeps it.\n"
-    "To change it: /admin policy{here} NAME. There are: {names}. Back: /admin policy{here} default",
-    ES: "Lo que se muestra de una conversación al modelo, {where}: {name}. Una conversación con la suya la conserva.\n"
-    "Para cambiarla: /admin policy{here} NOMBRE. Hay: {names}. De vuelta: /admin policy{here} default",
-}
-NOTHING_SUMMARISES: Localized = {
-    PT: "Agora não há modelo de linguagem que resuma: até haver um (/admin model summary), mostra-se o que cabe.",
-    EN: "There is no language model now that summarises: until there is (/admin model summary), what fits is shown.",
-    ES: "Ahora no hay modelo de lenguaje que resuma: hasta que lo haya (/admin model summary), se muestra lo que cabe.",
-}
-DRAFTS_HOLD: Localized = {
-    PT: "{held}\nRespostas que crescem num rascunho, onde a plataforma os tem (Telegram, em particular). "
-    "Para mudar: /admin drafts{here} on, off ou default. Cada pessoa pode escolher para si.",
-    EN: "{held}\nAnswers that grow in a draft, where the platform has those (Telegram, in private). "
-    "To change it: /admin drafts{here} on, off or default. Each person may choose for themselves.",
-    ES: "{held}\nRespuestas que crecen en un borrador, donde la plataforma los tiene (Telegram, en privado). "
-    "Para cambiarlo: /admin drafts{here} on, off o default. Cada persona puede elegir por sí misma.",
-}
+POLICY_HOLDS = text("admin.policy.policy_holds")
+NOTHING_SUMMARISES = text("admin.policy.nothing_summarises")
+DRAFTS_HOLD = text("admin.policy.drafts_hold")
 
 POLICY = Verb(
     "policy",
-    {PT: "o que o modelo vê da conversa", EN: "what a model sees of a chat", ES: "qué ve el modelo de la conversación"},
+    text("admin.commands.policy"),
     policy,
     " [here] [NAME | default]",
     in_rooms=True,
 )
 DRAFTS = Verb(
     "drafts",
-    {PT: "respostas em rascunho", EN: "answers that grow in a draft", ES: "respuestas en borrador"},
+    text("admin.commands.drafts"),
     drafts,
     " [here] [on | off | default]",
     in_rooms=True,

@@ -12,9 +12,8 @@ from core.features.admin.decide import decide
 from core.features.admin.decisions import OFF, DecisionKind
 from core.features.admin.scope import Scope, scoped
 from core.features.admin.verb import Verb
-from core.types import Locale, Localized
+from core.text.catalogue import text
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 DEFAULT: Final = "default"
 MAX_PERSONA_CHARS: Final = 2_000
 
@@ -56,45 +55,16 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.splitlines())
 
 
-HOLDS: Localized = {
-    PT: "A persona que vale {where}:",
-    EN: "The persona that holds {where}:",
-    ES: "La persona que vale {where}:",
-}
-INHERITED: Localized = {
-    PT: "(é a do bot todo; este lugar não tem uma sua)",
-    EN: "(that of the whole bot; this place has none of its own)",
-    ES: "(es la de todo el bot; este lugar no tiene una propia)",
-}
-NONE: Localized = {
-    PT: "Não há persona {where}: sou o Elefante.",
-    EN: "There is no persona {where}: I am Elefante.",
-    ES: "No hay persona {where}: soy Elefante.",
-}
-HOW: Localized = {
-    PT: "Para mudar: /admin prompt{here} TEXTO (até {max_chars} caracteres). Sem persona: /admin prompt{here} off. "
-    "As regras da casa (só a memória de cada um, nada inventado) valem sempre.",
-    EN: "To change it: /admin prompt{here} TEXT (up to {max_chars} characters). No persona: /admin prompt{here} off. "
-    "The rules of the house (each one's own memory, nothing made up) always hold.",
-    ES: "Para cambiarla: /admin prompt{here} TEXTO (hasta {max_chars} caracteres). Sin: /admin prompt{here} off. "
-    "Las reglas de la casa (solo la memoria de cada uno, nada inventado) valen siempre.",
-}
-TOO_LONG: Localized = {
-    PT: "Isso tem {chars} caracteres; uma persona tem até {max_chars}. Nada foi alterado.",
-    EN: "That has {chars} characters; a persona has up to {max_chars}. Nothing was changed.",
-    ES: "Eso tiene {chars} caracteres; una persona tiene hasta {max_chars}. No se cambió nada.",
-}
-NO_MODEL: Localized = {
-    PT: "Agora respondo sem modelo de linguagem, e assim não sei seguir uma persona; ela vale quando houver um "
-    "(/admin model).",
-    EN: "I now answer without a language model, and so cannot follow a persona; it holds once there is one "
-    "(/admin model).",
-    ES: "Ahora respondo sin modelo de lenguaje, y así no sé seguir una persona; valdrá cuando haya uno (/admin model).",
-}
+HOLDS = text("admin.prompt.holds")
+INHERITED = text("admin.prompt.inherited")
+NONE = text("admin.prompt.none")
+HOW = text("admin.prompt.how")
+TOO_LONG = text("admin.prompt.too_long")
+NO_MODEL = text("admin.prompt.no_model")
 
 PROMPT = Verb(
     "prompt",
-    {PT: "quem o bot é", EN: "who the bot is", ES: "quién es el bot"},
+    text("admin.commands.prompt"),
     prompt,
     " [here] [TEXT | off | default]",
     for_owners=True,

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from core.commands.command import Request
 from core.features.access.admission import HERE
-from core.types import Locale, Localized, room_name
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+from core.text.catalogue import text
+from core.types import Locale, room_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,5 +34,5 @@ def scoped(request: Request, argument: str) -> tuple[Scope, str]:
     return Scope(""), argument.strip()
 
 
-THIS_PLACE: Localized = {PT: "aqui", EN: "here", ES: "aquí"}
-WHOLE_BOT: Localized = {PT: "no bot todo", EN: "in the whole bot", ES: "en todo el bot"}
+THIS_PLACE = text("scope.this_place")
+WHOLE_BOT = text("scope.whole_bot")

@@ -10,11 +10,11 @@ from core.features.admin.decisions import DecisionKind
 from core.features.admin.figures import figures
 from core.features.admin.verb import person
 from core.outgoing import Button
-from core.text.plural import Counted, counted
+from core.text.catalogue import forms, text
+from core.text.plural import counted
 from core.text.unicode import one_line
-from core.types import Locale, Localized, UserKey
+from core.types import UserKey
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_STRANGERS = 20
 MOST_COUNTED = 1000
 MAX_LABEL_CHARS = 40
@@ -112,40 +112,17 @@ def _duration(seconds: float) -> str:
     return f"{days} d {hours} h {minutes % 60} min" if days else f"{hours} h {minutes % 60} min"
 
 
-STATUS: Localized = {
-    PT: "Estado: {state}\nAcesso: {access}\nNo ar há: {uptime}\nPlataformas: {platforms}\nModelos: {models}\n"
-    "Embeddings: {embedder}\nMemórias: {memories} (pessoas com memórias: {people})",
-    EN: "State: {state}\nAccess: {access}\nUp for: {uptime}\nPlatforms: {platforms}\nModels: {models}\n"
-    "Embeddings: {embedder}\nMemories: {memories} (people who have some: {people})",
-    ES: "Estado: {state}\nAcceso: {access}\nActivo desde hace: {uptime}\nPlataformas: {platforms}\nModelos: {models}\n"
-    "Embeddings: {embedder}\nMemorias: {memories} (personas con memorias: {people})",
-}
-STATE_PAUSED: Localized = {PT: "em pausa", EN: "paused", ES: "en pausa"}
-STATE_ANSWERING: Localized = {PT: "atendendo", EN: "answering", ES: "atendiendo"}
-USERS: Localized = {PT: "Quem eu atendo:", EN: "Whom I answer:", ES: "A quién atiendo:"}
-ROOMS: Localized = {PT: "Salas permitidas:", EN: "Rooms let in:", ES: "Salas permitidas:"}
-ASKED: Localized = {
-    PT: "Escreveram sem que eu os conheça (os mais recentes primeiro, horário UTC; /admin allow ID deixa entrar):",
-    EN: "Wrote without my knowing them (the newest first, times in UTC; /admin allow ID lets one in):",
-    ES: "Escribieron sin que los conozca (los más recientes primero, hora UTC; /admin allow ID deja entrar):",
-}
-REFUSED: Localized = {
-    PT: "Recusados há menos de 30 dias (horário UTC):",
-    EN: "Denied less than 30 days ago (times in UTC):",
-    ES: "Rechazados hace menos de 30 días (hora UTC):",
-}
-MORE: Counted = {
-    PT: {"one": "e mais {count}", "other": "e mais {count}"},
-    EN: {"one": "and {count} more", "other": "and {count} more"},
-    ES: {"one": "y {count} más", "other": "y {count} más"},
-}
-ACTIONS: Localized = {PT: "Ações:", EN: "Actions:", ES: "Acciones:"}
-ACTION_ON: Localized = {PT: "✅ ligada:", EN: "✅ on:", ES: "✅ activada:"}
-ACTION_OFF: Localized = {PT: "⛔ desligada:", EN: "⛔ off:", ES: "⛔ desactivada:"}
-CHANGES: Localized = {
-    PT: "Últimas mudanças (as mais recentes primeiro, horário UTC):",
-    EN: "Last changes (the newest first, times in UTC):",
-    ES: "Últimos cambios (los más recientes primero, hora UTC):",
-}
-NO_CHANGES: Localized = {PT: "Nada foi mudado ainda.", EN: "Nothing was changed yet.", ES: "Aún no se cambió nada."}
-UNDONE: Localized = {PT: "(desfez)", EN: "(undone)", ES: "(deshecho)"}
+STATUS = text("admin.survey.status")
+STATE_PAUSED = text("admin.survey.state_paused")
+STATE_ANSWERING = text("admin.survey.state_answering")
+USERS = text("admin.survey.users")
+ROOMS = text("admin.survey.rooms")
+ASKED = text("admin.survey.asked")
+REFUSED = text("admin.survey.refused")
+MORE = forms("admin.survey.more")
+ACTIONS = text("admin.survey.actions")
+ACTION_ON = text("admin.survey.action_on")
+ACTION_OFF = text("admin.survey.action_off")
+CHANGES = text("admin.survey.changes")
+NO_CHANGES = text("admin.survey.no_changes")
+UNDONE = text("admin.survey.undone")

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from core.commands.command import Request
-from core.types import Locale, Localized, Role
+from core.text.catalogue import text
+from core.types import Localized, Role
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_ID_CHARS = 64
 
 
@@ -50,13 +50,5 @@ async def person(request: Request, words: list[str], count: int) -> str:
     return ""
 
 
-HOW_TO_NAME: Localized = {
-    PT: "Diga quem, como PLATAFORMA:ID (por exemplo, telegram:123456). Veja /admin users e /admin.",
-    EN: "Say who, as PLATFORM:ID (for example, telegram:123456). See /admin users and /admin.",
-    ES: "Di quién, como PLATAFORMA:ID (por ejemplo, telegram:123456). Mira /admin users y /admin.",
-}
-NO_PLATFORM: Localized = {
-    PT: "Não há plataforma “{name}” aqui. Há: {platforms}.",
-    EN: "There is no platform “{name}” here. There are: {platforms}.",
-    ES: "Aquí no hay plataforma “{name}”. Hay: {platforms}.",
-}
+HOW_TO_NAME = text("admin.names.how_to_name")
+NO_PLATFORM = text("admin.names.no_platform")

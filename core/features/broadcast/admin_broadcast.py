@@ -17,10 +17,10 @@ from core.features.admin.verb import Verb
 from core.features.broadcast.broadcasts import Broadcast, BroadcastState, Tally
 from core.features.transfer.admin_data import note
 from core.outgoing import Button
-from core.text.plural import Counted, counted
+from core.text.catalogue import forms, text
+from core.text.plural import counted
 from core.types import Locale, Localized, UserKey
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_TEXT_CHARS: Final = 3_500
 SEND, DISCARD, STATUS, CANCEL = "send", "discard", "status", "cancel"
 _MAX_NUMBER_CHARS: Final = 12
@@ -130,103 +130,32 @@ def _while_it_runs(locale: Locale) -> tuple[Button, ...]:
     )
 
 
-HOW: Localized = {
-    PT: "Para falar a todos: /admin broadcast TEXTO. Antes de enviar, mostro como fica e a quantas pessoas vai.",
-    EN: "To speak to everybody: /admin broadcast TEXT. Before it is sent I show how it looks and how many get it.",
-    ES: "Para hablar a todos: /admin broadcast TEXTO. Antes de enviarlo muestro cómo queda y a cuántas personas va.",
-}
-TOO_LONG: Localized = {
-    PT: "Isso tem {chars} caracteres; um comunicado tem até {max_chars}. Nada foi enviado.",
-    EN: "That has {chars} characters; a broadcast has up to {max_chars}. Nothing was sent.",
-    ES: "Eso tiene {chars} caracteres; un comunicado tiene hasta {max_chars}. No se envió nada.",
-}
-NOBODY: Localized = {
-    PT: "Não há ninguém a quem eu possa escrever agora: membros em plataformas conectadas que queiram novidades. "
-    "Nada foi enviado.",
-    EN: "There is nobody whom I can write to now: members on connected platforms who want news. Nothing was sent.",
-    ES: "No hay nadie a quien pueda escribir ahora: miembros en plataformas conectadas que quieran novedades. "
-    "No se envió nada.",
-}
-PREVIEW: Counted = {
-    PT: {
-        "one": "É assim que fica. Vai para {count} pessoa. Para enviar: /admin broadcast send {number}",
-        "other": "É assim que fica. Vai para {count} pessoas. Para enviar: /admin broadcast send {number}",
-    },
-    EN: {
-        "one": "This is how it looks. It goes to {count} person. To send it: /admin broadcast send {number}",
-        "other": "This is how it looks. It goes to {count} people. To send it: /admin broadcast send {number}",
-    },
-    ES: {
-        "one": "Así queda. Va a {count} persona. Para enviarlo: /admin broadcast send {number}",
-        "other": "Así queda. Va a {count} personas. Para enviarlo: /admin broadcast send {number}",
-    },
-}
-SEND_IT: Localized = {PT: "Enviar", EN: "Send", ES: "Enviar"}
-DISCARD_IT: Localized = {PT: "Descartar", EN: "Discard", ES: "Descartar"}
-NOT_BEGUN: Localized = {
-    PT: "Esse comunicado não está mais à espera, ou outro ainda está sendo enviado (/admin broadcast status).",
-    EN: "That broadcast does not wait any more, or another one is still being sent (/admin broadcast status).",
-    ES: "Ese comunicado ya no espera, o todavía se está enviando otro (/admin broadcast status).",
-}
-DISCARDED: Localized = {
-    PT: "Descartado. Nada foi enviado.",
-    EN: "Discarded. Nothing was sent.",
-    ES: "Descartado. No se envió nada.",
-}
-BEGUN: Counted = {
-    PT: {"one": "Enviando para {count} pessoa.", "other": "Enviando para {count} pessoas, uma a uma."},
-    EN: {"one": "Sending to {count} person.", "other": "Sending to {count} people, one by one."},
-    ES: {"one": "Enviando a {count} persona.", "other": "Enviando a {count} personas, una a una."},
-}
-LASTS: Localized = {
-    PT: "Leva cerca de {length}; aviso quando terminar.",
-    EN: "It takes about {length}; I will tell you when it is over.",
-    ES: "Tarda unos {length}; aviso cuando termine.",
-}
-HOW_FAR: Localized = {PT: "Como vai?", EN: "How far is it?", ES: "¿Cómo va?"}
-STOP_IT: Localized = {PT: "Parar", EN: "Stop it", ES: "Parar"}
-NONE_RUNS: Localized = {
-    PT: "Nenhum comunicado está sendo enviado.",
-    EN: "No broadcast is being sent.",
-    ES: "No se está enviando ningún comunicado.",
-}
+HOW = text("broadcast.admin.how")
+TOO_LONG = text("broadcast.admin.too_long")
+NOBODY = text("broadcast.admin.nobody")
+PREVIEW = forms("broadcast.admin.preview")
+SEND_IT = text("broadcast.admin.send_it")
+DISCARD_IT = text("broadcast.admin.discard_it")
+NOT_BEGUN = text("broadcast.admin.not_begun")
+DISCARDED = text("broadcast.admin.discarded")
+BEGUN = forms("broadcast.admin.begun")
+LASTS = text("broadcast.admin.lasts")
+HOW_FAR = text("broadcast.admin.how_far")
+STOP_IT = text("broadcast.admin.stop_it")
+NONE_RUNS = text("broadcast.admin.none_runs")
 STATES: dict[BroadcastState, Localized] = {
-    BroadcastState.DRAFT: {PT: "Rascunho de {by}.", EN: "A draft of {by}.", ES: "Borrador de {by}."},
-    BroadcastState.RUNNING: {
-        PT: "O comunicado de {at} UTC (de `{by}`) está sendo enviado.",
-        EN: "The broadcast of {at} UTC (by `{by}`) is being sent.",
-        ES: "El comunicado de {at} UTC (de `{by}`) se está enviando.",
-    },
-    BroadcastState.DONE: {
-        PT: "O comunicado de {at} UTC (de `{by}`) terminou.",
-        EN: "The broadcast of {at} UTC (by `{by}`) is over.",
-        ES: "El comunicado de {at} UTC (de `{by}`) terminó.",
-    },
-    BroadcastState.CANCELLED: {
-        PT: "O comunicado de {at} UTC (de `{by}`) foi parado.",
-        EN: "The broadcast of {at} UTC (by `{by}`) was stopped.",
-        ES: "El comunicado de {at} UTC (de `{by}`) se detuvo.",
-    },
+    BroadcastState.DRAFT: text("broadcast.admin.states.draft"),
+    BroadcastState.RUNNING: text("broadcast.admin.states.running"),
+    BroadcastState.DONE: text("broadcast.admin.states.done"),
+    BroadcastState.CANCELLED: text("broadcast.admin.states.cancelled"),
 }
-TOLD: Counted = {
-    PT: {"one": "{count} pessoa o recebeu.", "other": "{count} pessoas o receberam."},
-    EN: {"one": "{count} person has it.", "other": "{count} people have it."},
-    ES: {"one": "Lo recibió {count} persona.", "other": "Lo recibieron {count} personas."},
-}
-LEFT: Counted = {
-    PT: {"one": "Falta {count} pessoa.", "other": "Faltam {count} pessoas."},
-    EN: {"one": "{count} person does not have it.", "other": "{count} people do not have it."},
-    ES: {"one": "Falta {count} persona.", "other": "Faltan {count} personas."},
-}
-LOST: Counted = {
-    PT: {"one": "{count} pessoa não pôde ser alcançada.", "other": "{count} pessoas não puderam ser alcançadas."},
-    EN: {"one": "{count} person could not be reached.", "other": "{count} people could not be reached."},
-    ES: {"one": "No se pudo llegar a {count} persona.", "other": "No se pudo llegar a {count} personas."},
-}
+TOLD = forms("broadcast.admin.told")
+LEFT = forms("broadcast.admin.left")
+LOST = forms("broadcast.admin.lost")
 
 BROADCAST = Verb(
     "broadcast",
-    {PT: "um texto para todos", EN: "a text for everybody", ES: "un texto para todos"},
+    text("admin.commands.broadcast"),
     broadcast,
     " TEXT | status | cancel",
     for_owners=True,

@@ -16,8 +16,9 @@ from core.errors import StorageError
 from core.features.broadcast.broadcasts import Broadcast, Broadcasts, BroadcastState, Reach
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
-from core.text.plural import Counted, counted
-from core.types import Locale, UserKey
+from core.text.catalogue import forms
+from core.text.plural import counted
+from core.types import UserKey
 
 Wants: TypeAlias = Callable[[UserKey], Awaitable[bool]]
 
@@ -118,28 +119,5 @@ def _tell_of_failure(work: asyncio.Task[None]) -> None:
         _log.error("broadcast broke", exc_info=error)
 
 
-DONE: Counted = {
-    Locale.PT: {
-        "one": "O comunicado terminou: {count} pessoa o recebeu.",
-        "other": "O comunicado terminou: {count} pessoas o receberam.",
-    },
-    Locale.EN: {
-        "one": "The broadcast is over: {count} person has it.",
-        "other": "The broadcast is over: {count} people have it.",
-    },
-    Locale.ES: {
-        "one": "El comunicado terminó: lo recibió {count} persona.",
-        "other": "El comunicado terminó: lo recibieron {count} personas.",
-    },
-}
-UNREACHABLE: Counted = {
-    Locale.PT: {
-        "one": "{count} pessoa não pôde ser alcançada.",
-        "other": "{count} pessoas não puderam ser alcançadas.",
-    },
-    Locale.EN: {"one": "{count} person could not be reached.", "other": "{count} people could not be reached."},
-    Locale.ES: {
-        "one": "No se pudo llegar a {count} persona.",
-        "other": "No se pudo llegar a {count} personas.",
-    },
-}
+DONE = forms("broadcast.report.done")
+UNREACHABLE = forms("broadcast.report.unreachable")

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from core.commands.command import Command, Request
 from core.outgoing import Button
-from core.types import Locale, Localized
+from core.text.catalogue import text
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _WORDS = {"on": True, "off": False}
 
 
@@ -23,22 +22,14 @@ async def news(request: Request, argument: str) -> None:
     await request.turn.tell((WANTED if wants else UNWANTED)[locale], choices=(other,))
 
 
-WANTED: Localized = {
-    PT: "Você recebe o que quem cuida do bot diz a todos. Para não receber: /news off",
-    EN: "You get what the bot's owners tell everybody. To get it no more: /news off",
-    ES: "Recibes lo que los dueños del bot dicen a todos. Para no recibirlo: /news off",
-}
-UNWANTED: Localized = {
-    PT: "Você não recebe o que quem cuida do bot diz a todos. Para receber: /news on",
-    EN: "You do not get what the bot's owners tell everybody. To get it: /news on",
-    ES: "No recibes lo que los dueños del bot dicen a todos. Para recibirlo: /news on",
-}
-TURN_OFF: Localized = {PT: "Não receber", EN: "Turn off", ES: "No recibir"}
-TURN_ON: Localized = {PT: "Receber", EN: "Turn on", ES: "Recibir"}
+WANTED = text("broadcast.news.wanted")
+UNWANTED = text("broadcast.news.unwanted")
+TURN_OFF = text("broadcast.news.turn_off")
+TURN_ON = text("broadcast.news.turn_on")
 
 NEWS = Command(
     "news",
-    {PT: "avisos a todos, sim ou não", EN: "turn news off or on", ES: "avisos a todos, sí o no"},
+    text("commands.news"),
     news,
     usage=" off | on",
 )

@@ -19,12 +19,12 @@ from core.features.ledger.chart import Chart, Draw, Panel
 from core.features.ledger.usage import cost_text, unpriced_note
 from core.features.quotas.wording import TOKENS, day_text, number
 from core.outgoing import File
+from core.text.catalogue import forms, text
 from core.text.markdown import verbatim
-from core.text.plural import Counted, counted
+from core.text.plural import counted
 from core.text.unicode import one_line
-from core.types import Locale, Localized
+from core.types import Locale
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 USUAL_DAYS: Final = 30
 MAX_DAYS: Final = 366
 _DAYS_SHOWN = 7
@@ -169,69 +169,24 @@ def _user(key: str, names: Mapping[str, str]) -> str:
     return f"`{key}`" + (f" {verbatim(name)}" if name else "")
 
 
-HOW_MANY_DAYS: Localized = {
-    PT: "Diga quantos dias, de 1 a {max}. Por exemplo: /admin usage 7",
-    EN: "Say how many days, from 1 to {max}. For example: /admin usage 7",
-    ES: "Di cuántos días, de 1 a {max}. Por ejemplo: /admin usage 7",
-}
-NOTHING: Counted = {
-    PT: {
-        "one": "Nenhum modelo foi consultado no último dia.",
-        "other": "Nenhum modelo foi consultado nos últimos {count} dias.",
-    },
-    EN: {
-        "one": "No model was asked in the last day.",
-        "other": "No model was asked in the last {count} days.",
-    },
-    ES: {
-        "one": "No se consultó ningún modelo en el último día.",
-        "other": "No se consultó ningún modelo en los últimos {count} días.",
-    },
-}
-TITLE: Counted = {
-    PT: {"one": "**Uso de hoje** ({zone})", "other": "**Uso dos últimos {count} dias** ({zone})"},
-    EN: {"one": "**Usage of today** ({zone})", "other": "**Usage of the last {count} days** ({zone})"},
-    ES: {"one": "**Uso de hoy** ({zone})", "other": "**Uso de los últimos {count} días** ({zone})"},
-}
-CHART: Counted = {
-    PT: {"one": "Uso de hoje", "other": "Uso dos últimos {count} dias"},
-    EN: {"one": "Usage of today", "other": "Usage of the last {count} days"},
-    ES: {"one": "Uso de hoy", "other": "Uso de los últimos {count} días"},
-}
-CALLS: Counted = {
-    PT: {"one": "{number} chamada", "other": "{number} chamadas"},
-    EN: {"one": "{number} call", "other": "{number} calls"},
-    ES: {"one": "{number} llamada", "other": "{number} llamadas"},
-}
-FAILED: Counted = {
-    PT: {"one": "{number} falhou", "other": "{number} falharam"},
-    EN: {"one": "{number} failed", "other": "{number} failed"},
-    ES: {"one": "{number} falló", "other": "{number} fallaron"},
-}
-BY_DAY: Localized = {PT: "Por dia:", EN: "By day:", ES: "Por día:"}
-BY_MODEL: Localized = {PT: "Por modelo:", EN: "By model:", ES: "Por modelo:"}
-BY_USER: Localized = {PT: "Quem mais usou:", EN: "Who used most:", ES: "Quién más usó:"}
-OTHERS: Localized = {PT: "outros", EN: "others", ES: "otros"}
-TOKENS_A_DAY: Localized = {PT: "Tokens por dia", EN: "Tokens a day", ES: "Tokens al día"}
-COST_A_DAY: Localized = {
-    PT: "Custo por dia (US$, estimativa)",
-    EN: "Cost a day (US$, estimate)",
-    ES: "Costo por día (US$, estimación)",
-}
-CAPTION: Localized = {
-    PT: "Tokens e custo por dia, por modelo.",
-    EN: "Tokens and cost a day, by model.",
-    ES: "Tokens y costo por día, por modelo.",
-}
-ESTIMATES: Localized = {
-    PT: "Os custos são estimativas.",
-    EN: "Costs are estimates.",
-    ES: "Los costos son estimaciones.",
-}
+HOW_MANY_DAYS = text("usage.admin.how_many_days")
+NOTHING = forms("usage.admin.nothing")
+TITLE = forms("usage.admin.title")
+CHART = forms("usage.admin.chart")
+CALLS = forms("usage.admin.calls")
+FAILED = forms("usage.admin.failed")
+BY_DAY = text("usage.admin.by_day")
+BY_MODEL = text("usage.admin.by_model")
+BY_USER = text("usage.admin.by_user")
+OTHERS = text("usage.admin.others")
+TOKENS_A_DAY = text("usage.admin.tokens_a_day")
+COST_A_DAY = text("usage.admin.cost_a_day")
+CAPTION = text("usage.admin.caption")
+ESTIMATES = text("usage.admin.estimates")
 
 USAGE_VERB = Verb(
     "usage",
-    {PT: "quanto foi usado, e por quem", EN: "what was used, by whom", ES: "cuánto se usó, y quién"},
+    text("admin.commands.usage"),
     usage,
     " [DAYS]",
 )

@@ -8,10 +8,9 @@ from core.commands.command import Command, Request
 from core.features.ledger.calls import Scope, Spend
 from core.features.quotas.quotas import Use
 from core.features.quotas.wording import MESSAGES, PER, TOKENS, amount, clock_time, money, number
-from core.text.plural import Counted, counted
-from core.types import Locale, Localized
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+from core.text.catalogue import forms, text
+from core.text.plural import counted
+from core.types import Locale
 
 
 async def usage(request: Request, _: str) -> None:
@@ -72,49 +71,20 @@ def _left(use: Use, request: Request) -> str:
     return f"{used}; {LEFT_UNTIL[locale].format(left=left, when=when)}"
 
 
-TODAY: Localized = {PT: "Hoje", EN: "Today", ES: "Hoy"}
-THIS_MONTH: Localized = {PT: "Este mês", EN: "This month", ES: "Este mes"}
-SPENT: Localized = {PT: "**{when}:** {spend}", EN: "**{when}:** {spend}", ES: "**{when}:** {spend}"}
-UNKNOWN_COST: Localized = {PT: "custo desconhecido", EN: "cost unknown", ES: "costo desconocido"}
-UNPRICED: Counted = {
-    PT: {
-        "one": "De {number} chamada não se sabe o preço: ela conta em tokens, não em dinheiro.",
-        "other": "De {number} chamadas não se sabe o preço: elas contam em tokens, não em dinheiro.",
-    },
-    EN: {
-        "one": "Of {number} call the price is not known: it counts in tokens, not in money.",
-        "other": "Of {number} calls the price is not known: they count in tokens, not in money.",
-    },
-    ES: {
-        "one": "De {number} llamada no se sabe el precio: cuenta en tokens, no en dinero.",
-        "other": "De {number} llamadas no se sabe el precio: cuentan en tokens, no en dinero.",
-    },
-}
-LIMITS: Localized = {PT: "Seus limites:", EN: "Your limits:", ES: "Tus límites:"}
-NO_LIMITS: Localized = {
-    PT: "Você não tem limites próprios; o bot inteiro pode ter.",
-    EN: "You have no limits of your own; the whole bot may have some.",
-    ES: "No tienes límites propios; el bot entero puede tenerlos.",
-}
-USED: Localized = {
-    PT: "{percent} % de {amount} {per}",
-    EN: "{percent} % of {amount} {per}",
-    ES: "{percent} % de {amount} {per}",
-}
-LEFT: Localized = {PT: "restam {left}", EN: "{left} left", ES: "quedan {left}"}
-LEFT_UNTIL: Localized = {
-    PT: "restam {left}, recomeça em {when}",
-    EN: "{left} left, begins anew at {when}",
-    ES: "quedan {left}, vuelve a empezar el {when}",
-}
+TODAY = text("usage.today")
+THIS_MONTH = text("usage.this_month")
+SPENT = text("usage.spent")
+UNKNOWN_COST = text("usage.unknown_cost")
+UNPRICED = forms("usage.unpriced")
+LIMITS = text("usage.limits")
+NO_LIMITS = text("usage.no_limits")
+USED = text("usage.used")
+LEFT = text("usage.left")
+LEFT_UNTIL = text("usage.left_until")
 
 USAGE = Command(
     "usage",
-    {
-        PT: "quanto você usou, e o que resta",
-        EN: "what you used, and what is left",
-        ES: "cuánto usaste, y qué te queda",
-    },
+    text("commands.usage"),
     usage,
     in_private=True,
 )

@@ -18,12 +18,12 @@ from core.commands.command import Command, Request
 from core.features.links.codes import LinkCode
 from core.history.withheld import withhold
 from core.outgoing import Button, OutgoingMessage
+from core.text.catalogue import forms, text
 from core.text.markdown import verbatim
-from core.text.plural import Counted, counted
+from core.text.plural import counted
 from core.text.unicode import one_line
-from core.types import Locale, Localized, UserKey
+from core.types import UserKey
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 VALID_FOR: Final = timedelta(minutes=10)
 YES: Final = "yes"
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # none that is taken for a digit
@@ -171,93 +171,32 @@ def _digest(code: str) -> str:
     return hashlib.sha256(_plain(code).encode()).hexdigest()
 
 
-CODE: Localized = {
-    PT: "Para que a sua outra conta e esta tenham uma só memória, escreva para mim na outra conta, em particular, nos "
-    "próximos {minutes} minutos:\n\n`/link {code}`\n\nNão dê este código a ninguém: quem o usa passa a ler o que eu "
-    "guardo de você.",
-    EN: "For your other account and this one to have one memory, write to me from the other account, in private, "
-    "within {minutes} minutes:\n\n`/link {code}`\n\nGive this code to nobody: whoever uses it reads what I keep of "
-    "you.",
-    ES: "Para que tu otra cuenta y esta tengan una sola memoria, escríbeme desde la otra cuenta, en privado, en los "
-    "próximos {minutes} minutos:\n\n`/link {code}`\n\nNo des este código a nadie: quien lo usa podrá leer lo que "
-    "guardo de ti.",
-}
-ASK: Localized = {
-    PT: "Este código é da conta {account}. Unindo as duas, cada uma vê e muda tudo: {yours} e {other}. "
-    "**Só diga sim se as duas contas são suas.** Se alguém lhe pediu para escrever isto, não continue.",
-    EN: "This code is from the account {account}. Once linked, each sees and changes everything: {yours} and {other}. "
-    "**Only say yes if both accounts are yours.** If somebody asked you to write this, stop here.",
-    ES: "Este código es de la cuenta {account}. Al unirlas, cada una ve y cambia todo: {yours} y {other}. "
-    "**Di que sí solo si las dos cuentas son tuyas.** Si alguien te pidió que escribieras esto, no sigas.",
-}
-YOURS: Counted = {
-    PT: {"one": "{count} memória desta conta", "other": "{count} memórias desta conta"},
-    EN: {"one": "{count} memory of this account", "other": "{count} memories of this account"},
-    ES: {"one": "{count} memoria de esta cuenta", "other": "{count} memorias de esta cuenta"},
-}
-OTHERS: Counted = {
-    PT: {"one": "{count} de {account}", "other": "{count} de {account}"},
-    EN: {"one": "{count} of {account}", "other": "{count} of {account}"},
-    ES: {"one": "{count} de {account}", "other": "{count} de {account}"},
-}
-JOIN: Localized = {PT: "São minhas: unir", EN: "Both are mine: link", ES: "Son mías: unir"}
-PART: Localized = {PT: "Separar as contas", EN: "Unlink", ES: "Separar las cuentas"}
-DONE: Localized = {
-    PT: "Pronto: {accounts} têm agora uma só memória. Para separá-las de novo: /unlink",
-    EN: "Done: {accounts} have one memory now. To part them again: /unlink",
-    ES: "Listo: {accounts} tienen ahora una sola memoria. Para separarlas de nuevo: /unlink",
-}
-LINKED: Localized = {
-    PT: "Estas contas têm uma só memória: {accounts}. Para separá-las: /unlink",
-    EN: "These accounts have one memory: {accounts}. To part them: /unlink",
-    ES: "Estas cuentas tienen una sola memoria: {accounts}. Para separarlas: /unlink",
-}
-UNLINK: Localized = {
-    PT: "Separando as contas, cada uma fica com o que me disse:\n{keeps}\nPara separar: /unlink yes",
-    EN: "Parted, each account keeps what it told me:\n{keeps}\nTo part them: /unlink yes",
-    ES: "Al separarlas, cada cuenta se queda con lo que me dijo:\n{keeps}\nPara separarlas: /unlink yes",
-}
-KEEPS: Counted = {
-    PT: {"one": "• {account}: {count} memória", "other": "• {account}: {count} memórias"},
-    EN: {"one": "• {account}: {count} memory", "other": "• {account}: {count} memories"},
-    ES: {"one": "• {account}: {count} memoria", "other": "• {account}: {count} memorias"},
-}
-PARTED: Localized = {
-    PT: "As contas estão separadas:\n{keeps}",
-    EN: "The accounts are parted:\n{keeps}",
-    ES: "Las cuentas están separadas:\n{keeps}",
-}
-NOT_LINKED: Localized = {
-    PT: "Esta conta não está unida a nenhuma outra. Para unir: /link",
-    EN: "This account is not linked to another. To link one: /link",
-    ES: "Esta cuenta no está unida a ninguna otra. Para unirla: /link",
-}
-NO_CODE: Localized = {
-    PT: "Esse código não existe, já foi usado ou tem mais de dez minutos. Peça outro com /link na outra conta.",
-    EN: "There is no such code, or it was used, or it is older than ten minutes. Get another with /link there.",
-    ES: "Ese código no existe, ya se usó o tiene más de diez minutos. Pide otro con /link en la otra cuenta.",
-}
-SAME_ACCOUNT: Localized = {
-    PT: "Esse código é desta mesma conta. Escreva-o na outra.",
-    EN: "That code is from this very account. Enter it in the other one.",
-    ES: "Ese código es de esta misma cuenta. Escríbelo en la otra.",
-}
-OTHER_LINKED: Localized = {
-    PT: "A conta desse código já está unida a outra. Nada foi mudado.",
-    EN: "The account of that code is linked to another already. Nothing was changed.",
-    ES: "La cuenta de ese código ya está unida a otra. No se cambió nada.",
-}
+CODE = text("links.code")
+ASK = text("links.ask")
+YOURS = forms("links.yours")
+OTHERS = forms("links.others")
+JOIN = text("links.join")
+PART = text("links.part")
+DONE = text("links.done")
+LINKED = text("links.linked")
+UNLINK = text("links.unlink")
+KEEPS = forms("links.keeps")
+PARTED = text("links.parted")
+NOT_LINKED = text("links.not_linked")
+NO_CODE = text("links.no_code")
+SAME_ACCOUNT = text("links.same_account")
+OTHER_LINKED = text("links.other_linked")
 
 LINK = Command(
     "link",
-    {PT: "une a sua conta de outra plataforma", EN: "link your other account", ES: "une tu otra cuenta"},
+    text("commands.link"),
     link,
     usage=" [CODE]",
     in_private=True,
 )
 UNLINK_COMMAND = Command(
     "unlink",
-    {PT: "separa as contas unidas", EN: "part linked accounts", ES: "separa las cuentas unidas"},
+    text("commands.unlink"),
     unlink,
     in_private=True,
 )

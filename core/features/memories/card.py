@@ -11,12 +11,12 @@ from typing import Final
 
 from core.commands.command import Request
 from core.outgoing import MAX_COMMAND_BYTES, Button
+from core.text.catalogue import forms, text
 from core.text.markdown import verbatim
-from core.text.plural import Counted, counted
+from core.text.plural import counted
 from core.text.unicode import one_line
 from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind, room_name
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 MAX_PHRASE_CHARS: Final = 60
 _MAX_LABEL_CHARS: Final = 40
 _MAX_FORM_CHARS: Final = 4000
@@ -115,45 +115,25 @@ def _buttons(locale: Locale, item: MemoryItem, origin: str) -> list[Button]:
     ]
 
 
-FOUND_BY: Localized = {PT: "Encontro por: {phrases}", EN: "Found by: {phrases}", ES: "La encuentro por: {phrases}"}
+FOUND_BY = text("memories.card.found_by")
 KINDS: dict[MemoryKind, Localized] = {
-    MemoryKind.TEXT: {PT: "texto", EN: "text", ES: "texto"},
-    MemoryKind.JSON: {PT: "JSON", EN: "JSON", ES: "JSON"},
+    MemoryKind.TEXT: text("memories.card.kinds.text"),
+    MemoryKind.JSON: text("memories.card.kinds.json"),
 }
-KEPT: Localized = {
-    PT: "Guardada em {date}, como {kind}.",
-    EN: "Kept since {date}, as {kind}.",
-    ES: "Guardada el {date}, como {kind}.",
-}
-CHANGED: Counted = {
-    PT: {"one": "Alterada {count} vez, em {date}.", "other": "Alterada {count} vezes, a última em {date}."},
-    EN: {"one": "Changed once, on {date}.", "other": "Changed {count} times, the last on {date}."},
-    ES: {"one": "Cambiada {count} vez, el {date}.", "other": "Cambiada {count} veces, la última el {date}."},
-}
-IN_PRIVATE: Localized = {PT: "Dita em particular.", EN: "Said in private.", ES: "Dicha en privado."}
-ONLY_IN_PRIVATE: Localized = {
-    PT: "Dita em particular: só falo dela em particular.",
-    EN: "Said in private: I speak of it in private only.",
-    ES: "Dicha en privado: solo hablo de ella en privado.",
-}
-HERE: Localized = {PT: "Dita nesta sala.", EN: "Said in this room.", ES: "Dicha en esta sala."}
-ELSEWHERE: Counted = {
-    PT: {"one": "Dita em outra sala, {rooms}.", "other": "Dita em {count} outras salas: {rooms}."},
-    EN: {"one": "Said in another room, {rooms}.", "other": "Said in {count} other rooms: {rooms}."},
-    ES: {"one": "Dicha en otra sala, {rooms}.", "other": "Dicha en otras {count} salas: {rooms}."},
-}
-SHARED: Localized = {
-    PT: "Compartilhada: posso falar dela em toda sala em que você fala comigo.",
-    EN: "Shared: I may speak of it in every room where you talk to me.",
-    ES: "Compartida: puedo hablar de ella en toda sala donde hablas conmigo.",
-}
-SOURCE: Localized = {PT: "📜 Origem", EN: "📜 Source", ES: "📜 Origen"}
-EDIT: Localized = {PT: "✏️ Editar", EN: "✏️ Edit", ES: "✏️ Editar"}
-EDITED: Localized = {PT: "Novo conteúdo da memória", EN: "The memory's new content", ES: "Nuevo contenido"}
-DELETE: Localized = {PT: "🗑️ Apagar", EN: "🗑️ Delete", ES: "🗑️ Borrar"}
-PIN: Localized = {PT: "📌 Fixar", EN: "📌 Pin", ES: "📌 Fijar"}
-UNPIN: Localized = {PT: "📌 Desafixar", EN: "📌 Unpin", ES: "📌 Desfijar"}
-SHARE: Localized = {PT: "🔓 Compartilhar", EN: "🔓 Share", ES: "🔓 Compartir"}
-UNSHARE: Localized = {PT: "🔒 Não compartilhar", EN: "🔒 Unshare", ES: "🔒 No compartir"}
-SHOW: Localized = {PT: "🧠 Ver a memória", EN: "🧠 Show the memory", ES: "🧠 Ver la memoria"}
-BACK: Localized = {PT: "⬅️ Voltar", EN: "⬅️ Back", ES: "⬅️ Volver"}
+KEPT = text("memories.card.kept")
+CHANGED = forms("memories.card.changed")
+IN_PRIVATE = text("memories.card.in_private")
+ONLY_IN_PRIVATE = text("memories.card.only_in_private")
+HERE = text("memories.card.here")
+ELSEWHERE = forms("memories.card.elsewhere")
+SHARED = text("memories.card.shared")
+SOURCE = text("memories.card.source")
+EDIT = text("memories.card.edit")
+EDITED = text("memories.card.edited")
+DELETE = text("memories.card.delete")
+PIN = text("memories.card.pin")
+UNPIN = text("memories.card.unpin")
+SHARE = text("memories.card.share")
+UNSHARE = text("memories.card.unshare")
+SHOW = text("memories.card.show")
+BACK = text("memories.card.back")

@@ -19,11 +19,11 @@ from core.actions.undo import undo_button
 from core.commands.command import Command, Request
 from core.confirmations import Arrival, Confirmations
 from core.dialogue import Outcome, Step
-from core.text.plural import Counted, counted
+from core.text.catalogue import forms, text
+from core.text.plural import counted
 from core.text.replies import means_deletion, means_no, means_yes, numbered
-from core.types import ChangeKind, Incoming, Locale, Localized, MemoryItem, Message, MessageRole
+from core.types import ChangeKind, Incoming, MemoryItem, Message, MessageRole
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 YES, NO = "yes", "no"
 MAX_NUMBERS: Final = 50
 Each = TypeVar("Each")
@@ -129,44 +129,15 @@ def _of(each: Sequence[Each], chosen: Sequence[int]) -> Sequence[Each]:
     return [each[at] for at in chosen if 0 <= at < len(each)] if chosen else each
 
 
-NOT_OPEN: Localized = {
-    PT: "Nada foi apagado nem mudado: essa pergunta não está mais aberta. Se ainda quiser, peça de novo.",
-    EN: "Nothing was deleted or changed: that question is no longer open. If you still want it, ask again.",
-    ES: "No se borró ni se cambió nada: esa pregunta ya no está abierta. Si todavía lo quieres, pídelo de nuevo.",
-}
-LEFT: Localized = {
-    PT: "Tudo bem, deixei como está: nada foi apagado nem mudado.",
-    EN: "All right, I left it as it is: nothing was deleted or changed.",
-    ES: "Está bien, lo dejé como está: no se borró ni se cambió nada.",
-}
-GONE: Localized = {
-    PT: "O que mostrei mudou depois, ou não existe mais. Veja /memories.",
-    EN: "What I showed has changed since, or is no longer there. See /memories.",
-    ES: "Lo que mostré cambió después, o ya no existe. Mira /memories.",
-}
-CHANGED_SINCE: Counted = {
-    PT: {
-        "one": "{count} ficou como está: mudou depois que a mostrei, ou não existe mais.",
-        "other": "{count} ficaram como estão: mudaram depois que as mostrei, ou não existem mais.",
-    },
-    EN: {
-        "one": "{count} was left as it is: it has changed since I showed it, or is no longer there.",
-        "other": "{count} were left as they are: they have changed since I showed them, or are no longer there.",
-    },
-    ES: {
-        "one": "{count} quedó como está: cambió después de mostrarla, o ya no existe.",
-        "other": "{count} quedaron como están: cambiaron después de mostrarlas, o ya no existen.",
-    },
-}
-STAYS: Counted = {
-    PT: {"one": "Ainda guardo {count} outra memória.", "other": "Ainda guardo {count} outras memórias."},
-    EN: {"one": "I still keep {count} other memory.", "other": "I still keep {count} other memories."},
-    ES: {"one": "Todavía guardo {count} memoria más.", "other": "Todavía guardo {count} memorias más."},
-}
+NOT_OPEN = text("memories.confirm.not_open")
+LEFT = text("memories.confirm.left")
+GONE = text("memories.confirm.gone")
+CHANGED_SINCE = forms("memories.confirm.changed_since")
+STAYS = forms("memories.confirm.stays")
 
 CONFIRM = Command(
     "confirm",
-    {PT: "responde a uma pergunta minha", EN: "answer a question of mine", ES: "responde a una pregunta mía"},
+    text("commands.confirm"),
     confirm,
     usage=" yes|no CODE",
     in_menus=False,

@@ -9,9 +9,8 @@ from core.commands.command import Request
 from core.features.memories.card import block, heading, show_card
 from core.features.memories.names import tell_unknown
 from core.features.preferences.choices import NOT_REMEMBERING
-from core.types import Locale, Localized, MemoryDraft, MemoryItem
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+from core.text.catalogue import text
+from core.types import MemoryDraft, MemoryItem
 
 
 async def edit(request: Request, item: MemoryItem, text: str) -> None:
@@ -46,27 +45,8 @@ async def _change(request: Request, item: MemoryItem, text: str) -> None:
     await show_card(request, changed, told=told, choices=await undo_button(request.turn))
 
 
-ASK: Localized = {
-    PT: "Mande, na próxima mensagem e em até 10 minutos, o novo conteúdo de {memory}. Para deixar como está: /stop. "
-    "Agora é:",
-    EN: "Send the new content of {memory} in your next message, within 10 minutes. To leave it as it is: /stop. "
-    "Now it is:",
-    ES: "Manda, en tu próximo mensaje y en 10 minutos como máximo, el nuevo contenido de {memory}. Para dejarlo como "
-    "está: /stop. Ahora es:",
-}
-CHANGED: Localized = {PT: "Alterei. Agora é:", EN: "Changed. Now it is:", ES: "Lo cambié. Ahora es:"}
-NOW_TEXT: Localized = {
-    PT: "(Já não é JSON válido, então guardei como texto.)",
-    EN: "(It is no longer valid JSON, so I keep it as text.)",
-    ES: "(Ya no es JSON válido, así que lo guardo como texto.)",
-}
-SAME: Localized = {
-    PT: "Já era assim; não mudei nada:",
-    EN: "That is what it says already; I changed nothing:",
-    ES: "Ya era así; no cambié nada:",
-}
-TOO_LONG: Localized = {
-    PT: "Isso é longo demais para uma memória (o limite é de {max_chars} caracteres). Não mudei nada.",
-    EN: "That is too long for a memory (the limit is {max_chars} characters). I changed nothing.",
-    ES: "Es demasiado largo para una memoria (el límite es de {max_chars} caracteres). No cambié nada.",
-}
+ASK = text("memories.edit.ask")
+CHANGED = text("memories.edit.changed")
+NOW_TEXT = text("memories.edit.now_text")
+SAME = text("memories.edit.same")
+TOO_LONG = text("memories.edit.too_long")

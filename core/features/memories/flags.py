@@ -5,9 +5,8 @@ from __future__ import annotations
 from core.commands.command import Request
 from core.features.memories.card import show_card
 from core.features.memories.names import named, tell_unknown
-from core.types import Locale, Localized, MemoryItem
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+from core.text.catalogue import text
+from core.types import Localized, MemoryItem
 
 
 async def pin(request: Request, item: MemoryItem, origin: str) -> None:
@@ -48,24 +47,8 @@ async def _flag(
         await show_card(request, flagged, origin, told=told[request.locale])
 
 
-PINNED: Localized = {
-    PT: "Fixei: vem primeiro nas listas.",
-    EN: "Pinned: it comes first in lists.",
-    ES: "La fijé: va primero en las listas.",
-}
-UNPINNED: Localized = {PT: "Já não está fixada.", EN: "No longer pinned.", ES: "Ya no está fijada."}
-NOW_SHARED: Localized = {
-    PT: "Compartilhada: posso falar dela nas salas em que você fala comigo, e quem estiver lá lê.",
-    EN: "Shared: I may speak of it in rooms where you talk to me, and whoever is there reads it.",
-    ES: "Compartida: puedo hablar de ella en las salas donde hablas conmigo, y quien esté allí la lee.",
-}
-NOT_SHARED: Localized = {
-    PT: "Já não está compartilhada.",
-    EN: "No longer shared.",
-    ES: "Ya no está compartida.",
-}
-HOW_TO_SHARE: Localized = {
-    PT: "Diga qual memória: /memory share NÚMERO (da última lista de /memories ou /recall), ou /memory share ID.",
-    EN: "Say which memory: /memory share NUMBER (of the last list of /memories or /recall), or /memory share ID.",
-    ES: "Di qué memoria: /memory share NÚMERO (de la última lista de /memories o /recall), o /memory share ID.",
-}
+PINNED = text("memories.flags.pinned")
+UNPINNED = text("memories.flags.unpinned")
+NOW_SHARED = text("memories.flags.now_shared")
+NOT_SHARED = text("memories.flags.not_shared")
+HOW_TO_SHARE = text("memories.flags.how_to_share")

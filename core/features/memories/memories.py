@@ -12,10 +12,10 @@ from core.features.memories.flags import pin, unpin
 from core.features.memories.names import is_number, named, tell_unknown
 from core.features.memories.source import source
 from core.outgoing import Button
+from core.text.catalogue import text
 from core.turn import memory_line
-from core.types import Locale, Localized, MemoryItem, MemoryKind
+from core.types import MemoryItem, MemoryKind
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 PAGE_SIZE: Final = 10
 
 
@@ -105,46 +105,26 @@ async def _page(request: Request, kind: MemoryKind | None, number: int) -> None:
 VERBS: Final = {"show": show_card, "source": source, "edit": edit, "pin": pin, "unpin": unpin}
 """What can be done with one memory, named by its id or number."""
 
-TITLE: Localized = {PT: "Suas memórias ({total}):", EN: "Your memories ({total}):", ES: "Tus memorias ({total}):"}
-FOUND: Localized = {PT: "Encontrei:", EN: "Found:", ES: "Encontré:"}
-NONE_FOUND: Localized = {
-    PT: "Não encontrei nada com isso.",
-    EN: "Nothing matches that.",
-    ES: "No encontré nada con eso.",
-}
-NO_MEMORIES: Localized = {
-    PT: "Você ainda não me pediu para lembrar de nada.",
-    EN: "You have not asked me to remember anything yet.",
-    ES: "Todavía no me pediste que recordara nada.",
-}
-NONE_OF_KIND: Localized = {
-    PT: "Você não tem nenhuma memória desse tipo.",
-    EN: "You have no memory of that kind.",
-    ES: "No tienes ninguna memoria de ese tipo.",
-}
-PAGE: Localized = {
-    PT: "Página {number} de {pages}. Outra: /memories N",
-    EN: "Page {number} of {pages}. Another: /memories N",
-    ES: "Página {number} de {pages}. Otra: /memories N",
-}
-PREVIOUS: Localized = {PT: "◀️ Anterior", EN: "◀️ Previous", ES: "◀️ Anterior"}
-NEXT: Localized = {PT: "Próxima ▶️", EN: "Next ▶️", ES: "Siguiente ▶️"}
-HOW_TO_RECALL: Localized = {
-    PT: "Escreva o que procurar: /recall senha do wi-fi",
-    EN: "Write what to look for: /recall wifi password",
-    ES: "Escribe qué buscar: /recall contraseña del wifi",
-}
+TITLE = text("memories.list.title")
+FOUND = text("memories.list.found")
+NONE_FOUND = text("memories.list.none_found")
+NO_MEMORIES = text("memories.list.no_memories")
+NONE_OF_KIND = text("memories.list.none_of_kind")
+PAGE = text("memories.list.page")
+PREVIOUS = text("memories.list.previous")
+NEXT = text("memories.list.next")
+HOW_TO_RECALL = text("memories.list.how_to_recall")
 
 MEMORIES = Command(
     "memories",
-    {PT: "lista ou procura suas memórias", EN: "list or search your memories", ES: "lista o busca tus memorias"},
+    text("commands.memories"),
     memories,
     usage=" [N | text | json | …]",
     in_private=True,
 )
 RECALL = Command(
     "recall",
-    {PT: "procura nas suas memórias", EN: "search your memories", ES: "busca en tus memorias"},
+    text("commands.recall"),
     recall,
     usage=" …",
     in_private=True,

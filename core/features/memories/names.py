@@ -6,9 +6,9 @@ from typing import Final
 
 from core.commands.command import Request
 from core.features.memories.card import back
-from core.types import Locale, Localized, MemoryItem
+from core.text.catalogue import text
+from core.types import MemoryItem
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MAX_NUMBER_CHARS: Final = 6
 
 
@@ -32,12 +32,5 @@ async def tell_unknown(request: Request) -> None:
     await request.turn.tell(NO_SUCH_MEMORY[request.locale], choices=[back(request.locale, "", TO_THE_LIST)])
 
 
-NO_SUCH_MEMORY: Localized = {
-    PT: "Não sei qual memória é essa: pode já ter sido apagada, ou o número é de outra lista. Veja /memories; para "
-    "procurar por palavras, /recall.",
-    EN: "I do not know which memory that is: it may be deleted already, or the number is from another list. See "
-    "/memories; to search by words, /recall.",
-    ES: "No sé qué memoria es esa: puede estar ya borrada, o el número es de otra lista. Mira /memories; para buscar "
-    "con palabras, /recall.",
-}
-TO_THE_LIST: Localized = {PT: "📋 Minhas memórias", EN: "📋 My memories", ES: "📋 Mis memorias"}
+NO_SUCH_MEMORY = text("memories.named.no_such_memory")
+TO_THE_LIST = text("memories.named.to_the_list")

@@ -13,11 +13,11 @@ from core.commands.command import Command, Request
 from core.dialogue import Outcome, Step
 from core.errors import ProviderError
 from core.features.preferences.choices import NOT_REMEMBERING
+from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.turn import Turn
-from core.types import Locale, Localized, MemoryDraft, MemoryKind
+from core.types import MemoryDraft, MemoryKind
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _log = logging.getLogger(__name__)
 
 
@@ -54,15 +54,11 @@ def whole(text: str) -> Sequence[MemoryDraft]:
     ]
 
 
-HOW_TO_REMEMBER: Localized = {
-    PT: "Escreva o que devo lembrar: /remember a senha do wi-fi é abc123",
-    EN: "Write what I should remember: /remember the wifi password is abc123",
-    ES: "Escribe qué debo recordar: /remember la contraseña del wifi es abc123",
-}
+HOW_TO_REMEMBER = text("memories.remember.how_to_remember")
 
 REMEMBER = Command(
     "remember",
-    {PT: "guarda o que você escrever", EN: "keep what you write", ES: "guarda lo que escribas"},
+    text("commands.remember"),
     remember,
     usage=" …",
 )

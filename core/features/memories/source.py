@@ -11,11 +11,11 @@ from core.commands.command import Request
 from core.features.memories.card import SHOW, after, back, fenced, heading, place
 from core.outgoing import Button
 from core.stores import Said
+from core.text.catalogue import forms, text
 from core.text.markdown import verbatim
-from core.text.plural import Counted, counted
-from core.types import ChatKey, Locale, Localized, MemoryItem, room_name
+from core.text.plural import counted
+from core.types import ChatKey, Locale, MemoryItem, room_name
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MAX_MESSAGES: Final = 10
 _MAX_CHARS: Final = 1500
 """Of one message: what is longer is shown from its beginning."""
@@ -69,30 +69,9 @@ def _where(chat: ChatKey, rooms: Collection[str], locale: Locale) -> str:
     return f"{chat.platform} · {place}"
 
 
-SOURCE_OF: Localized = {PT: "De onde vem {memory}:", EN: "Where {memory} comes from:", ES: "De dónde viene {memory}:"}
-IN_PRIVATE: Localized = {PT: "em particular", EN: "in private", ES: "en privado"}
-IN_ROOM: Localized = {PT: "na sala {room}", EN: "in the room {room}", ES: "en la sala {room}"}
-OLDER: Counted = {
-    PT: {"one": "E {count} mensagem mais antiga.", "other": "E {count} mensagens mais antigas."},
-    EN: {"one": "And {count} older message.", "other": "And {count} older messages."},
-    ES: {"one": "Y {count} mensaje más antiguo.", "other": "Y {count} mensajes más antiguos."},
-}
-GONE: Counted = {
-    PT: {
-        "one": "A mensagem em que se apoia já não está guardada.",
-        "other": "{count} mensagens em que se apoia já não estão guardadas.",
-    },
-    EN: {
-        "one": "A message that it rests on is no longer kept.",
-        "other": "{count} messages that it rests on are no longer kept.",
-    },
-    ES: {
-        "one": "Un mensaje en el que se apoya ya no está guardado.",
-        "other": "{count} mensajes en los que se apoya ya no están guardados.",
-    },
-}
-NO_SOURCE: Localized = {
-    PT: "Não se apoia em nenhuma mensagem: foi importada, ou guardada por um programa.",
-    EN: "It rests on no message: it was imported, or kept by a program.",
-    ES: "No se apoya en ningún mensaje: fue importada, o guardada por un programa.",
-}
+SOURCE_OF = text("memories.source.source_of")
+IN_PRIVATE = text("memories.source.in_private")
+IN_ROOM = text("memories.source.in_room")
+OLDER = forms("memories.source.older")
+GONE = forms("memories.source.gone")
+NO_SOURCE = text("memories.source.no_source")

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from core.commands.command import ONLY_IN_PRIVATE, Command, Request
 from core.features.memories.flags import share
+from core.text.catalogue import text
 from core.text.language import from_tag
-from core.types import Locale, Localized
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 AUTO, ON, OFF = "auto", "on", "off"
 SHARING = {"share": True, "unshare": False}
 
@@ -41,48 +40,21 @@ async def memory(request: Request, argument: str) -> None:
     await request.tell(REMEMBERING if (await store.of(user)).remembers else NOT_REMEMBERING)
 
 
-LANGUAGES: Localized = {
-    PT: "Escolha: /language pt, /language en, /language es, ou /language auto (a língua em que você escreve).",
-    EN: "Choose: /language pt, /language en, /language es, or /language auto (the language you write in).",
-    ES: "Elige: /language pt, /language en, /language es, o /language auto (el idioma en que escribes).",
-}
-CHOSEN: Localized = {
-    PT: "Combinado: respondo sempre em português.",
-    EN: "Done: I always answer in English.",
-    ES: "Listo: respondo siempre en español.",
-}
-AUTOMATIC: Localized = {
-    PT: "Combinado: respondo na língua em que você escreve.",
-    EN: "Done: I answer in the language you write in.",
-    ES: "Listo: respondo en el idioma en que escribes.",
-}
-REMEMBERING: Localized = {
-    PT: "A memória está ligada: guardo o que você pede. Para não guardar nada novo: /memory off",
-    EN: "Memory is on: I keep what you ask me to. To have nothing new kept: /memory off",
-    ES: "La memoria está activada: guardo lo que pides. Para que no guarde nada nuevo: /memory off",
-}
-NOT_REMEMBERING: Localized = {
-    PT: "A memória está desligada: não guardo nem mudo nada. O que já estava guardado continua, e posso procurar e "
-    "apagar. Para ligar: /memory on",
-    EN: "Memory is off: I keep and change nothing. What was kept before stays, and can be looked for and deleted. "
-    "To turn it on: /memory on",
-    ES: "La memoria está desactivada: no guardo ni cambio nada. Lo que ya estaba guardado se queda, y se puede buscar "
-    "y borrar. Para activarla: /memory on",
-}
+LANGUAGES = text("preferences.choices.languages")
+CHOSEN = text("preferences.choices.chosen")
+AUTOMATIC = text("preferences.choices.automatic")
+REMEMBERING = text("preferences.choices.remembering")
+NOT_REMEMBERING = text("preferences.choices.not_remembering")
 
 LANGUAGE = Command(
     "language",
-    {PT: "escolhe a língua das respostas", EN: "choose the language", ES: "elige el idioma"},
+    text("commands.language"),
     language,
     usage=" pt | en | es | auto",
 )
 MEMORY = Command(
     "memory",
-    {
-        PT: "liga ou desliga a memória, compartilha",
-        EN: "turn remembering off or on, share",
-        ES: "activa o desactiva la memoria, comparte",
-    },
+    text("commands.memory"),
     memory,
     usage=" off | on | share N | unshare N",
 )

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from core.commands.command import Command, Request
 from core.outgoing import Button
-from core.types import Locale, Localized
+from core.text.catalogue import text
+from core.types import Localized
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _WORDS = {"on": True, "off": False, "auto": None}
 
 
@@ -36,40 +36,20 @@ async def drafts(request: Request, argument: str) -> None:
 
 
 LABELS: dict[str, Localized] = {
-    "on": {PT: "Ligar", EN: "Turn on", ES: "Activar"},
-    "off": {PT: "Desligar", EN: "Turn off", ES: "Desactivar"},
-    "auto": {PT: "Como o dono definiu", EN: "As the owner set it", ES: "Como lo fijó el dueño"},
+    "on": text("preferences.drafts.labels.on"),
+    "off": text("preferences.drafts.labels.off"),
+    "auto": text("preferences.drafts.labels.auto"),
 }
 HOLDS: dict[bool | None, Localized] = {
-    True: {
-        PT: "Rascunhos ligados: em particular, você vê minhas respostas crescerem enquanto as escrevo.",
-        EN: "Drafts are on: in private, you see my answers grow smoothly as I write them.",
-        ES: "Borradores activados: en privado, ves crecer mis respuestas mientras las escribo.",
-    },
-    False: {
-        PT: "Rascunhos desligados: minhas respostas crescem em uma mensagem que é editada.",
-        EN: "Drafts are off: my answers grow in a message that is edited.",
-        ES: "Borradores desactivados: mis respuestas crecen en un mensaje que se edita.",
-    },
-    None: {
-        PT: "Rascunhos: como o dono do bot definiu. Para escolher: /drafts on, /drafts off",
-        EN: "Drafts: as the bot's owner set it. To choose: /drafts on, /drafts off",
-        ES: "Borradores: como lo fijó el dueño del bot. Para elegir: /drafts on, /drafts off",
-    },
+    True: text("preferences.drafts.holds.on"),
+    False: text("preferences.drafts.holds.off"),
+    None: text("preferences.drafts.holds.auto"),
 }
-NONE_HERE: Localized = {
-    PT: "Aqui não há rascunhos: as respostas crescem em uma mensagem.",
-    EN: "There are no drafts here: answers grow in a message.",
-    ES: "Aquí no hay borradores: las respuestas crecen en un mensaje.",
-}
+NONE_HERE = text("preferences.drafts.none_here")
 
 DRAFTS = Command(
     "drafts",
-    {
-        PT: "respostas que crescem em rascunho",
-        EN: "answers that grow in a draft",
-        ES: "respuestas que crecen en borrador",
-    },
+    text("commands.drafts"),
     drafts,
     usage=" on|off|auto",
 )

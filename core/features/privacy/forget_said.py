@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from core.commands.command import Request
 from core.history.forgetting import Redaction
-from core.text.plural import Counted, counted
-from core.types import Locale, Localized
-
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
+from core.text.catalogue import forms, text
+from core.text.plural import counted
 
 
 async def forget_said(request: Request, memory_id: str) -> None:
@@ -23,22 +21,5 @@ async def forget_said(request: Request, memory_id: str) -> None:
         await request.tell(NOTHING_LEFT)
 
 
-REMOVED: Counted = {
-    PT: {
-        "one": "Apaguei da conversa {count} mensagem sua sobre o que já não está na memória.",
-        "other": "Apaguei da conversa {count} mensagens suas sobre o que já não está na memória.",
-    },
-    EN: {
-        "one": "Removed {count} message of yours about what is no longer in memory.",
-        "other": "Removed {count} messages of yours about what is no longer in memory.",
-    },
-    ES: {
-        "one": "Borré de la conversación {count} mensaje tuyo sobre lo que ya no está en la memoria.",
-        "other": "Borré de la conversación {count} mensajes tuyos sobre lo que ya no está en la memoria.",
-    },
-}
-NOTHING_LEFT: Localized = {
-    PT: "Não guardo nenhuma mensagem sua sobre algo que já apagou da memória.",
-    EN: "I keep no message of yours about anything that you deleted from memory.",
-    ES: "No guardo ningún mensaje tuyo sobre algo que ya borraste de la memoria.",
-}
+REMOVED = forms("privacy.forget_said.removed")
+NOTHING_LEFT = text("privacy.forget_said.nothing_left")

@@ -16,11 +16,11 @@ from core.features.ledger.calls import BOT, Scope, month_of
 from core.features.ledger.usage import spend_text, unpriced_note, use_text
 from core.features.quotas.limits import EXAMPLE, Limit, Limits, NotALimit, read, written
 from core.features.quotas.quotas import Holding
+from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import Locale, Localized, Role, UserKey, room_name
+from core.types import Locale, Role, UserKey, room_name
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 RESET: Final = "reset"
 ROLES = (Role.OWNER, Role.ADMIN, Role.MEMBER, Role.GUEST)
 _MAX_SPENDERS = 20
@@ -37,7 +37,7 @@ async def quota(request: Request, argument: str) -> None:
         return
     if not rest.strip():
         line = await _line(request, scope_name, await _rooms(request))
-        await request.turn.tell("\n".join([line, "", HOW[request.locale]]))
+        await request.turn.tell("\n".join([line, "", HOW[request.locale].format(example=EXAMPLE)]))
     elif rest.strip().casefold() == RESET:
         await decide(request, DecisionKind.QUOTA, scope_name, "")
     else:
@@ -49,7 +49,7 @@ async def _change(request: Request, name: str, text: str) -> None:
         limits = read(text)
     except NotALimit as error:
         part = verbatim(one_line(error.part, _MAX_PART_CHARS)) or "—"
-        await request.tell(NO_LIMIT, part=part, limits=", ".join(f"`{limit}`" for limit in Limit))
+        await request.tell(NO_LIMIT, part=part, limits=", ".join(f"`{limit}`" for limit in Limit), example=EXAMPLE)
     else:
         await decide(request, DecisionKind.QUOTA, name, written(limits))
 
@@ -80,7 +80,7 @@ async def _show_all(request: Request) -> None:
     ]
     others = [name for name in dict.fromkeys(spending) if name not in own][:_MAX_SPENDERS]
     lines += [SPENDING[locale], *[await _line(request, name, rooms) for name in others]] if others else []
-    lines += [*unpriced_note(bots.spend.unpriced, locale), "", HOW[locale]]
+    lines += [*unpriced_note(bots.spend.unpriced, locale), "", HOW[locale].format(example=EXAMPLE)]
     await request.turn.tell("\n".join(lines))
 
 
@@ -142,45 +142,20 @@ def _limits(limits: Limits, locale: Locale) -> str:
     return f"`{written(limits)}`" if limits else UNLIMITED[locale]
 
 
-TITLE: Localized = {
-    PT: "Limites (dias e meses em {zone}):",
-    EN: "Limits (days and months of {zone}):",
-    ES: "Límites (días y meses en {zone}):",
-}
-ROOMS: Localized = {PT: "cada sala: {limits}", EN: "each room: {limits}", ES: "cada sala: {limits}"}
-OWN: Localized = {PT: "\nCom limites próprios:", EN: "\nWith limits of their own:", ES: "\nCon límites propios:"}
-SPENDING: Localized = {
-    PT: "\nQuem mais usou este mês:",
-    EN: "\nWho used most this month:",
-    ES: "\nQuién más usó este mes:",
-}
-SETTINGS: Localized = {PT: "configuração", EN: "settings", ES: "configuración"}
-DECIDED: Localized = {PT: "decidido", EN: "decided", ES: "decidido"}
-UNLIMITED: Localized = {PT: "sem limite", EN: "no limit", ES: "sin límite"}
-THIS_MONTH: Localized = {PT: "este mês {spend}", EN: "this month {spend}", ES: "este mes {spend}"}
-NO_LIMIT: Localized = {
-    PT: "Isto não é um limite: {part}. Há: {limits}. Exemplo: `"
-    + EXAMPLE
-    + "`. 0 é zero; o que não se escreve não tem limite; `none` tira todos.",
-    EN: "That is no limit: {part}. There are: {limits}. For example: `"
-    + EXAMPLE
-    + "`. 0 is zero; what is not written has no limit; `none` takes all away.",
-    ES: "Eso no es un límite: {part}. Hay: {limits}. Ejemplo: `"
-    + EXAMPLE
-    + "`. 0 es cero; lo que no se escribe no tiene límite; `none` los quita todos.",
-}
-HOW: Localized = {
-    PT: "Para mudar: /admin quota NOME LIMITES, em que NOME é PLATAFORMA:ID, owner, admin, member, guest ou bot; "
-    "/admin quota NOME reset volta à configuração. Exemplo: `/admin quota guest " + EXAMPLE + "`",
-    EN: "To change: /admin quota NAME LIMITS, where NAME is PLATFORM:ID, owner, admin, member, guest or bot; "
-    "/admin quota NAME reset goes back to the settings. For example: `/admin quota guest " + EXAMPLE + "`",
-    ES: "Para cambiar: /admin quota NOMBRE LÍMITES, donde NOMBRE es PLATAFORMA:ID, owner, admin, member, guest o bot; "
-    "/admin quota NOMBRE reset vuelve a la configuración. Ejemplo: `/admin quota guest " + EXAMPLE + "`",
-}
+TITLE = text("quotas.admin.title")
+ROOMS = text("quotas.admin.rooms")
+OWN = text("quotas.admin.own")
+SPENDING = text("quotas.admin.spending")
+SETTINGS = text("quotas.admin.settings")
+DECIDED = text("quotas.admin.decided")
+UNLIMITED = text("quotas.admin.unlimited")
+THIS_MONTH = text("quotas.admin.this_month")
+NO_LIMIT = text("quotas.admin.no_limit")
+HOW = text("quotas.admin.how")
 
 QUOTA = Verb(
     "quota",
-    {PT: "limites, e quanto foi usado", EN: "limits, and what is used", ES: "límites, y cuánto se usó"},
+    text("admin.commands.quota"),
     quota,
     " [NAME | here] [LIMITS | reset]",
     in_rooms=True,

@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 from core.features.quotas.limits import Limit
 from core.features.quotas.quotas import Use
-from core.text.plural import Counted, counted
+from core.text.catalogue import forms, text
+from core.text.plural import counted
 from core.types import Locale, Localized
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MONEY: Final = "#,##0.00##"
 
 
@@ -95,81 +95,23 @@ def _tag(locale: Locale) -> str:
     return locale.value.replace("-", "_")
 
 
-TOKENS: Counted = {
-    PT: {"one": "{number} token", "other": "{number} tokens"},
-    EN: {"one": "{number} token", "other": "{number} tokens"},
-    ES: {"one": "{number} token", "other": "{number} tokens"},
-}
-MESSAGES: Counted = {
-    PT: {"one": "{number} mensagem", "other": "{number} mensagens"},
-    EN: {"one": "{number} message", "other": "{number} messages"},
-    ES: {"one": "{number} mensaje", "other": "{number} mensajes"},
-}
-_A_DAY: Localized = {PT: "por dia", EN: "a day", ES: "al día"}
-_A_MONTH: Localized = {PT: "por mês", EN: "a month", ES: "al mes"}
+TOKENS = forms("quotas.wording.tokens")
+MESSAGES = forms("quotas.wording.messages")
+_A_DAY = text("quotas.wording.a_day")
+_A_MONTH = text("quotas.wording.a_month")
 PER: dict[Limit, Localized] = {
-    Limit.MESSAGES_MINUTE: {PT: "por minuto", EN: "a minute", ES: "por minuto"},
+    Limit.MESSAGES_MINUTE: text("quotas.wording.per.messages_minute"),
     Limit.TOKENS_DAY: _A_DAY,
     Limit.TOKENS_MONTH: _A_MONTH,
     Limit.COST_DAY: _A_DAY,
     Limit.COST_MONTH: _A_MONTH,
 }
-_YOURS: Localized = {
-    PT: "o seu limite de {amount} {per}",
-    EN: "your limit of {amount} {per}",
-    ES: "tu límite de {amount} {per}",
-}
-_THE_ROOMS: Localized = {
-    PT: "o limite desta sala, de {amount} {per},",
-    EN: "the limit of this room, {amount} {per},",
-    ES: "el límite de esta sala, de {amount} {per},",
-}
-_THE_BOTS: Localized = {
-    PT: "o meu limite para todos, de {amount} {per},",
-    EN: "my limit for everybody, {amount} {per},",
-    ES: "mi límite para todos, de {amount} {per},",
-}
-FULL: Localized = {
-    PT: "Por agora é tudo, desculpe: {limit} chegou ao fim. Volto a responder a partir de {when}; comandos como "
-    "/memories e /usage continuam funcionando.",
-    EN: "That is all for now, I am sorry: {limit} is used up. I answer again from {when} on; commands such as "
-    "/memories and /usage go on working.",
-    ES: "Por ahora es todo, lo siento: {limit} se agotó. Vuelvo a responder a partir de {when}; los comandos como "
-    "/memories y /usage siguen funcionando.",
-}
-BUSY: Localized = {
-    PT: "Um momento: {limit} pode acabar com as respostas em andamento. Pergunte de novo daqui a pouco.",
-    EN: "One moment: {limit} may be used up by the answers that I am working on. Please ask again in a little while.",
-    ES: "Un momento: {limit} puede agotarse con las respuestas en curso. Pregunta de nuevo en un rato.",
-}
-ZERO: Localized = {
-    PT: "Não posso responder: {limit} não deixa nada. Só um dono do bot pode mudar isso.",
-    EN: "I cannot answer: {limit} leaves nothing. Only an owner of the bot can change that.",
-    ES: "No puedo responder: {limit} no deja nada. Solo un dueño del bot puede cambiarlo.",
-}
-TOO_FAST: Counted = {
-    PT: {
-        "one": "Mais devagar, por favor: {limit} foi atingido. Tente de novo em {count} segundo.",
-        "other": "Mais devagar, por favor: {limit} foi atingido. Tente de novo em {count} segundos.",
-    },
-    EN: {
-        "one": "More slowly, please: {limit} is reached. Try again in {count} second.",
-        "other": "More slowly, please: {limit} is reached. Try again in {count} seconds.",
-    },
-    ES: {
-        "one": "Más despacio, por favor: {limit} se alcanzó. Inténtalo de nuevo en {count} segundo.",
-        "other": "Más despacio, por favor: {limit} se alcanzó. Inténtalo de nuevo en {count} segundos.",
-    },
-}
-NOTE: Localized = {
-    PT: "Aviso: {limit} já está {percent} % usado. Recomeça em {when}. Veja /usage.",
-    EN: "A note: {limit} is {percent} % used. It begins anew at {when}. See /usage.",
-    ES: "Aviso: {limit} ya está usado al {percent} %. Vuelve a empezar el {when}. Mira /usage.",
-}
-NOTICE: Localized = {
-    PT: "Cota: `{name}` usou {percent} % de {amount} {per}. Recomeça em {when}. Para ver ou mudar: /admin quota {name}",
-    EN: "Quota: `{name}` has used {percent} % of {amount} {per}. It begins anew at {when}. To see or change it: "
-    "/admin quota {name}",
-    ES: "Cuota: `{name}` ha usado el {percent} % de {amount} {per}. Vuelve a empezar el {when}. Para verla o "
-    "cambiarla: /admin quota {name}",
-}
+_YOURS = text("quotas.wording.yours")
+_THE_ROOMS = text("quotas.wording.the_rooms")
+_THE_BOTS = text("quotas.wording.the_bots")
+FULL = text("quotas.wording.full")
+BUSY = text("quotas.wording.busy")
+ZERO = text("quotas.wording.zero")
+TOO_FAST = forms("quotas.wording.too_fast")
+NOTE = text("quotas.wording.note")
+NOTICE = text("quotas.wording.notice")

@@ -17,9 +17,9 @@ from core.features.admin.verb import Verb, person
 from core.features.transfer.export import hand_over
 from core.features.transfer.leftover import leftover
 from core.outgoing import Button
-from core.types import Locale, Localized, UserKey
+from core.text.catalogue import text
+from core.types import UserKey
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 CONFIRM = "confirm"
 _MIB = 1 << 20
 
@@ -107,58 +107,31 @@ def _user(name: str) -> UserKey:
     return UserKey(platform, user)
 
 
-COPYING: Localized = {PT: "Copiando tudo…", EN: "Copying everything…", ES: "Copiando todo…"}
-BACKED_UP: Localized = {
-    PT: "Cópia feita e conferida: `{name}` ({size} MB), na pasta de dados do bot.",
-    EN: "Backup made and verified: `{name}` ({size} MB), in the bot's data folder.",
-    ES: "Copia hecha y verificada: `{name}` ({size} MB), en la carpeta de datos del bot.",
-}
-NO_BACKUP: Localized = {
-    PT: "Nenhuma cópia foi feita. {reason}",
-    EN: "No backup was made. {reason}",
-    ES: "No se hizo ninguna copia. {reason}",
-}
-ASK: Localized = {
-    PT: "Isto apaga de vez tudo o que é de {user}: memórias ({total}), conversas, escolhas, e o nome onde estiver. Não "
-    "há volta. Para confirmar, em até 10 minutos: {command}",
-    EN: "This deletes all that is kept of {user} for good: memories ({total}), conversations, choices, and the name "
-    "wherever it stands. It cannot be taken back. To confirm, within 10 minutes: {command}",
-    ES: "Esto borra para siempre todo lo de {user}: memorias ({total}), conversaciones, preferencias, y el nombre "
-    "donde esté. No se puede deshacer. Para confirmar, en 10 minutos como máximo: {command}",
-}
-STANDING_STAYS: Localized = {
-    PT: "Só fica o número da conta, com o que ela é aqui: {role}.",
-    EN: "Only the account's id stays, with what it is here: {role}.",
-    ES: "Solo queda el número de la cuenta, con lo que es aquí: {role}.",
-}
-FORGET_THEM: Localized = {PT: "🗑️ Esquecer de vez", EN: "🗑️ Forget for good", ES: "🗑️ Olvidar para siempre"}
-NOT_CONFIRMED: Localized = {
-    PT: "Nada foi apagado: esse código não vale, ou não vale mais. Peça de novo com /admin forget PLATAFORMA:ID.",
-    EN: "Nothing was deleted: that code does not hold, or no longer does. Ask again by /admin forget PLATFORM:ID.",
-    ES: "No se borró nada: ese código no vale, o ya no vale. Pídelo de nuevo con /admin forget PLATAFORMA:ID.",
-}
-DONE: Localized = {
-    PT: "Pronto: tudo foi esquecido.",
-    EN: "Done: everything is forgotten.",
-    ES: "Listo: se olvidó todo.",
-}
+COPYING = text("transfer.admin.copying")
+BACKED_UP = text("transfer.admin.backed_up")
+NO_BACKUP = text("transfer.admin.no_backup")
+ASK = text("transfer.admin.ask")
+STANDING_STAYS = text("transfer.admin.standing_stays")
+FORGET_THEM = text("transfer.admin.forget_them")
+NOT_CONFIRMED = text("transfer.admin.not_confirmed")
+DONE = text("transfer.admin.done")
 
 BACKUP = Verb(
     "backup",
-    {PT: "copia tudo, e confere", EN: "copy everything, verified", ES: "copia todo, y lo verifica"},
+    text("admin.commands.backup"),
     backup,
     for_owners=True,
 )
 EXPORT_OF = Verb(
     "export",
-    {PT: "tudo o que há de alguém", EN: "all that is kept of somebody", ES: "todo lo que hay de alguien"},
+    text("admin.commands.export"),
     export,
     " PLATFORM:ID",
     for_owners=True,
 )
 FORGET_OF = Verb(
     "forget",
-    {PT: "apaga tudo de alguém", EN: "delete all of somebody", ES: "borra todo de alguien"},
+    text("admin.commands.forget"),
     forget,
     " PLATFORM:ID",
     for_owners=True,

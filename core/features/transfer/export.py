@@ -6,9 +6,9 @@ from core.commands.command import Command, Request
 from core.errors import ChannelError, ChannelGone
 from core.features.transfer import takeout
 from core.outgoing import File, OutgoingMessage
-from core.types import Locale, Localized, UserKey
+from core.text.catalogue import text
+from core.types import UserKey
 
-PT, EN, ES = Locale.PT, Locale.EN, Locale.ES
 _MIB = 1 << 20
 
 
@@ -37,26 +37,12 @@ async def hand_over(request: Request, user: UserKey) -> None:
                 raise
 
 
-HERE: Localized = {
-    PT: "Tudo o que guardo de {user}. Memórias: {memories}, conversas: {threads}, mensagens: {messages}.",
-    EN: "All I keep of {user}. Memories: {memories}, conversations: {threads}, messages: {messages}.",
-    ES: "Todo lo que guardo de {user}. Memorias: {memories}, conversaciones: {threads}, mensajes: {messages}.",
-}
-NOT_TAKEN: Localized = {
-    PT: "O arquivo ({size} MB) não pôde ser enviado por aqui. Quem cuida do bot pode gravá-lo: "
-    "elefante export --user {user}",
-    EN: "The file ({size} MB) could not be sent here. The bot's owner can write it: elefante export --user {user}",
-    ES: "El archivo ({size} MB) no se pudo enviar por aquí. El dueño del bot puede guardarlo: "
-    "elefante export --user {user}",
-}
+HERE = text("transfer.export.here")
+NOT_TAKEN = text("transfer.export.not_taken")
 
 EXPORT = Command(
     "export",
-    {
-        PT: "envia um arquivo com tudo o que guardo de você",
-        EN: "send a file with all I keep of you",
-        ES: "envía un archivo con todo lo que guardo de ti",
-    },
+    text("commands.export"),
     export,
     in_private=True,
 )
