@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from core import disk_trouble
 from core.delivery.alerts import OwnerAlerts
 from core.errors import Damaged, StorageError
 from core.ports import Clock
@@ -35,5 +34,5 @@ async def _every_day(database: Database, alerts: OwnerAlerts, clock: Clock) -> N
                 raise Damaged(f"the database is not sound: {len(found)} faults")  # they may quote what is stored
             await database.scrub()
         except StorageError as error:
-            await disk_trouble.report(alerts, error)
+            await alerts.storage_failed(error)
         await clock.sleep(_DAY_S)

@@ -16,7 +16,6 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from core import disk_trouble
 from core.actions.registry import Registry
 from core.actions.undo import undo_button
 from core.asked import check, cleaned, message_of
@@ -31,6 +30,7 @@ from core.deadline import Deadline
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
+from core.delivery.views import Views
 from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError
 from core.history.conversation import Conversations
 from core.hooks import Gate, Limiter, PreferencesOf, ReplyReader, Verdict
@@ -39,8 +39,6 @@ from core.memory.memories import Memories
 from core.models import Models
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
-from core.refusals import Refusals
-from core.screens import Screens
 from core.stores import ChangeContext, Inbox
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.threads import TurnState
@@ -103,8 +101,7 @@ class ChatBot(MessageHandler):
         self._running: dict[ConversationKey, Deadline] = {}
         self._tasks = asyncio.TaskGroup()
         self._under_way: dict[asyncio.Task[None], str] = {}
-        self._refusals = Refusals(parts.notifier, parts.alerts, parts.locales, parts.clock)
-        self._screens = Screens(parts.inbox, self._refusals)
+        self._views = Views(parts.inbox, parts.notifier, parts.alerts, parts.locales, parts.clock)
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -150,7 +147,7 @@ class ChatBot(MessageHandler):
 
     async def _leave(self, incoming: Incoming, channel: Channel, posted: Sequence[str], verdict: Verdict) -> None:
         """Take what was begun for a message off the screen: its sender lost the right to an answer, or has to wait."""
-        await self._screens.clear(incoming, channel, posted)
+        await self._views.clear(incoming, channel, posted)
         if verdict is not Verdict.TELL_PAUSED:
             await self._close(incoming)
 
@@ -174,8 +171,8 @@ class ChatBot(MessageHandler):
 
     async def _answer(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> None:
         arrival = self._parts.confirmations.arrived(incoming.at)
-        view = self._screens.open(incoming, channel, posted)
-        async with view.pending_inputs(), self._lane(incoming):
+        view = self._views.open(incoming, channel, posted)
+        async with view.seen_sign(), self._lane(incoming):
             record = _Record(self._parts.clock.monotonic(), arrival)
             try:
                 await self._turn(incoming, view, record)
@@ -184,7 +181,7 @@ class ChatBot(MessageHandler):
                 raise
             except ChannelGone as error:
                 record.error = type(error).__name__
-                self._later(self._refusals.report(incoming, error))
+                self._later(self._views.report(incoming, error))
             except Exception as error:  # noqa: BLE001  (whatever failed, the person is told)
                 record.error = type(error).__name__
                 if not isinstance(error, BotError):
@@ -192,7 +189,7 @@ class ChatBot(MessageHandler):
                 # A view whose write was refused writes no more.
                 await self._apologise(error, incoming, channel if isinstance(error, ChannelError) else view, record)
             else:
-                self._later(self._refusals.settle(incoming, view))
+                self._later(self._views.settle(incoming, view))
             await self._close(incoming, record)
 
     def _lane(self, incoming: Incoming) -> AbstractAsyncContextManager[None]:
@@ -282,7 +279,7 @@ class ChatBot(MessageHandler):
         self, error: Exception, incoming: Incoming, where: View | Channel, record: _Record | None = None
     ) -> None:
         """Tell the person what failed, in place of whatever was on the screen for the moment, and keep it as said."""
-        view = where if isinstance(where, View) else self._refusals.view(incoming, where)
+        view = where if isinstance(where, View) else self._views.open_for_apology(incoming, where)
         locale = await self._parts.locales.of(incoming)
         text = failure_text(error, locale)
         if isinstance(error, EmptyInput) and not incoming.text:
@@ -294,9 +291,9 @@ class ChatBot(MessageHandler):
         if turn is not None and turn.asked.id and helps_to_retry(error):
             choices = (Button(TRY_AGAIN[locale], again(turn.asked.turn)),)
         if (refusal := await view.show_last(OutgoingMessage(text, choices=choices))) is not None:
-            self._later(self._refusals.report(incoming, refusal))
+            self._later(self._views.report(incoming, refusal))
         if isinstance(error, StorageError):
-            await disk_trouble.report(self._parts.alerts, error)
+            await self._parts.alerts.storage_failed(error)
         if record is not None and turn is not None:
             record.last_words = text
 
@@ -307,7 +304,7 @@ class ChatBot(MessageHandler):
                 await record.turn.end(record.error, record.last_words)
             await self._parts.inbox.close(incoming)
             if record is not None and not record.error:
-                await disk_trouble.written(self._parts.alerts)
+                await self._parts.alerts.storage_written()
         except StorageError as error:  # it will be answered twice rather than never
             _log.warning("inbox not closed", extra={"error": type(error).__name__})
         if record is None:

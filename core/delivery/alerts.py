@@ -1,17 +1,21 @@
-"""Tell the owners about trouble that only they can end: once for each trouble, and again only after it was over."""
+"""Tell the owners about trouble that only they can end: once per trouble, and again only after it was over."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from core.delivery.notifier import Notifier
-from core.errors import StorageError
+from core.errors import Damaged, DiskFull, StorageError
 from core.language_choice import Locales
 from core.outgoing import OutgoingMessage
+from core.text.catalogue import text
 from core.types import Localized, UserKey
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -64,6 +68,22 @@ class OwnerAlerts:
         for user in alert.told:
             await self._notifier.tell(user, OutgoingMessage(text[await self._locales.known(user)]))
 
+    async def storage_failed(self, error: StorageError) -> None:
+        """Log the error, and tell the owners once if they can end it: a damaged database, a full disk."""
+        _log.log(logging.ERROR if isinstance(error, Damaged | DiskFull) else logging.WARNING, "storage: %s", error)
+        try:
+            if isinstance(error, Damaged):
+                await self.tell(_DAMAGED, IS_DAMAGED)
+            elif isinstance(error, DiskFull):
+                await self.tell(_FULL, IS_FULL)
+        except StorageError as failure:
+            _log.error("the owners cannot be told: %s", failure)
+
+    async def storage_written(self) -> None:
+        """End the trouble with a full disk: something could be written."""
+        if self.is_open(_FULL):
+            await self.over(_FULL, HAS_ROOM)
+
     def _connected(self) -> None:
         task = asyncio.get_running_loop().create_task(self._tell_again())
         self._tasks.add(task)
@@ -74,3 +94,9 @@ class OwnerAlerts:
             await self._owners()
             for key, alert in tuple(self._open.items()):
                 await self.tell(key, alert.text)
+
+
+IS_DAMAGED = text("disk.is_damaged")
+IS_FULL = text("disk.is_full")
+HAS_ROOM = text("disk.has_room")
+_DAMAGED, _FULL = "database-damaged", "disk-full"

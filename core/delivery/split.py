@@ -1,24 +1,21 @@
-"""Cutting a text into messages, also while it grows. Knows where a text may be cut. Does not know who shows it.
+"""Split a text into messages, also while it grows.
 
-The law: the sources of the parts, joined, are the text, character for character. What is shown of a part is its source
-without the blank lines before it and the white space behind it; where a cut falls into a fenced code block, the block
-is closed at the end of the part and opened again, with its language, at the beginning of the next. No shown part
-measures more than the limit (but a single code point that does by itself, which nothing can help).
+The sources of the parts, joined, are the text, character for character. A part is shown without the blank lines before
+it and the white space behind it. A cut inside a fenced code block closes the block at the end of the part and opens it
+again, with its language, in the next. No shown part measures more than the limit, unless a single code point does.
 
 A cut is looked for after a paragraph, a line, a sentence (in the second half of what fits, else behind its first
 eighth), a word, and at last between two characters; not within a code block that could begin in the next part. The time
-it takes is linear in the text, for every measure that is.
+is linear in the text, for every measure that is.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
-
-from core.delivery.fence import Fence, open_fence
-from core.delivery.grapheme import whole_before
 
 Measure: TypeAlias = Callable[[str], int]
 """The size of a text as it will be shown; it need not be its length, nor grow evenly."""
@@ -160,3 +157,99 @@ def split(text: str, max_chars: int, measure: Measure = len) -> list[Part]:
     splitter = Splitter(max_chars, measure)
     parts = splitter.feed(text)
     return [*parts, splitter.open] if splitter.open.source else parts
+
+
+# --- fenced code blocks: CommonMark 0.31, section 4.5 (closed by the same character, at least as often) ---
+
+_FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
+_MAX_LANGUAGE_CHARS = 24
+"""A longer first word is no language; it is not repeated in every part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """An open block: its marker ("```", "~~~~"), its language ("" if none), and where its line begins in the text."""
+
+    marker: str
+    language: str
+    at: int
+
+    @property
+    def opening(self) -> str:
+        """What opens the block again in the next part."""
+        return f"{self.marker}{self.language}\n"
+
+    @property
+    def closing(self) -> str:
+        """What closes the block at the end of a part."""
+        return f"\n{self.marker}"
+
+
+def open_fence(text: str, start: int, end: int, fence: Fence | None) -> Fence | None:
+    """Return the block that is open at `end`, given the one open at `start`; a line cut by `end` does not count."""
+    for line in _FENCE_LINE.finditer(text, start, end):  # never beyond `end`: a long text is asked about part by part
+        if line.end() == end < len(text) and text[end] != "\n":
+            break
+        fence = _after(line, fence)
+    return fence
+
+
+def _after(line: re.Match[str], fence: Fence | None) -> Fence | None:
+    marker, info = line[1], line[2].strip()
+    if fence is not None:
+        closes = marker[0] == fence.marker[0] and len(marker) >= len(fence.marker) and not info
+        return None if closes else fence
+    if marker[0] == "`" and "`" in info:  # that is inline code
+        return None
+    language = info.split(maxsplit=1)[0] if info else ""
+    return Fence(marker, language if len(language) <= _MAX_LANGUAGE_CHARS else "", line.start())
+
+
+# --- characters as people see them: UAX #29, approximated with what the standard library knows ---
+
+_JOINER = "\u200d"
+_MAX_CLUSTER = 64
+"""Code points. Longer piles of marks are nobody's character; cutting them keeps the search bounded."""
+
+
+def whole_before(text: str, end: int, start: int) -> int:
+    """Return the last index in `start + 1 .. end` at which no character is torn, or `end` where there is none near.
+
+    `end` is before the end of the text.
+    """
+    for index in range(end, max(start, end - _MAX_CLUSTER), -1):
+        if not _joined(text, index, start):
+            return index
+    return end
+
+
+def _joined(text: str, index: int, start: int) -> bool:
+    """Whether the code points on both sides of `index` are parts of one visible character."""
+    before, after = text[index - 1], text[index]
+    if _extends(after) or (before == _JOINER and index - 1 > start):
+        return True
+    if _is_flag_half(before) and _is_flag_half(after):
+        return _flag_halves(text, index, start) % 2 == 1
+    return (before == "\r" and after == "\n") or ("\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff")
+
+
+def _extends(char: str) -> bool:
+    return (
+        char == _JOINER
+        or "\U0001f3fb" <= char <= "\U0001f3ff"  # skin tones
+        or "\U000e0020" <= char <= "\U000e007f"  # tags of subdivision flags
+        or "\u1160" <= char <= "\u11ff"  # Hangul vowels and finals
+        or unicodedata.category(char) in {"Mn", "Mc", "Me"}
+    )
+
+
+def _is_flag_half(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
+
+
+def _flag_halves(text: str, index: int, start: int) -> int:
+    """Return how many regional indicators stand in a row right before `index`."""
+    count = 0
+    while index - count > start and count <= _MAX_CLUSTER and _is_flag_half(text[index - count - 1]):
+        count += 1
+    return count

@@ -99,8 +99,8 @@ class View:
         return self._channel.refusal
 
     @asynccontextmanager
-    async def pending_inputs(self) -> AsyncIterator[None]:
-        """Show that the message was seen, if within a moment nothing is written; leaving ends that."""
+    async def seen_sign(self) -> AsyncIterator[None]:
+        """Show a sign that the message was seen if nothing is written within 0.7 s; leaving ends that."""
         showing = asyncio.create_task(self._show_waiting())
         try:
             yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.delivery.fence import open_fence
+from core.delivery.split import open_fence
 from core.features.memories.card import after, back, fenced
 from core.outgoing import MAX_COMMAND_BYTES
 from core.types import Locale

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.delivery.fence import open_fence
-from core.delivery.split import Part, Splitter, split
+from core.delivery.split import Part, Splitter, open_fence, split
 
 Measure = Callable[[str], int]
 

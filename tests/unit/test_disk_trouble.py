@@ -16,7 +16,7 @@ from bot.settings.settings import Settings
 from bot.upkeep import upkeep
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
-from core.disk_trouble import HAS_ROOM, IS_DAMAGED, IS_FULL
+from core.delivery.alerts import HAS_ROOM, IS_DAMAGED, IS_FULL
 from core.errors import BotError, Damaged, DiskFull, StorageError
 from core.storage.sqlite import open_database
 from core.texts import FAILURES

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.delivery.fence import Fence, open_fence
-from core.delivery.split import Splitter, split
+from core.delivery.split import Fence, Splitter, open_fence, split
 
 
 def shown(text: str, max_chars: int) -> list[str]:

@@ -1,4 +1,7 @@
-"""What becomes of an answer that a platform refuses: the asker's private chat first, then a word to the owners."""
+"""Open the view of each answer, note what it posts, and deal with a chat that refuses it.
+
+A refused answer goes to the asker's private chat; the owners are told once per chat and kind of refusal.
+"""
 
 from __future__ import annotations
 
@@ -11,37 +14,40 @@ from core.delivery.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
 from core.delivery.notifier import Notifier
 from core.delivery.view import Note, View
-from core.errors import (
-    ChannelError,
-    ChannelForbidden,
-    ChannelGone,
-    ChannelUnclear,
-    StorageError,
-    Undelivered,
-)
+from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear, StorageError, Undelivered
 from core.language_choice import Locales
 from core.ports import Channel, Clock
+from core.stores import Inbox
 from core.text.catalogue import text
 from core.types import Incoming, Localized, room_name
 
 _log = logging.getLogger(__name__)
 
 
-class Refusals:
-    """Knows the other ways to whoever asked, and tells owners once of each chat and kind of refusal."""
+class Views:
+    """Views of answers. What stands on the screen is kept in the inbox, so that a restart goes on in place."""
 
-    def __init__(self, notifier: Notifier, alerts: OwnerAlerts, locales: Locales, clock: Clock) -> None:
-        self._notices = notifier
+    def __init__(self, inbox: Inbox, notifier: Notifier, alerts: OwnerAlerts, locales: Locales, clock: Clock) -> None:
+        self._inbox = inbox
+        self._notifier = notifier
         self._alerts = alerts
         self._locales = locales
         self._clock = clock
 
-    def view(
-        self, incoming: Incoming, channel: Channel, *, posted: Sequence[str] | None = None, note: Note | None = None
-    ) -> View:
-        """Return the view of an answer; what its chat refuses is said to the asker in private."""
-        find_aside = None if incoming.private else partial(self._find_aside, incoming)
-        return View(channel, self._clock, find_aside=find_aside, posted=posted, note=note)
+    def open(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> View:
+        """Return the view of one turn; `posted` is what an earlier process that began it left on the screen."""
+        return self._view(incoming, channel, posted=posted, note=partial(self._note, incoming))
+
+    def open_for_apology(self, incoming: Incoming, channel: Channel) -> View:
+        """Return a view that is not noted in the inbox: what it shows is never gone on with."""
+        return self._view(incoming, channel)
+
+    async def clear(self, incoming: Incoming, channel: Channel, posted: Sequence[str]) -> None:
+        """Remove what an earlier process left on the screen."""
+        try:
+            await self.open(incoming, channel, posted).close()
+        except ChannelError as error:
+            _log.info("not cleared", extra={"error": type(error).__name__})
 
     async def report(self, incoming: Incoming, error: ChannelError) -> None:
         """Tell the owners that an answer to this message did not arrive, or may not have."""
@@ -63,24 +69,37 @@ class Refusals:
             _log.warning("owners not told", extra={"error": type(failure).__name__})
 
     async def settle(self, incoming: Incoming, view: View) -> None:
-        """Tell the owners how the chat took an answer: unclearly, not at all (it went to private), or as it should."""
+        """Tell the owners of an answer that its chat refused or did not confirm; end the alert if it took one."""
         if trouble := view.doubt or view.refusal:
             await self.report(incoming, trouble)
         elif not view.said_aside:
             for kind in _WHY:
                 await self._alerts.over(_key(incoming, kind))
 
+    def _view(
+        self, incoming: Incoming, channel: Channel, *, posted: Sequence[str] | None = None, note: Note | None = None
+    ) -> View:
+        find_aside = None if incoming.private else partial(self._find_aside, incoming)
+        return View(channel, self._clock, find_aside=find_aside, posted=posted, note=note)
+
     async def _find_aside(self, incoming: Incoming, refusal: ChannelError) -> Aside | None:
-        channels = self._notices.platforms.get(incoming.chat.platform)
+        """Return the asker's private chat and why the answer is there; None where the platform is not connected."""
+        channels = self._notifier.platforms.get(incoming.chat.platform)
         if channels is None:
             return None
         kind = next((kind for kind in _REASONS if isinstance(refusal, kind)), ChannelError)
         reason = _REASONS[kind][await self._locales.of(incoming)]
         return Aside(channels.private(incoming.user), reason)
 
+    async def _note(self, incoming: Incoming, handles: Sequence[str]) -> None:
+        try:
+            await self._inbox.put_posted(incoming, handles)
+        except StorageError as error:  # a restart would post anew
+            _log.warning("what was posted is not kept", extra={"error": type(error).__name__})
+
 
 def _key(incoming: Incoming, kind: type[ChannelError]) -> str:
-    # That people block a bot is no trouble of one chat each: owners hear of it once.
+    # Blocking the bot is one kind of trouble, not one of each chat: owners hear of it once.
     chat = "private" if incoming.private and kind is ChannelGone else incoming.chat.chat
     return f"undelivered:{incoming.chat.platform}:{chat}:{kind.__name__}"
 
@@ -90,11 +109,9 @@ _REASONS: Final[dict[type[ChannelError], Localized]] = {
     ChannelGone: text("undelivered.reasons.channel_gone"),
     ChannelError: text("undelivered.reasons.channel_error"),
 }
-
 _IN_ROOM = text("undelivered.in_room")
 _IN_PRIVATE = text("undelivered.in_private")
 _LEFT = text("undelivered.left")
-
 _WHY: Final[dict[type[ChannelError], Localized]] = {
     ChannelForbidden: text("undelivered.why.channel_forbidden"),
     ChannelGone: text("undelivered.why.channel_gone"),
