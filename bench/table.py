@@ -1,4 +1,4 @@
-"""One table of figures on the terminal. Knows widths. Does not know what was measured."""
+"""Print one table of figures."""
 
 from __future__ import annotations
 

@@ -10,14 +10,13 @@ from bot.models.hot import MODE_OF
 from bot.settings.models import LIMITED
 from bot.settings.settings import Settings
 from core.history.conversation import Conversations, PlaceSettingsOf
-from core.history.forgetting import MemoriesOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, tokenizer_of
+from core.history.withholding import MemoriesOf
 from core.models import Models
-from core.ports import Clock
+from core.ports import Clock, Tokenizer
 from core.prompts import SYSTEM
 from core.stores import HistoryStore
-from core.tokenizer import Tokenizer
 
 _CLAUDE_RATIO = 1.3  # Source: Anthropic's migration notes: about 30 % more tokens than the tokenizers before
 

@@ -43,7 +43,7 @@ from core.features.preferences.storage import SqlitePreferences
 from core.features.quotas.quotas import Quotas
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations
-from core.history.forgetting import Redaction
+from core.history.withholding import Redaction
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.models import Models

@@ -1,1 +1,1 @@
-"""The bot. Knows no platform; knows a vendor only in its leaf files. Start with types, ports, errors."""
+"""The engine, the features and their leaves. Start with types, ports and chatbot."""

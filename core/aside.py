@@ -1,4 +1,4 @@
-"""Work on long texts, where it holds up nobody."""
+"""Run work on long texts outside the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person sent, made ready to be answered: cleaned, checked, as a message of the conversation."""
+"""Clean and check an incoming message, and make it a message of the conversation."""
 
 from __future__ import annotations
 

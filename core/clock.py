@@ -1,4 +1,4 @@
-"""The real clock. Knows the time. Does not know who asks."""
+"""Time as the operating system tells it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is answered when: in order inside a conversation, side by side in a room up to a limit, people taking turns."""
+"""Order of answers: in order inside a conversation, side by side in a room up to a limit, people taking turns."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The thought cycle: decide, act, until an action ends the turn (T3).
-
-Knows how the next action is chosen and when to stop choosing. Does not know what any action does.
-"""
+"""The thought cycle: choose an action, run it, until one ends the turn (T3)."""
 
 from __future__ import annotations
 

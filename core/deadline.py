@@ -1,6 +1,6 @@
-"""A stretch of work that can be ended from outside: by time, or by somebody who says stop.
+"""A scope of work that ends when its time is over or the person says stop.
 
-Knows how a task is interrupted without losing a real cancellation. Does not know what the work is.
+It interrupts the task without hiding a real cancellation by others.
 """
 
 from __future__ import annotations

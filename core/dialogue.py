@@ -1,7 +1,4 @@
-"""What a model is asked and what it answers.
-
-Knows the shape of a question and of an answer. Does not know which model, or what became of it.
-"""
+"""Prompts to a model, and the events of its answer."""
 
 from __future__ import annotations
 

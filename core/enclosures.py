@@ -1,4 +1,4 @@
-"""What comes along with a message besides its own words: attachments, and other words that it quotes or passes on."""
+"""Attachments and quotes that come with a message."""
 
 from __future__ import annotations
 

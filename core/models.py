@@ -1,7 +1,4 @@
-"""Asking a model: for a whole answer, for one of several names, for a typed shape.
-
-Knows how an answer is gathered, checked and asked for once more. Does not know what is asked, nor of whom.
-"""
+"""Ask a model for a whole answer, one of several names, or a typed shape; ask once more if the reply is unusable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of memories, as people read it: sentences of ours, made of what was committed, and of nothing else."""
+"""Sentences that tell what became of memories, made of committed rows only."""
 
 from __future__ import annotations
 

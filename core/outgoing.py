@@ -1,4 +1,4 @@
-"""What is put on a screen: text, buttons, files. Knows what they are. Does not know how a platform draws them."""
+"""Messages to put on a screen: text, buttons, files."""
 
 from __future__ import annotations
 

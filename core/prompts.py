@@ -1,8 +1,6 @@
-"""The prompt parts that every action shares.
+"""Build prompts: the parts that every action shares.
 
-Knows how a conversation is put before a model. Does not know which action asks, nor what the model is.
-
-Order is for prompt caches: the same system text for every call, then the conversation, which only grows, then what
+The order serves prompt caches: the same system text for every call, then the conversation, which only grows, then what
 changes: the time, the steps of this turn, the instruction.
 """
 

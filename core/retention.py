@@ -1,4 +1,4 @@
-"""Answered messages are known until no platform delivers them again; then their rows go."""
+"""Remove answered messages from the inbox once no platform delivers them again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Sentences that people read and that no single file owns, in every language.
-
-Knows what is said. Does not know when. An action's own sentences stand in the action's file.
-"""
+"""Sentences of the engine, and which one belongs to which failure."""
 
 from __future__ import annotations
 

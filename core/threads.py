@@ -1,7 +1,4 @@
-"""What belongs to a thread beside its messages, and what waits in a conversation for the person's next word.
-
-Knows what these are, and what a history promises of them. Does not know how they are stored or when they are made.
-"""
+"""Threads: what belongs to one beside its messages, and what waits in a conversation for the person."""
 
 from __future__ import annotations
 

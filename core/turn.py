@@ -1,8 +1,4 @@
-"""One message being answered: all that an action may touch.
-
-Knows the person, the conversation, the memory, the models and the screen of this one turn. Does not know which actions
-there are, nor in what order they run.
-"""
+"""One message being answered: all that an action may touch."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ from core.delivery.view import View
 from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Outcome, Prompt, PromptContext, Step, Stop, Task, committed
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Conversation
-from core.history.forgetting import tells_of, told_of
+from core.history.withholding import tells_of, told_of
 from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage

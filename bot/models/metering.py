@@ -18,8 +18,7 @@ from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
 from core.features.ledger.calls import Asker, Call
 from core.features.quotas.allowance import asker_of
-from core.history.reports import counted
-from core.history.tokens import ByCharacters
+from core.history.tokens import ByCharacters, counted
 from core.ports import Channel, Channels, ChatModel, Clock, Embedder, MessageHandler
 from core.types import Incoming, UserKey, Vectors
 

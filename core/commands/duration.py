@@ -1,4 +1,4 @@
-"""How long something is, in words. Knows days, hours, minutes and seconds. Does not know what lasts."""
+"""Durations in words: days, hours, minutes and seconds."""
 
 from __future__ import annotations
 

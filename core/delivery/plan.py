@@ -1,11 +1,11 @@
-"""What one turn puts on the screen, decided purely: no I/O, no clock of its own. Knows when to write. Not where.
+"""Decide what one turn puts on the screen, and when: pure, without I/O and without a clock of its own.
 
-Fed with statuses, whole messages, a growing text and the time; gives one write after another. Three rules:
+It takes statuses, whole messages, a growing text and the time, and gives one write after another. Three rules:
 
 1. What is new to the person goes out at once: a status, a message, the first words of an answer. Every other write
    waits until the last one is an interval old: `edit_interval_s`, doubling as an answer grows (`Pace`).
 2. The newest text wins: what was overtaken before it could be written is never written, and nothing is written twice.
-3. A status is replaced in place by whatever comes next; a message that went full is completed once and left alone.
+3. A status is replaced in place by whatever comes next; a full message is completed once and then left alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""One turn on one channel. Knows who writes and who waits. Does not know what is due when: that is the plan's.
+"""Write one turn into one channel.
 
-A single task writes, so that neither the pace nor a flood wait nor a slow network holds back what is being thought.
-Each verb returns when what may be written by now is written, or after `patience_s`; the rest follows by itself, and
-`close` waits for it.
+A single task writes, so that neither the pace nor a flood wait nor a slow network delays the answer being made. Each
+method returns when what is due is written, or after `patience_s`; `close` waits for the rest.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.errors import InputTooLong
-from core.history.budget import fit
-from core.tokenizer import Tokenizer
+from core.history.window import fit
+from core.ports import Tokenizer
 from core.types import Message, MessageRole
 
 

@@ -1,8 +1,4 @@
-"""One person's conversation in one place: what was said is kept, and what a model is shown is chosen from it.
-
-Knows which messages later calls read, and what they cost. Does not know where they are kept, how a prompt is written,
-or what a summary says.
-"""
+"""Keep one person's conversation in one place, and choose from it what a model is shown."""
 
 from __future__ import annotations
 
@@ -13,22 +9,29 @@ from datetime import UTC, tzinfo
 from typing import TypeAlias
 
 from core.enclosures import cleaned_quotes
-from core.errors import WindowTooSmall
+from core.errors import InputError, ThreadTaken, WindowTooSmall
 from core.history import policy
-from core.history.budget import Budget, fit, is_said_by_person, parts
-from core.history.forgetting import Knowledge, Lookup, clean_summary, known
-from core.history.named import named_thread
 from core.history.policy import HistoryLimits, Policy
 from core.history.rendering import rendered
 from core.history.summary import Summaries
 from core.history.tokens import ByCharacters, count, shortened
-from core.history.window import newest
-from core.history.withheld import withheld_of
-from core.ports import Clock
+from core.history.window import Budget, fit, newest, parts
+from core.history.withholding import Knowledge, Lookup, clean_summary, known, withheld_of
+from core.ports import Clock, Tokenizer
 from core.stores import HistoryStore
-from core.threads import Summary, Told, Transition, TurnState
-from core.tokenizer import Tokenizer
-from core.types import ChatKey, ConversationKey, MemoryItem, Message, MessageRole, Modal, Thread, ThreadStatus, UserKey
+from core.threads import THREAD_ID_RULE, Summary, ThreadRecord, Told, Transition, TurnState, is_thread_id
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    MemoryItem,
+    Message,
+    MessageRole,
+    Modal,
+    Thread,
+    ThreadStatus,
+    UserKey,
+    is_said_by_person,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -321,3 +324,36 @@ class Conversation:
     async def reset(self) -> None:
         """End this thread; the next `Conversations.open` begins another. Nothing that was said is removed."""
         await self._store.mark(self._thread.id, ThreadStatus.RESET, self._all.clock.now())
+
+
+_MAX_STEM_CHARS = 60  # of an id that gets a number
+
+
+async def named_thread(store: HistoryStore, wanted: Thread) -> Thread:
+    """Return the thread of that id, active; stored now, with the policy of the last one there, if there is none.
+
+    An id whose thread was reset goes on as ID-2, then ID-3: what was reset is not opened again.
+
+    Raises:
+        InputError: no thread may have that id.
+        ThreadTaken: another conversation has it.
+    """
+    if not is_thread_id(wanted.id):
+        raise InputError(f"no thread can have that id: {THREAD_ID_RULE}")
+    name, number = wanted.id, 1
+    while (thread := await store.thread(name)) is not None and thread.status is ThreadStatus.RESET:
+        number += 1
+        name = f"{wanted.id[:_MAX_STEM_CHARS]}-{number}"
+    if thread is None:
+        policies = [t.policy for t in await store.threads(wanted.conversation.user) if _is_beside(t, wanted)]
+        new = replace(wanted, id=name, policy=policies[0] if policies else "")
+        thread = await store.restore(ThreadRecord(new, ()))
+    if not _is_beside(thread, wanted):
+        raise ThreadTaken("that thread id belongs to another conversation: choose another")
+    if thread.status is ThreadStatus.ACTIVE:
+        return thread
+    return await store.switch(thread.id, wanted.created_at) or thread
+
+
+def _is_beside(thread: Thread, other: Thread) -> bool:
+    return thread.conversation == other.conversation

@@ -1,8 +1,4 @@
-"""What of a thread a model is shown: three policies behind one contract.
-
-Knows bounds. Does not know where messages are kept, how they are read, or what a summary says. A policy never touches
-the history: it only says how far back one looks.
-"""
+"""Policies: how far back in a thread a model looks."""
 
 from __future__ import annotations
 

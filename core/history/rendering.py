@@ -1,4 +1,4 @@
-"""Stored messages as a language model reads them: what was said, when, what came along, whose words are quoted.
+"""Render stored messages as a language model reads them: words, time, attachments, quotes.
 
 The same message gives the same text in every call, so that providers can cache what came before.
 """

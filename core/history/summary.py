@@ -1,7 +1,6 @@
-"""The cumulative summary: what left the window, folded into what was known before, in the background.
+"""Fold what left the window into a cumulative summary, in the background.
 
-Knows when a summary is due, what it covers and how it is asked for. Does not know who is waiting for an answer: nobody
-waits for a summary. The window moves when the summary that covers it is stored, and not before.
+Nobody waits for a summary: the window moves when the summary that covers it is stored, and not before.
 """
 
 from __future__ import annotations
@@ -17,21 +16,18 @@ from typing import Self
 
 from core.dialogue import Prompt, PromptContext, PromptTurn, Reply, Stop, Task
 from core.errors import BotError, EmptyReply
-from core.history.budget import is_said_by_person
-from core.history.forgetting import Lookup, MemoriesOf, clean_summary, known
 from core.history.policy import HistoryLimits
 from core.history.rendering import is_withheld, rendered
 from core.history.tokens import count, shortened
-from core.history.withheld import NOTHING, Withheld, withheld_of
+from core.history.withholding import NOTHING, Lookup, MemoriesOf, Withheld, clean_summary, known, withheld_of
 from core.models import complete
-from core.ports import ChatModel, Clock
+from core.ports import ChatModel, Clock, Tokenizer
 from core.stores import HistoryStore
 from core.text.language import choose
 from core.text.marks import MESSAGES_MARK, SUMMARY_MARK, labelled, quoted
 from core.text.unicode import fold
 from core.threads import Summary
-from core.tokenizer import Tokenizer
-from core.types import Message, MessageRole, Modal
+from core.types import Message, MessageRole, Modal, is_said_by_person
 
 SYSTEM = """\
 You keep the summary of a conversation between a person and an assistant. You are given the summary so far and the \

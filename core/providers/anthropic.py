@@ -1,6 +1,5 @@
 """Anthropic's Messages API.
 
-Knows its requests, events and errors. Does not know what is asked, or why.
 Source: the SDK's own types; `client.post` with untyped events, because building a typed object from each event costs
 more than all the rest of reading it (bench/models.py).
 """

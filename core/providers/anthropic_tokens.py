@@ -1,4 +1,4 @@
-"""Claude's own count of a text. Knows one request of Anthropic's. Does not know what is counted, nor what for.
+"""Count tokens by asking Anthropic.
 
 Source: POST /v1/messages/count_tokens, which is free and has rate limits of its own.
 """
@@ -11,8 +11,8 @@ import math
 import anthropic
 import httpx2
 
+from core.ports import Tokenizer
 from core.providers.streamed import sendable
-from core.tokenizer import Tokenizer
 
 _TIMEOUT_S = 5.0
 _CHARS_A_TOKEN = (

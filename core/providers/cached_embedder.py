@@ -1,7 +1,4 @@
-"""An embedder that remembers: a text seen before costs next to nothing, and no text is embedded twice at a time.
-
-Knows which texts are alike. Does not know how a vector is made. Keeps digests, never a person's words.
-"""
+"""Cache vectors by a digest of the text, and embed no text twice at a time; no words are kept."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What went wrong on the wire, by what can be done about it.
+"""Classify failures of a provider by what can be done about them: by HTTP status, else by words of the error.
 
-Knows HTTP statuses, and the words that providers use for what has no status of its own. Does not know any SDK. A
-provider's own words never reach our messages: some providers echo the prompt in theirs.
+A provider's own words never reach our messages: some providers echo the prompt in theirs.
 """
 
 from __future__ import annotations

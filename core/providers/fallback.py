@@ -1,7 +1,4 @@
-"""Several models as one: when the first does not answer, the next is asked; who keeps failing rests for a while.
-
-Knows in what order models are asked, and when to leave one alone. Does not know what any of them is.
-"""
+"""Several models as one: if the first does not answer, ask the next; one that keeps failing rests for a while."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Parameters that a model may not take: what is asked for first, and what instead.
+"""Remember which forms of a request parameter a model refused, and use the next form.
 
-Knows which forms of a parameter a model has refused. Does not know any protocol: a leaf brings the forms, and the words
-that its errors use for them.
+The protocol's module brings the forms and the words of its errors.
 """
 
 from __future__ import annotations

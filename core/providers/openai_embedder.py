@@ -1,7 +1,4 @@
-"""Embeddings by OpenAI's protocol, which every compatible server speaks.
-
-Knows batches, limits and the order of rows. Does not know what the texts are for.
-"""
+"""Embeddings by the API of OpenAI, which every compatible server speaks."""
 
 from __future__ import annotations
 

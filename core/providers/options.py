@@ -1,4 +1,4 @@
-"""How one mode asks its model. Knows which knobs there are. Does not know which of them a model takes."""
+"""Request options of one mode of thought."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A model behind a streamed HTTP answer: what is the same for every wire protocol.
 
-Knows how a request that was refused for a parameter is asked again, how long silence is borne, and when an answer that
-broke off counts as begun. Does not know any SDK: a leaf brings the requests, the reading of events, and the failures.
+It asks again without a refused parameter, bounds how long silence is borne, and decides when a broken-off answer counts
+as begun. The protocol's module brings the requests, the reading of events, and the failures.
 """
 
 from __future__ import annotations

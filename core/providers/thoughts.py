@@ -1,7 +1,6 @@
-"""Thinking aloud, kept out of what the person reads.
+"""Remove the `<think>` block from an answer.
 
-Knows the `<think>` block that open models start an answer with when their server does not take it out. Does not know
-whose answer it is.
+Open models begin with one when their server does not take it out.
 """
 
 from __future__ import annotations

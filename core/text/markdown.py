@@ -1,4 +1,4 @@
-"""People's words inside Markdown text. Knows the signs that Markdown takes for its own. Does not know who said them."""
+"""Escape people's words inside Markdown text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text as it may safely be handled. Knows Unicode. Does not know what the text is for."""
+"""Clean text: control characters, unpaired surrogates, length, one line."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.history.tokens import TOKENIZERS
+from core.ports import Tokenizer
 from core.providers.anthropic_tokens import AnthropicTokenizer
-from core.tokenizer import Tokenizer
 from core.types import Message, MessageRole
 
 

@@ -1,4 +1,4 @@
-"""The people, channels and messages of a Discord that exists only in a test. Knows what the API says of them."""
+"""The people, channels and messages of the Discord test server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The people, chats and messages of a Telegram that exists only in a test. Knows what the Bot API says of them."""
+"""The people, chats and messages of the Telegram test server."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputTooLong
-from core.history.budget import Budget, fit, is_said_by_person, last_said
 from core.history.chat_history import ChatHistory
 from core.history.tokens import ByCharacters
-from core.types import Message, MessageRole, Modal
+from core.history.window import Budget, fit, last_said
+from core.types import Message, MessageRole, Modal, is_said_by_person
 
 kinds = st.sampled_from(
     [

@@ -1,4 +1,4 @@
-"""What people saw of a Discord scenario, line by line. Knows the server's story. Does not know any plot."""
+"""What people saw of a Discord scenario, line by line."""
 
 from __future__ import annotations
 

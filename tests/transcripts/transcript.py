@@ -1,4 +1,4 @@
-"""A scenario as a person would have seen it over time. Knows how a page looks. Does not know any platform."""
+"""A scenario as a person would have seen it over time."""
 
 from __future__ import annotations
 

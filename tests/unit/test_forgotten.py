@@ -10,7 +10,7 @@ import pytest
 
 from core.dialogue import Prompt, Task
 from core.history.conversation import Context
-from core.history.forgetting import Redaction, tells_of, told_of
+from core.history.withholding import Redaction, tells_of, told_of
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.prompts import transcript

@@ -16,11 +16,11 @@ from core.history.conversation import Conversation, Conversations
 from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import ByCharacters
+from core.ports import Tokenizer
 from core.storage.history import SqliteHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore
 from core.threads import Summary
-from core.tokenizer import Tokenizer
 from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import Answer, ScriptedModel

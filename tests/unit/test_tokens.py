@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.dialogue import Delta, Finish, Prompt, PromptContext, PromptTurn, Stop, Task, Usage
-from core.history.reports import ReportingModel, counted
-from core.history.tokens import TOKENIZERS, ByCharacters, ByWords, Calibration, O200k, count, tokenizer_of
+from core.history.tokens import (
+    TOKENIZERS,
+    ByCharacters,
+    ByWords,
+    Calibration,
+    O200k,
+    ReportingModel,
+    count,
+    counted,
+    tokenizer_of,
+)
 from core.models import complete
 from core.types import Locale, Message, MessageRole
 from tests.fakes.clock import START

@@ -12,7 +12,7 @@ from core.dialogue import Prompt, Task
 from core.history.policy import HistoryLimits
 from core.history.summary import Summarizer
 from core.history.tokens import ByCharacters
-from core.history.withheld import NOTHING, withheld_of
+from core.history.withholding import NOTHING, withheld_of
 from core.threads import Summary
 from core.types import Thread, UserKey
 from tests.fakes.house import ANA, BIA, House

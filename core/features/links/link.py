@@ -16,7 +16,7 @@ from typing import Final
 
 from core.commands.command import Command, Request
 from core.features.links.codes import LinkCode
-from core.history.withheld import withhold
+from core.history.withholding import withhold
 from core.outgoing import Button, OutgoingMessage
 from core.text.catalogue import forms, text
 from core.text.markdown import verbatim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.commands.command import Request
-from core.history.forgetting import Redaction
+from core.history.withholding import Redaction
 from core.text.catalogue import forms, text
 from core.text.plural import counted
 

@@ -1,23 +1,24 @@
-"""Keep from the model what was deleted or replaced: look memories up, and withhold what tells of old ones.
+"""Keep from models what was deleted or replaced, and what tells of memories that are another person's.
 
-A message tells of a memory's version (`core.threads.Told`). Whether that still holds is looked up for every
-prompt, so that an undo brings it back; what can no longer be undone is removed by `Redaction`.
+A message tells of a memory's version (`core.threads.Told`). Whether that still holds is looked up for every prompt, so
+that an undo brings it back; what can no longer be undone is removed by `Redaction`. After accounts were separated, all
+that the bot said since it showed a memory of the other one is withheld for good: `Withheld`, kept in the thread's
+metadata. The person's own words stay.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, tzinfo
 from hashlib import blake2b
 from typing import Final, TypeAlias
 
-from core.history.budget import is_said_by_person
 from core.stores import HistoryStore, MemoryStore
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.threads import Summary, Told
-from core.types import MemoryItem, Message, Modal, UserKey
+from core.types import MemoryItem, Message, Modal, Thread, UserKey, is_said_by_person
 
 Lookup: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[MemoryItem]]]
 """Return those of the memories that there are now, and that may be spoken of where the prompt is for."""
@@ -165,3 +166,56 @@ async def _items(lookup: Lookup, ids: Iterable[str]) -> Mapping[str, MemoryItem]
     wanted = list(dict.fromkeys(ids))
     batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
     return {item.id: item for batch in batches for item in await lookup(batch)}
+
+
+_METADATA_KEY: Final = "withheld"
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Messages after the sequence `after` and up to `through`, and all of `turn`, which was being answered then."""
+
+    after: int
+    through: int
+    turn: str = ""
+
+    def hides(self, message: Message) -> bool:
+        """Tell whether no model is shown the message."""
+        inside = self.after < message.sequence <= self.through or (bool(self.turn) and message.turn == self.turn)
+        return inside and not is_said_by_person(message)
+
+
+NOTHING: Final = Withheld(0, 0)
+
+
+def withheld_of(thread: Thread) -> Withheld:
+    """Return what is withheld of a thread; NOTHING where its metadata does not say, or says it in no form of ours."""
+    match thread.metadata.get(_METADATA_KEY):
+        case {"after": int(after), "through": int(through), "turn": str(turn)}:
+            return Withheld(after, through, turn)
+    return NOTHING
+
+
+async def withhold(store: HistoryStore, user: UserKey, theirs: Collection[str]) -> None:
+    """Withhold, in every thread of the person's that showed a memory that is not `theirs`, all since it did.
+
+    Summaries that rest on it are removed, and made anew of what is left.
+    """
+    for thread in await store.threads(user):
+        if foreign := await store.shown_memories(thread.id) - frozenset(theirs):
+            await _withhold_since(store, thread, foreign)
+
+
+async def _withhold_since(store: HistoryStore, thread: Thread, foreign: Collection[str]) -> None:
+    """Withhold of a thread all that was said by now, too, if it showed any of those since the last time."""
+    before = withheld_of(thread)
+    first, through, turn = 0, before.through, before.turn
+    while page := await store.since(thread.id, through, _PAGE):
+        shown = [message.sequence for message in page if message.memory_id in foreign]
+        first = first or min(shown, default=0)
+        through, turn = page[-1].sequence, page[-1].turn
+    if first:
+        withheld = Withheld(before.after if before.through else first - 1, through, turn)
+        await store.describe(replace(thread, metadata={**thread.metadata, _METADATA_KEY: asdict(withheld)}))
+        await store.drop_summaries(thread.id, withheld.after)
