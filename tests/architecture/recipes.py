@@ -1,0 +1,95 @@
+"""Follow a recipe of docs/extending.md in a fresh copy of the tree, as a reader would.
+
+A fence whose first line names a file is followed: `python PATH` and `toml PATH` make a new file, `diff PATH` changes one
+(its lines without "+" must stand there once), `toml PATH (append)` adds to its end. `sh` fences hold what to run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "extending.md"
+_LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", ".import_linter_cache")
+_FENCE = re.compile(r"^```(?P<kind>\w+)(?: (?P<path>\S+)(?P<append> \(append\))?)?\n(?P<body>.*?)^```$", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A fenced block of the page."""
+
+    kind: str
+    path: str
+    append: bool
+    body: str
+
+
+def section(title: str) -> str:
+    """Return the text below a heading of the page, up to the next one."""
+    (text,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.M | re.S)
+    return str(text)
+
+
+def fences(title: str) -> Iterator[Fence]:
+    """Yield the fences of a section, in order."""
+    for found in _FENCE.finditer(section(title)):
+        yield Fence(found["kind"], found["path"] or "", bool(found["append"]), found["body"])
+
+
+class Copy:
+    """A copy of the tree in which the recipes are followed, with this environment's packages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "tree"
+        shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT)
+
+    def follow(self, title: str) -> None:
+        """Do what the section says: files, then changes, then `make test` with its ARGS."""
+        tests: list[str] = []
+        for fence in fences(title):
+            if fence.kind == "sh":
+                tests += fence.body.strip().splitlines()
+            elif fence.path:
+                self._write(fence)
+        for line in tests:
+            (args,) = re.findall(r'^make test ARGS="(.+)"$', line)
+            done = self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *shlex.split(args))
+            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+
+    def run(self, *args: str, said: str = "", env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """Run Python in the copy, with nothing of this tree in sight."""
+        return subprocess.run(
+            [sys.executable, *args], cwd=self.root, input=said, capture_output=True, text=True, check=False,
+            env=self.env(env), timeout=300,
+        )  # fmt: skip
+
+    def env(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the environment of a person who set nothing but `more`."""
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        return {**kept, "PYTHONPATH": str(self.root), "DATA_DIR": str(self.root / "data"), **(more or {})}
+
+    def _write(self, fence: Fence) -> None:
+        path = self.root / fence.path
+        if fence.kind == "diff":
+            text = path.read_text("utf-8")
+            for hunk in fence.body.split("@@\n"):
+                lines = hunk.splitlines(keepends=True)
+                before = "".join(line[1:] for line in lines if line[0] in " -")
+                after = "".join(line[1:] for line in lines if line[0] in " +")
+                assert text.count(before) == 1, f"{fence.path} does not hold once:\n{before}"
+                text = text.replace(before, after)
+            path.write_text(text, "utf-8")
+        elif fence.append:
+            path.write_text(f"{path.read_text('utf-8').rstrip()}\n\n{fence.body}", "utf-8")
+        else:
+            assert not path.exists(), fence.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(fence.body, "utf-8")
