@@ -26,4 +26,4 @@ async def run(turn: Turn) -> None:
     await turn.speak(Task.FINISH, ANSWER, in_history=False)
 
 
-FINISH = Action(NAME, WHEN, run, ends_cycle=True)
+FINISH = Action(NAME, WHEN, run, ends_cycle=True, task=Task.FINISH)

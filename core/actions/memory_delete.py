@@ -53,4 +53,4 @@ async def run(turn: Turn) -> None:
         turn.steps.append(replace(step, missing=missing or ("",)))
 
 
-MEMORY_DELETE = Action(NAME, WHEN, run, needs_memory=True, writes=WRITES)
+MEMORY_DELETE = Action(NAME, WHEN, run, needs_memory=True, writes=WRITES, task=Task.DELETE_IDS)

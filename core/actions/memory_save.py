@@ -123,4 +123,4 @@ def told(turn: Turn, kept: Stores, missing: Sequence[str] = ()) -> str:
     return "\n".join(lines)
 
 
-MEMORY_SAVE = Action(NAME, WHEN, run, remembers=True, writes=WRITES)
+MEMORY_SAVE = Action(NAME, WHEN, run, remembers=True, writes=WRITES, task=Task.SAVE_DRAFTS)

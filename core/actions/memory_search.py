@@ -79,4 +79,4 @@ async def _everything(turn: Turn) -> tuple[tuple[MemoryHit, ...], tuple[MemoryIt
     return (), tuple(await turn.memory.page(limit=MAX_LISTED))
 
 
-MEMORY_SEARCH = Action(NAME, WHEN, run)
+MEMORY_SEARCH = Action(NAME, WHEN, run, task=Task.SEARCH_QUERIES)

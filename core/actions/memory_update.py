@@ -137,4 +137,4 @@ def _touched(turn: Turn, rewrites: Sequence[Rewrite]) -> int:
     return len(before | {each.memory_id for each in rewrites}) if rewrites else 0
 
 
-MEMORY_UPDATE = Action(NAME, WHEN, run, remembers=True, needs_memory=True, writes=WRITES)
+MEMORY_UPDATE = Action(NAME, WHEN, run, remembers=True, needs_memory=True, writes=WRITES, task=Task.UPDATE_DRAFTS)

@@ -1,15 +1,15 @@
-"""What certain words give away about a sentence, before anything is compared.
-
-Knows how people ask in our three languages, by the patterns in `cues.txt`. Does not know what was said before.
-"""
+"""What certain words give away about a sentence: the patterns of `cues.txt`, and the cues that actions bring."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from importlib import resources
 
+from core.dialogue import ActionInfo
 from core.limited.words import concepts, words
 from core.text.unicode import flat
 
@@ -51,6 +51,7 @@ class Intent(StrEnum):
     WHAT_IF = "what-if"
     CLOCK = "clock"
     UNSURE = "unsure"
+    ACTION = "action"
 
 
 _WHOLE = (Intent.CLOCK, Intent.CANCEL, Intent.HOW, Intent.BYE, Intent.GREETING, Intent.THANKS, Intent.ABOUT, Intent.ACK)
@@ -64,6 +65,7 @@ _REQUEST = (
     ("list-item", Intent.UPDATE),
     ("delete", Intent.DELETE),
 )
+_FIRM = frozenset({Intent.SAVE, Intent.UPDATE, Intent.DELETE, Intent.KEEP_OUT, Intent.LEAVE, Intent.WHAT_IF})
 _LATE = (("mood", Intent.CHAT), ("ask", Intent.ASK), ("update", Intent.UPDATE), ("fact", Intent.SAVE))
 
 
@@ -135,6 +137,19 @@ class Cues:
                 return intent
         return self._wish(opened.lstrip("¿¡ "))
 
+    def called(self, actions: Iterable[ActionInfo], sentence: str) -> str:
+        """Return the name of the action that the sentence calls for by a cue the action brought; "" for none.
+
+        A cue at the start of the sentence decides; further on it gives way to a wish to save, change or delete.
+        """
+        text = flat(self.opened(sentence)[:_HEAD_CHARS]).lstrip("¿¡ ")
+        firm = self.intent(sentence) in _FIRM
+        for info in actions:
+            found = (_cue(phrase).search(text) for phrases in info.cues.values() for phrase in phrases)
+            if any(match and (not firm or match.start() == 0) for match in found):
+                return info.name
+        return ""
+
     def _pleasantries(self, bare: str) -> Intent | None:
         """Return what a chain of small talk ends with ("great, thanks"), or None if any link of it is more."""
         links = [link.strip() for link in re.split(r"[,!.?]+", bare) if link.strip()]
@@ -180,6 +195,13 @@ class Cues:
         if not value and 0 < len(said) <= _MAX_BARE_WORDS and concepts(text):
             return Intent.ASK
         return Intent.UNSURE if len(said) <= 1 else None
+
+
+@lru_cache(maxsize=1024)
+def _cue(phrase: str) -> re.Pattern[str]:
+    """Return the pattern of a phrase: its words in that order, with at most two others between each."""
+    said = [re.escape(word) for word in words(flat(phrase))]
+    return re.compile(r"(?<!\w)" + r"\W+(?:\w+\W+){0,2}".join(said) + r"(?!\w)" if said else r"(?!)")
 
 
 def _expanded(line: str) -> str:

@@ -1,6 +1,6 @@
-"""From a message to what is kept and what is looked for: sentences, facts, bindings, queries.
+"""From a message to what is saved and what is searched for: sentences, facts, bindings, queries.
 
-Knows how a fact is cut out of what was said; never adds a word to it. Does not know what is stored already.
+Facts are cut out of what was said; no word is added.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""Answers from memory: which of what was found answers, and how it is quoted. Quotes only; composes nothing.
-
-Knows a question and memories. Does not know how they were searched for.
-"""
+"""Choose which of the memories that a search found answer a question, and quote them; nothing is composed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from core.limited import sentences as say
+from core.limited.change import bound
 from core.limited.cues import Cues
-from core.limited.renewal import bound
 from core.limited.scene import line
 from core.limited.words import is_kind, silent, stem, stems, subject, words
 from core.types import Locale, MemoryItem

@@ -1,7 +1,4 @@
-"""Words: how they are compared, which of them say nothing, and which mean the same in our three languages.
-
-Knows vocabulary. Does not know what anybody wants.
-"""
+"""Words: how they are compared, which of them say nothing, and which mean the same in the three languages."""
 
 from __future__ import annotations
 

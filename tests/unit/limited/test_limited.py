@@ -10,10 +10,16 @@ from core.limited import LimitedMind
 from core.limited import sentences as say
 from core.types import Locale, Localized, MemoryItem, MemoryKind, Message, MessageRole
 from tests.fakes.model import HashEmbedder
-from tests.unit.mind.tiny_cycle import ALL, NOW
+from tests.unit.limited.tiny_cycle import ALL, INFOS, NOW
 
 BRIEF = PromptContext(
-    Task.DECIDE, Locale.PT, "qual é a senha?", NOW, (Message(MessageRole.USER, "qual é a senha?"),), choices=ALL
+    Task.DECIDE,
+    Locale.PT,
+    "qual é a senha?",
+    NOW,
+    (Message(MessageRole.USER, "qual é a senha?"),),
+    choices=ALL,
+    actions=INFOS,
 )
 ITEM = MemoryItem("m1", MemoryKind.TEXT, "a senha é 1", ("senha",), NOW, NOW)
 
