@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 
-import core.actions
-from core import outcomes, texts
 from core.dialogue import Task
-from core.limited import LimitedMind, sentences
+from core.limited import LimitedMind
+from core.limited import sentences as say
 from core.prompts import OPEN_QUESTION
+from core.text.catalogue import sentences
 from core.types import Locale, Message, MessageRole, OpenQuestion
 from tests.fakes.house import ANA
 from tests.fakes.talk import Talk, talking
@@ -47,23 +45,6 @@ DIALOGUES: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
 ]
 
 
-def catalogues() -> Iterator[dict[object, object]]:
-    """Yield every dict that holds a sentence in each language."""
-    actions = [
-        importlib.import_module(each.name) for each in pkgutil.iter_modules(core.actions.__path__, "core.actions.")
-    ]
-    modules: list[ModuleType] = [sentences, outcomes, texts, *actions]
-    found = {id(value): value for module in modules for value in vars(module).values() if _is_localized(value)}
-    for value in found.values():
-        yield value
-        nested = [each for each in value.values() if isinstance(each, dict)]
-        yield from nested
-
-
-def _is_localized(value: object) -> bool:
-    return isinstance(value, dict) and Locale.PT in value
-
-
 def reworded(sentence: str) -> str:
     """Return other words of the same length, with the same places to be filled and the same line breaks."""
     parts = re.split(r"(\{\w*\})", sentence)
@@ -72,13 +53,19 @@ def reworded(sentence: str) -> str:
 
 def reword(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write every sentence of the catalogues in other words."""
-    changed = 0
-    for catalogue in list(catalogues()):
-        for key, sentence in list(catalogue.items()):
-            if isinstance(sentence, str):
-                monkeypatch.setitem(catalogue, key, reworded(sentence))
-                changed += 1
-    assert changed > 200
+    for locale in Locale:
+        for table in _tables(sentences(locale)):
+            for key, sentence in list(table.items()):
+                if isinstance(sentence, str):
+                    monkeypatch.setitem(table, key, reworded(sentence))
+
+
+def _tables(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    assert isinstance(table, dict)
+    yield table
+    for value in table.values():
+        if isinstance(value, dict):
+            yield from _tables(value)
 
 
 async def played(mind: LimitedMind, known: Sequence[str], said: Sequence[str]) -> list[tuple[list[str], list[str]]]:
@@ -99,7 +86,7 @@ async def test_no_wording_of_a_sentence_changes_what_is_done(
 ) -> None:
     before = await played(mind, known, said)
     reword(monkeypatch)
-    assert sentences.SAVE_WHAT[Locale.PT].startswith("ø ")
+    assert say.SAVE_WHAT[Locale.PT].startswith("ø ")
     assert await played(mind, known, said) == before
 
 
