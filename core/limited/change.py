@@ -90,7 +90,7 @@ class Edit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is said to be different: of what, its new value ("" if not told), and the whole as a statement.
+    """A change as the person says it: the subject, its new value ("" if not told), and both as a statement.
 
     `told` are the person's own words, where the statement puts them otherwise.
     """
@@ -207,7 +207,7 @@ def _bare(text: str) -> str:
 
 
 def _verb_for(text: str) -> str:
-    """Return the verb of being in the language of the words of change."""
+    """Return "is", "es" or "é", by the language of the text."""
     told = flat(text)
     if re.search(r"\b(?:to|is|are|now|with|changed)\b", told):
         return "is"
@@ -223,12 +223,12 @@ def without_verb(value: str) -> str:
 # --- the memory that is meant, and its new text ----------------------------------------------------------------------
 
 _SEVERAL = re.compile(r"[,;]\s|\s(?:e|and|y)\s")
-"""A memory with one of these may hold more than one fact: what is not the changed one must not get lost."""
+"""A memory with one of these may hold several facts; those that do not change must not get lost."""
 
 _DEED = re.compile(
     r"^(?:\w+(?:ar|er|ir|or)|buy|get|call|pay|take|bring|send|book|pick up) (?:(?:o|a|the|el|la|um|uma) )?"
 )
-"""What is to be done, before what it is to be done to."""
+"""The verb of a to-do, before its object."""
 
 _MONTH = r"(?:jan|fev|feb|mar|abr|apr|mai|may|jun|jul|ago|aug|set|sep|out|oct|nov|dez|dec|ene|dic)[a-z]*"
 _DATA = (
@@ -253,13 +253,13 @@ _DATA = (
 
 
 def bound(items: list[MemoryItem], named: frozenset[str]) -> list[MemoryItem]:
-    """Return those of the memories that have a binding of just these words, if any has: my address, not my sister's."""
+    """Return the memories with a binding of exactly these words (my address, not my sister's); all if none has one."""
     exact = [item for item in items if any(stems(phrase) == named for phrase in item.bindings)]
     return exact or items
 
 
 def fits(aim: frozenset[str], items: Sequence[MemoryItem]) -> tuple[list[MemoryItem], bool]:
-    """Return the memories that share most with what is named, and whether that is one and has all that is named."""
+    """Return the memories that share most stems with `aim`, and whether that is one memory with all of them."""
     scored = [(len(aim & stems(" ".join((item.content, *item.bindings)))), item) for item in items]
     best = max((score for score, _ in scored), default=0)
     if not best:
@@ -269,7 +269,7 @@ def fits(aim: frozenset[str], items: Sequence[MemoryItem]) -> tuple[list[MemoryI
 
 
 def renewed(old: str, wish: Change) -> tuple[str, bool]:
-    """Return the memory's new text, and whether nothing but the old value was lost."""
+    """Return the memory's new text, and whether only the old value was lost."""
     if wish.edit is Edit.ADD:
         return f"{old.rstrip(' .,;')}, {wish.value}", True
     if wish.edit is Edit.REMOVE:
@@ -296,7 +296,7 @@ def _without_item(old: str, item: str) -> tuple[str, bool]:
 
 
 def _start(text: str) -> str:
-    """Return the first word's stem, leaving out who speaks."""
+    """Return the stem of the first word that is not "I" or "we"."""
     return next((stem(word) for word in words(text) if flat(word) not in {"eu", "i", "yo", "we"}), "")
 
 

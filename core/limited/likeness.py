@@ -37,7 +37,7 @@ to look past them.
 _BATCH: Final = 64
 
 DIMS: Final = 8192
-"""As many places as the features are hashed to. Of 4096 and 8192, the better by half a point."""
+"""The number of hashed features. 8192 is better than 4096 by half a point."""
 
 _LETTERS: Final = (3, 4)
 _MAX_WORDS: Final = 40
@@ -68,7 +68,7 @@ class Examples:
         return cls(texts, labels)
 
     def digest(self, space: str) -> str:
-        """Return what stored weights must be marked with to belong to these examples in that space."""
+        """Return the mark of weights that were made of these examples in that embedding space."""
         told = (space, str(RIDGE), *self.texts, *self.labels)
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
@@ -131,7 +131,7 @@ class Likeness:
         self._lock = asyncio.Lock()
 
     async def judge(self, text: str) -> tuple[Intent, float]:
-        """Return what the text is likeliest for, and by what margin.
+        """Return the likeliest intent of the text, and its lead.
 
         Raises:
             ProviderError: the embedder cannot answer.

@@ -25,7 +25,7 @@ from core.ports import ChatModel, Embedder
 from core.types import OpenQuestion
 
 _SPOKEN = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
-"""A few words at a time."""
+"""One to four words: a piece of a streamed answer."""
 
 
 class LimitedMind(ChatModel):
@@ -69,7 +69,7 @@ class LimitedMind(ChatModel):
         return json.dumps(await aside(chars, partial(self._data, scene, wishes)), ensure_ascii=False), None
 
     def _data(self, scene: Scene, wishes: tuple[Wish, ...]) -> dict[str, object]:
-        """Return the answer to a task that wants an object."""
+        """Return the answer to a task that asks for JSON."""
         match scene.brief.task:
             case Task.DECIDE:
                 return {"action": scene.choice(next_move(scene, self._cues, wishes).action)}

@@ -24,7 +24,7 @@ from core.text.unicode import flat
 from core.types import Localized, MemoryItem, OpenQuestion
 
 MAX_OPTIONS = 25
-"""As many as a search for everything shows."""
+"""The most options of a question: as many as a search for everything finds."""
 
 _WRITERS = {Intent.SAVE: SAVE, Intent.UPDATE: UPDATE}
 _MAX_GONE_WORDS = 3
@@ -36,7 +36,7 @@ _ATTACHED = re.compile(
     r"fotos?|imagens?|imagem|prints?|arquivos?|documentos?|gravac\w+|imagen(?:es)?|capturas?|archivos?|grabaci\w+|"
     r"see|vendo|ve|ves|this|isso|isto|esto|eso)\b"
 )
-"""What a question names that is about what came along."""
+"""Words of a question about an attachment."""
 
 
 _CURIOUS = frozenset({Intent.ASK, Intent.TASK, Intent.UNSURE, Intent.CHAT})
@@ -44,7 +44,7 @@ _CURIOUS = frozenset({Intent.ASK, Intent.TASK, Intent.UNSURE, Intent.CHAT})
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An action, and what to say when it ends the turn: the text, and what that asks the person, if anything."""
+    """The next action; for one that ends the turn also the text, and what it asks the person as data."""
 
     action: str
     text: str = ""
@@ -52,7 +52,7 @@ class Move:
 
 
 def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
-    """Return what to do now: the first action that any wish still needs, else a question, else the end."""
+    """Return the first action that any wish still needs, else a question, else the end."""
     if not scene.message:  # somebody else's words came along, and none of the person's own
         return Move(FINISH, say.NOT_YOUR_WORDS[scene.locale])
     moves = [_move(scene, cues, wish) for wish in wishes]
@@ -78,12 +78,12 @@ def _move(scene: Scene, cues: Cues, wish: Wish) -> Move:
 
 
 def act(scene: Scene, action: str) -> Move:
-    """Return the action, or the plain truth that it is switched off."""
+    """Return the action, or an end that says that it is switched off."""
     return Move(action) if scene.offers(action) else Move(FINISH, say.SWITCHED_OFF[scene.locale])
 
 
 def ended(scene: Scene, action: str, done: Localized, nothing: Localized) -> Move:
-    """Return the end after an action of this turn, by how it ended."""
+    """Return the end of a turn that ran the action, by the action's outcome."""
     step = scene.last(action)
     if step is None or step.outcome is Outcome.FAILED:
         return Move(FINISH, say.FAILED[scene.locale])
@@ -91,19 +91,19 @@ def ended(scene: Scene, action: str, done: Localized, nothing: Localized) -> Mov
 
 
 def search_failed(scene: Scene) -> bool:
-    """Return whether the turn's search came to no result at all."""
+    """Return whether the turn's search failed or never ran."""
     step = scene.last(SEARCH)
     return step is None or step.outcome is Outcome.FAILED
 
 
 def targets(scene: Scene, wish: Wish) -> list[MemoryItem]:
-    """Return the memories on the screen that were agreed on."""
+    """Return the memories in view that the wish names."""
     known = {item.id: item for item in (*scene.shown, *scene.found)}.values()
     return [item for item in known if item.id in wish.targets]
 
 
 def _ask_for(text: str, kind: Kind, options: Sequence[str] = (), subject: str = "") -> Move:
-    """Return the question, as text and as data."""
+    """Return the move that asks the question, as text and as data."""
     return Move(QUESTION, text, OpenQuestion(kind, tuple(options), subject))
 
 
@@ -155,7 +155,7 @@ def _list(scene: Scene, _: Cues, __: Wish) -> Move:
 
 
 def _personal(cues: Cues, wish: Wish) -> bool:
-    """Return whether the question may be about the person's own things, rather than about the world."""
+    """Return whether the question may be about the person rather than general knowledge."""
     return cues.has("personal", wish.text) or not cues.has("general", wish.text)
 
 
@@ -177,7 +177,7 @@ def _update(scene: Scene, cues: Cues, wish: Wish) -> Move:
 
 
 def _choose_update(scene: Scene, told: Change) -> Move:
-    """Update the one clearly fitting memory, or ask: which, to what, or whether."""
+    """Update the memory that clearly fits, or ask which one, for the new value, or for agreement."""
     candidates, clear = fits(told.aim, scene.found or scene.shown)
     if not candidates:
         return _nothing_to_update(scene, told) if scene.ran(SEARCH) else act(scene, SEARCH)
@@ -194,7 +194,7 @@ def _choose_update(scene: Scene, told: Change) -> Move:
 
 
 def _unclear(wish: Wish, item: MemoryItem, told: Change) -> bool:
-    """Return whether "actually it was X" would change more of the memory than a value."""
+    """Return whether a correction would change more of the memory than one value."""
     text, kept = renewed(item.content, told)
     gone = set(words(item.content)) - set(words(text))
     return wish.corrects and (not kept or len(gone) > _MAX_GONE_WORDS)
@@ -227,7 +227,7 @@ def _nothing_to_update(scene: Scene, told: Change) -> Move:
 
 
 def change_of(cues: Cues, wish: Wish) -> Change:
-    """Return what the wish changes; a value told later belongs to the memory that was asked about."""
+    """Return what the wish changes; a value without a subject belongs to the memory that was asked about."""
     value = wish.value or correction(cues, wish.text)
     return Change("", value, value) if value else change(cues, wish.text)
 
@@ -236,7 +236,7 @@ def change_of(cues: Cues, wish: Wish) -> Change:
 
 
 def next_of_deletion(scene: Scene, cues: Cues, wish: Wish) -> Move:
-    """Return what the deletion needs now: to know what is meant, to search for it, or to propose it."""
+    """Return the next step of a deletion: ask what is meant, search for it, or propose it."""
     if scene.ran(DELETE):
         return ended(scene, DELETE, say.ACK, say.DELETED_NOTHING)
     if proposed(scene, cues, wish):
@@ -255,7 +255,7 @@ def next_of_deletion(scene: Scene, cues: Cues, wish: Wish) -> Move:
 
 
 def proposed(scene: Scene, cues: Cues, wish: Wish) -> Sequence[MemoryItem]:
-    """Return the memories that are meant, as far as they are known by now."""
+    """Return the memories that the deletion is about, as far as this turn knows them."""
     if not everything(cues, wish) and (pointed := _pointed_at(scene, cues, wish)):
         return pointed[:MAX_OPTIONS]
     if scene.can_search:
@@ -267,18 +267,18 @@ def proposed(scene: Scene, cues: Cues, wish: Wish) -> Sequence[MemoryItem]:
 
 
 def everything(cues: Cues, wish: Wish) -> bool:
-    """Return whether all that is known shall go: the wish says so, and names nothing."""
+    """Return whether all memories are to be deleted: the wish says "everything" and names no subject."""
     return cues.has("everything", wish.text) and not subject(recall.target(cues, wish.text), asking=True)
 
 
 def about_deletion(scene: Scene, cues: Cues, wish: Wish) -> str:
-    """Return what shall go, as a phrase; of "delete it", what was quoted last."""
+    """Return what is to be deleted, as a phrase; for "delete it", the content of the memory quoted last."""
     phrase = subject(recall.target(cues, wish.text), asking=True)
     return phrase or next((item.content for item in reversed(scene.quoted)), "")
 
 
 def _pointed_at(scene: Scene, cues: Cues, wish: Wish) -> list[MemoryItem]:
-    """Return the memories that the last answer quoted, if the wish only points at them: "delete it"."""
+    """Return the memories quoted last that are in view, if the wish names no subject: "delete it"."""
     if subject(recall.target(cues, wish.text), asking=True):
         return []
     known = {item.id: item for item in (*scene.shown, *scene.found)}.values()
@@ -297,7 +297,7 @@ def _unsure(scene: Scene, _: Cues, wish: Wish) -> Move:
 
 
 def _called(scene: Scene, _: Cues, wish: Wish) -> Move:
-    """Run the action whose cue was said; what came of it, the action has told itself."""
+    """Run the action whose cue was said; it tells its result itself."""
     return ended(scene, wish.action, say.ACK, say.ACK) if scene.ran(wish.action) else act(scene, wish.action)
 
 

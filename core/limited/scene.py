@@ -23,11 +23,11 @@ QUESTION, FINISH = Task.QUESTION, Task.FINISH
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A prompt's data, with its history cut at this turn's message.
+    """A prompt's data, with the history cut at this turn's message.
 
-    `first` says that nothing was answered before; `quoted` are the memories that the last turn's answers quote, in
-    their order there; `before` is what the person had said to get them ("" where there is nothing); `shown` are the
-    memories on the screen.
+    `first` says that nothing was answered before; `quoted` are the memories that the answers of the turn before quote,
+    in that order; `before` is the message they answered ("" if none); `shown` are the memories that the conversation
+    shows.
     """
 
     brief: PromptContext
@@ -76,11 +76,11 @@ class Scene:
         return steps[-1] if steps else None
 
     def offers(self, action: str) -> bool:
-        """Return whether a decision may name the action; what is not asked for a decision assumes so."""
+        """Return whether a decision may name the action; True for a prompt that asks for no decision."""
         return not self.brief.choices or self._name_of(action) in self.brief.choices
 
     def choice(self, action: str) -> str:
-        """Return the choice that stands for the action; the last one, which ends the turn, if none does."""
+        """Return the name to decide for; the last choice, which ends the turn, if the action is not offered."""
         name = self._name_of(action)
         return name if name in self.brief.choices else self.brief.choices[-1]
 
@@ -127,7 +127,7 @@ def _earlier(brief: PromptContext) -> Sequence[Message]:
 
 
 def _shown(brief: PromptContext) -> tuple[MemoryItem, ...]:
-    """Return the memories on the screen, each in its newest form."""
+    """Return the memories shown in the conversation, each in its newest form."""
     told = (_memory(message.content) for message in brief.history if message.modal is Modal.MEMORY)
     items = {item.id: item for item in told if item is not None}
     items.update({item.id: item for step in brief.steps for item in step.items if key_of(brief, step) != DELETE})

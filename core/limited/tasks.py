@@ -23,11 +23,11 @@ from core.types import JSONValue, Locale, MemoryDraft, MemoryItem, MemoryKind, M
 MAX_QUERIES = 8
 
 EVERYTHING = "*"
-"""What a search for all that is kept, newest first, is asked by."""
+"""The query that asks for all memories, newest first."""
 
 
 def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str]:
-    """Return the short isolated phrases to look for."""
+    """Return the short phrases to search for."""
     found: list[str] = []
     for wish in wishes:
         match wish.intent:
@@ -79,7 +79,7 @@ def update_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSON
 
 
 def _rebound(item: MemoryItem, text: str) -> list[JSONValue] | None:
-    """Return the phrases for the new text, or None where those it has name nothing that is gone."""
+    """Return new bindings for the new text; None if no present one names a word that is gone."""
     gone = {fold(word) for word in words(item.content)} - {fold(word) for word in words(text)}
     stale = [phrase for phrase in item.bindings if gone & {fold(word) for word in words(phrase)}]
     if not stale:
@@ -98,13 +98,15 @@ def delete_ids(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONVal
 
 
 def report(brief: PromptContext) -> str:
-    """Return one short text on what the last step found; what was written is told without us."""
+    """Return one sentence on what the last step found; "-" for a step that wrote, which the bot reports itself."""
     if not brief.steps:
         return say.FAILED[brief.locale]
     step = brief.steps[-1]
     if step.outcome in {Outcome.FAILED, Outcome.REPEATED}:
         return say.FAILED[brief.locale]
-    return _search_report(step, brief.locale) if key_of(brief, step) == SEARCH else NOTHING_TO_ADD
+    if key_of(brief, step) == SEARCH:
+        return _search_report(step, brief.locale)
+    return say.ACK[brief.locale] if step.writes is None else NOTHING_TO_ADD
 
 
 def _search_report(step: Step, locale: Locale) -> str:
@@ -137,14 +139,14 @@ def summary(brief: PromptContext) -> str:
 
 
 def _said(message: Message) -> list[str]:
-    """Return what of a message may be worth a line: the person's own words, whole sentences, no questions."""
+    """Return the sentences of a person's message that are no questions."""
     if message.role is not MessageRole.USER or message.modal is not Modal.TEXT:
         return []
     return [one_line(said, MAX_LINE_CHARS) for said in sentences(message.text) if not said.endswith("?")]
 
 
 def _weight(line: str) -> int:
-    """Return how much a line holds: numbers and names count double."""
+    """Return how much information a line holds: numbers and names count double."""
     if len(stems(line)) < 2:  # noqa: PLR2004 - a word alone says nothing later
         return 0
     return 2 * len(re.findall(r"\d+", line)) + 2 * len(_NAME.findall(line)) + len(_WEIGHTY.findall(flat(line)))

@@ -24,11 +24,11 @@ from core.text.unicode import flat
 from core.types import OpenQuestion
 
 CERTAIN = 0.25
-"""The lead under which we ask instead of guessing: in cross-validation, 19 of 20 guesses above it were right."""
+"""Below this lead the person is asked: in cross-validation, 19 of 20 guesses above it were right."""
 
 LIKELY = 0.1
-"""The lead that is enough for what does no harm: saving, which is told and undone with a word, looking, which every
-deletion starts with, and small talk, which says that nothing was saved."""
+"""The lead that is enough for what does no harm: saving, which is confirmed and can be undone; searching, with which
+every deletion starts; and small talk, which says that nothing was saved."""
 
 _MAX_SENTENCES = 40
 _SMALL = frozenset(
@@ -78,10 +78,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One thing that the person wants: of which sentences, of which memories (their ids), agreed to or not.
+    """One thing that the person wants, and the sentences that say so.
 
-    `value` is a new value told apart from its subject; `corrects` says that it is of what was quoted last; `action`
-    names the action whose cue was said.
+    `targets` are the ids of the memories it is about, `agreed` says that the person chose them. `value` is a new value
+    that came without its subject; `corrects` says that it replaces a value quoted last. `action` is the name of the
+    action to run, for Intent.ACTION.
     """
 
     intent: Intent
@@ -132,7 +133,7 @@ def _save_or_search(asked: OpenQuestion, scene: Scene, _: Cues) -> Wish | None:
 
 
 def _what(intent: Intent) -> Callable[[OpenQuestion, Scene, Cues], Wish | None]:
-    """Return how a reply names what was missing."""
+    """Return the reader of a reply that names what was missing."""
 
     def named(_: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
         told = cues.intent(scene.message)
@@ -142,7 +143,7 @@ def _what(intent: Intent) -> Callable[[OpenQuestion, Scene, Cues], Wish | None]:
 
 
 def _names_an_option(scene: Scene, cues: Cues) -> bool:
-    """Return whether the words of the reply may only name one of several options."""
+    """Return whether the reply may name one of the options by its words: it asks nothing and wants nothing else."""
     told = cues.intent(scene.message)
     return told in {None, Intent.UNSURE, Intent.ASK} and not cues.has("ask", scene.message)
 
@@ -152,7 +153,7 @@ def _update(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
     contents = {item.id: item.content for item in scene.brief.memories} | {NEW: _NEW_WORDS}
     texts = tuple(contents.get(option, "") for option in asked.options)
     chosen = picked(scene.message, texts, by_words=_names_an_option(scene, cues))
-    if means_yes(scene.message) and len(asked.options) <= 2:  # noqa: PLR2004 - this one, or a new one
+    if means_yes(scene.message) and len(asked.options) in {1, 2}:  # this one, or a new one
         chosen = (0,)
     if len(chosen) != 1:
         return None
@@ -175,12 +176,12 @@ def _new_value(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
 
 
 def _missing(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
-    """Save the value that was not found; anything but a value is a message of its own."""
+    """Save the value that was not found; anything but a value is a new message."""
     told, reply = cues.intent(scene.message), flat(scene.message)
     if _SAVE_IT.match(reply) and len(words(reply)) <= _MAX_CHOICE_WORDS:
         return None if "?" in scene.before or cues.has("ask", scene.before) else Wish(Intent.SAVE, (scene.before,))
     own = told not in {None, Intent.UNSURE} and not _IT_IS.match(reply)
-    if own or _NO_VALUE.match(reply) or not is_value(scene.message):
+    if own or not asked.subject or _NO_VALUE.match(reply) or not is_value(scene.message):
         return None
     return Wish(Intent.SAVE, (f"{asked.subject}: {_value(scene.message)}",))
 
@@ -194,7 +195,7 @@ def _value(message: str) -> str:
 def picked(message: str, options: tuple[str, ...], *, by_words: bool) -> tuple[int, ...]:
     """Return the indices of the options that the reply names: by number, all of them, or (`by_words`) by their words.
 
-    Anything that asks is no reply: "what is the gate code?" must never pick the gate code from a list.
+    A question is no reply: "what is the gate code?" must never pick the gate code from a list.
     """
     chosen = numbered(message, len(options))
     if chosen is not None or not by_words or "?" in message or len(words(message)) > MAX_CHOICE_WORDS:
@@ -211,7 +212,7 @@ def _by_words(message: str, options: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def is_value(message: str) -> bool:
-    """Return whether the reply may be the value we asked for: no question, and short, or with a number in it."""
+    """Return whether the reply may be the value that was asked for: not a question, and short; longer with a number."""
     most = _MAX_VALUE_WORDS if any(letter.isdigit() for letter in message) else _MAX_PLAIN_VALUE_WORDS
     return 0 < len(words(message)) <= most and "?" not in message
 
@@ -226,11 +227,11 @@ _COMPLETIONS: dict[str, Callable[[OpenQuestion, Scene, Cues], Wish | None]] = {
 }
 
 
-# --- a message of its own --------------------------------------------------------------------------------------------
+# --- a new message ---------------------------------------------------------------------------------------------------
 
 
 def _called(scene: Scene, cues: Cues) -> dict[str, str]:
-    """Map each sentence that calls for an action by a cue of its own to the action's name."""
+    """Map each sentence that holds a cue of an action to the action's name."""
     actions = [info for info in scene.brief.actions if info.cues]
     pieces = sentences(scene.message)[:_MAX_SENTENCES] if actions else []
     return {piece: name for piece in pieces if (name := cues.called(actions, piece))}
@@ -259,13 +260,13 @@ async def _fresh(scene: Scene, cues: Cues, likeness: Likeness, called: Mapping[s
 
 
 def _labelled(cues: Cues, message: str) -> tuple[list[str], list[Intent | None]]:
-    """Return the message's sentences, and what the words of each give away."""
+    """Return the message's sentences, and what each is for by its words (None: unknown)."""
     pieces = sentences(message)[:_MAX_SENTENCES]
     return pieces, _with_context(cues, pieces, [cues.intent(piece) for piece in pieces])
 
 
 def _with_context(cues: Cues, pieces: Sequence[str], labels: list[Intent | None]) -> list[Intent | None]:
-    """Let a verb of saving speak for the sentences around it that say nothing about themselves."""
+    """Let a request to save apply to the sentences around it that show no purpose of their own."""
     bare = [label is Intent.SAVE and not content(cues, piece) for piece, label in zip(pieces, labels, strict=True)]
     begun = [cues.patterns["save-start"].match(flat(cues.opened(piece))) is not None for piece in pieces]
     result: list[Intent | None] = []
@@ -276,7 +277,7 @@ def _with_context(cues: Cues, pieces: Sequence[str], labels: list[Intent | None]
 
 
 async def _second_thought(cues: Cues, piece: str, label: Intent | None, likeness: Likeness) -> Intent | None:
-    """Return what a question that addresses us is for: if it is plainly about ourselves, not about a memory."""
+    """Return ABOUT for a question to the bot that is plainly about the bot itself; else the label as it was."""
     if label is not Intent.ASK or not cues.has("to-us", piece):
         return label
     try:
@@ -287,7 +288,7 @@ async def _second_thought(cues: Cues, piece: str, label: Intent | None, likeness
 
 
 async def _guess(text: str, likeness: Likeness) -> Intent:
-    """Return what sentences like it are for, if that is plain; UNSURE otherwise, or while nothing can be compared."""
+    """Return what similar sentences are for; UNSURE where the lead is too small or the embedder is down."""
     try:
         intent, lead = await likeness.judge(text)
     except ProviderError:
@@ -303,7 +304,7 @@ async def _guess(text: str, likeness: Likeness) -> Intent:
 
 
 def _completed(scene: Scene, cues: Cues, wish: Wish) -> Wish:
-    """Let "save that" and "actually it's X" point at what was said just before."""
+    """Complete "save that" and "actually it's X" with what was said just before."""
     if wish.intent is Intent.UPDATE:
         return _corrected(scene, cues, wish)
     if wish.intent is not Intent.SAVE or any(content(cues, piece) for piece in wish.said) or not scene.before:
@@ -316,7 +317,7 @@ def _completed(scene: Scene, cues: Cues, wish: Wish) -> Wish:
 
 
 def _corrected(scene: Scene, cues: Cues, wish: Wish) -> Wish:
-    """Let a correction that names nothing be of the one memory that was quoted last; without one, it is unclear."""
+    """Apply a correction that names no subject to the one memory quoted last; UNSURE if there is not exactly one."""
     value = correction(cues, wish.text)
     if not value or scene.ran(UPDATE):  # what was quoted is out of view once it was changed
         return wish

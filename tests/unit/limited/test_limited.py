@@ -8,7 +8,7 @@ import pytest
 from core.dialogue import Delta, Finish, Outcome, Prompt, PromptContext, PromptTurn, Step, Stop, Task
 from core.limited import LimitedMind
 from core.limited import sentences as say
-from core.types import Locale, MemoryItem, MemoryKind, Message, MessageRole
+from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, MessageRole
 from tests.fakes.model import HashEmbedder
 from tests.unit.limited.tiny_cycle import ALL, INFOS, NOW
 
@@ -71,8 +71,9 @@ async def test_the_same_brief_always_has_the_same_answer(mind: LimitedMind) -> N
         (Step("MemorySearch", Outcome.DONE, ("senha",), (ITEM, ITEM)), "Procurei “senha” e achei 2 memórias."),
         (Step("MemorySearch", Outcome.NOTHING, ("senha",)), "Procurei “senha” e não achei nada."),
         (Step("MemorySearch", Outcome.NOTHING), "Procurei … e não achei nada."),
-        (Step("MemorySave", Outcome.DONE, items=(ITEM,)), "-"),
-        (Step("MemoryUpdate", Outcome.NOTHING), "-"),
+        (Step("MemorySave", Outcome.DONE, items=(ITEM,), writes=ChangeKind.SAVED), "-"),
+        (Step("MemoryUpdate", Outcome.NOTHING, writes=ChangeKind.UPDATED), "-"),
+        (Step("RollADie", Outcome.DONE), say.ACK[Locale.PT]),
         (Step("MemorySave", Outcome.FAILED, items=(ITEM,)), say.FAILED[Locale.PT]),
         (Step("MemorySave", Outcome.REPEATED, items=(ITEM,)), say.FAILED[Locale.PT]),
     ],

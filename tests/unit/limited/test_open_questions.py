@@ -114,6 +114,15 @@ async def test_a_question_of_an_older_version_is_no_open_question(chat: TinyCycl
     assert not chat.contents
 
 
+@pytest.mark.parametrize("kind", ["update-which", "new-value", "save-or-search", "not-found"])
+@pytest.mark.parametrize("reply", ["sim", "1", "é 777", "não"])
+async def test_a_question_without_its_options_does_no_harm(chat: TinyCycle, kind: str, reply: str) -> None:
+    """A thread that is imported may hold any data."""
+    chat.history.append(Message(MessageRole.ASSISTANT, "?", question=OpenQuestion(kind)))
+    assert await chat.say(reply)
+    assert not any(content.startswith(":") for content in chat.contents)
+
+
 async def test_a_question_of_another_model_is_no_question_of_this_one(chat: TinyCycle) -> None:
     chat.history.append(Message(MessageRole.ASSISTANT, "Which?", question=OpenQuestion("colour", ("red", "blue"))))
     await chat.say("1")

@@ -23,7 +23,7 @@ NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 ALL = tuple(action.name for action in ACTIONS)
 INFOS = tuple(action.info for action in ACTIONS)
 MAX_STEPS = 8
-WRITES = {"MemorySave": ChangeKind.SAVED, "MemoryUpdate": ChangeKind.UPDATED}
+WRITES = {action.name: action.writes for action in ACTIONS}
 
 
 @dataclass
@@ -62,7 +62,7 @@ class TinyCycle:
             self.steps.append(await self._run(action, message))
             if self.proposed:
                 return self._told("\n".join(self._proposal()))
-            self.reports.append(await self._report(action, message))
+            self.reports.append(await self._report(message))
         raise AssertionError(f"no end after {[step.action for step in self.steps]}")
 
     @property
@@ -90,12 +90,12 @@ class TinyCycle:
         lines = [f"{number}. {quoted(self.memories[each].content)}" for number, each in enumerate(self.proposed, 1)]
         return [counted(DELETE, self.locale, len(lines)), *lines]
 
-    async def _report(self, action: str, message: str) -> str:
+    async def _report(self, message: str) -> str:
         step = self.steps[-1]
-        if action not in WRITES or step.outcome is not Outcome.DONE:
+        if (writes := step.writes) is None or step.outcome is not Outcome.DONE:
             return await self._spoken(Task.REPORT, message)
         assert await self.mind.answer(self._brief(Task.REPORT, message)) == "-", "what was written is told without it"
-        return self._told(outcomes.written(WRITES[action], step.items, self.locale))
+        return self._told(outcomes.written(writes, step.items, self.locale))
 
     def _told(self, text: str, question: OpenQuestion | None = None) -> str:
         self.history.append(Message(MessageRole.ASSISTANT, text, question=question))
@@ -103,7 +103,7 @@ class TinyCycle:
 
     async def _run(self, action: str, message: str) -> Step:
         if action in self.failing:
-            return Step(action, Outcome.FAILED)
+            return Step(action, Outcome.FAILED, writes=WRITES[action])
         task = {
             "MemorySearch": Task.SEARCH_QUERIES,
             "MemorySave": Task.SAVE_DRAFTS,
@@ -119,7 +119,7 @@ class TinyCycle:
             items = [self.know(draft["content"], *draft["bindings"]) for draft in answer["items"]]
         else:
             items = [self._changed(change) for change in answer["items"]]
-        return Step(action, Outcome.DONE if items else Outcome.NOTHING, items=tuple(items))
+        return Step(action, Outcome.DONE if items else Outcome.NOTHING, items=tuple(items), writes=WRITES[action])
 
     def _changed(self, change: dict[str, Any]) -> MemoryItem:
         old = self.memories[change["id"]]
