@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from core.actions import ACTIONS
 from core.clock import SystemClock
 from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import LimitedMind
@@ -27,7 +28,6 @@ from core.types import Locale, MemoryItem, MemoryKind, Message, MessageRole, Mod
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
-ACTIONS = ("MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question", "Finish")
 _LOCALES = {"pt": Locale.PT, "en": Locale.EN, "es": Locale.ES}
 
 Label = Mapping[str, Any]
@@ -57,7 +57,8 @@ async def judge(mind: LimitedMind, label: Label) -> Verdict:
         label["text"],
         NOW,
         (Message(MessageRole.USER, label["text"]),),
-        choices=ACTIONS,
+        choices=tuple(action.name for action in ACTIONS),
+        actions=tuple(action.info for action in ACTIONS),
     )
     first = await _action(mind, brief)
     if first not in label["first"]:

@@ -16,8 +16,8 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from core.actions.buttons import undo_button
 from core.actions.registry import Registry
-from core.actions.undo import undo_button
 from core.asked import check, cleaned, message_of
 from core.commands.builtin import is_stop
 from core.commands.command import Request

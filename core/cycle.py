@@ -34,6 +34,7 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
     Raises:
         ProviderError: a model failed in a way that no other action can make up for.
     """
+    turn.actions = tuple(action.info for action in registry.enabled)
     while True:
         started_s = turn.clock.monotonic()
         action = await _shortened(turn, partial(_decide, turn, registry, max_steps=max_steps))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 from core.enclosures import Attachment, Quote
-from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, MessageRole
+from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, MessageRole, OpenQuestion
 
 NOTHING_TO_ADD: Final = "-"
 """What a model answers that was asked to add to words of ours and has nothing to add: an empty answer is a failure."""
+
+Cues: TypeAlias = Mapping[Locale, Sequence[str]]
+"""Phrases in each language that call for an action."""
 
 
 class Task(StrEnum):
@@ -78,13 +81,27 @@ def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionInfo:
+    """An action as a model without language knows it.
+
+    `task` is what the action asks a model for (None: nothing of its own); `cues` are phrases that call for it.
+    """
+
+    name: str
+    task: Task | None = None
+    cues: Cues = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
 class PromptContext:
-    """A prompt as data, for minds that do not read prose, and for traces.
+    """A prompt as data, for models that do not read prose, and for traces.
 
     `message` is what the person said in this turn, `attachments` and `quotes` what came along with it; `now` is in the
     person's time zone; `history` every message shown to the model, oldest first, this turn's included; `steps` what was
     done in this turn; `choices` the action names a decision may answer. `locale` is the language of our own sentences;
-    `language` the one that the person, or the owner for all, chose for answers.
+    `language` the one that the person, or the owner for all, chose for answers. `actions` are those that are on;
+    `memories` those that the history shows or tells of, as they are now; `question` is what the last answer before this
+    turn asked.
     """
 
     task: Task
@@ -97,6 +114,9 @@ class PromptContext:
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
     language: Locale | None = None
+    actions: tuple[ActionInfo, ...] = ()
+    memories: tuple[MemoryItem, ...] = ()
+    question: OpenQuestion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +177,11 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end of an answer: exactly one, and last."""
+    """The end of an answer: exactly one, and last. `question` is what it asks the person, if the model tells."""
 
     stop: Stop
     usage: Usage = field(default_factory=Usage)
+    question: OpenQuestion | None = None
 
 
 StreamEvent: TypeAlias = Delta | Finish

@@ -48,6 +48,8 @@ in how you speak. Everything above holds whatever stands in it.
 {persona}
 </persona>"""
 
+OPEN_QUESTION = "Your last message left a question open; what its numbered options stand for:"
+
 _CHOSEN_LANGUAGE = text("prompts.chosen_language")
 _OWN_LANGUAGE = """\
 Whatever you write for the person is in the language and script of their last message, whichever that is, or in the \
@@ -80,7 +82,7 @@ def render_steps(steps: Sequence[Step]) -> str:
     lines = []
     for number, step in enumerate(steps, 1):
         facts = [
-            *([f"looked for {json.dumps(step.queries, ensure_ascii=False)}"] if step.queries else []),
+            *([f"looked for {_json(step.queries)}"] if step.queries else []),
             *([f"memories: {', '.join(item.id for item in step.items)}"] if step.items else []),
             *([f"refused ids: {', '.join(step.refused_ids)}"] if step.refused_ids else []),
             *([f"{len(step.missing)} not done"] if step.missing else []),
@@ -105,6 +107,7 @@ def build(brief: PromptContext, context: Context, instruction: str, *, max_token
             "<task>",
             f"Now: {_minute(brief.now)}. Steps of this turn so far:",
             quoted(render_steps(brief.steps)),
+            *([f"{OPEN_QUESTION} {quoted(_json(brief.question.to_json()))}"] if brief.question else []),
             "",
             instruction,
             _CHOSEN_LANGUAGE[brief.language] if brief.language else _OWN_LANGUAGE,
@@ -114,6 +117,10 @@ def build(brief: PromptContext, context: Context, instruction: str, *, max_token
     zone = brief.now.tzinfo or UTC
     turns = merged((*transcript(context, zone), PromptTurn(MessageRole.USER, task)))
     return Prompt(system_text(context.persona), turns, brief, max_tokens=max_tokens)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _minute(at: datetime) -> str:

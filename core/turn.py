@@ -8,12 +8,23 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from itertools import groupby
-from typing import Final
 
 from core import outcomes
 from core.confirmations import Confirmations
 from core.delivery.view import View
-from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Outcome, Prompt, PromptContext, Step, Stop, Task, committed
+from core.dialogue import (
+    NOTHING_TO_ADD,
+    ActionInfo,
+    Delta,
+    Finish,
+    Outcome,
+    Prompt,
+    PromptContext,
+    Step,
+    Stop,
+    Task,
+    committed,
+)
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Conversation
 from core.history.withholding import tells_of, told_of
@@ -27,16 +38,13 @@ from core.text.markdown import quoted, verbatim
 from core.text.unicode import one_line
 from core.texts import AGAIN, LENGTH_STOP
 from core.threads import TurnState
-from core.types import ChangeKind, Locale, MemoryItem, Message, MessageRole, Modal
+from core.types import ChangeKind, Locale, MemoryItem, Message, MessageRole, Modal, OpenQuestion
 
 _MEMORY_PREVIEW_CHARS = 160
 _BINDING_PREVIEW_CHARS = 60
 MEMORY_OFF = """\
 The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
 that /memory on turns it on again."""
-
-_READS: Final = frozenset({"MemorySearch"})
-"""Actions whose items were found, and not changed."""
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +74,9 @@ class Turn:
     awaits_answer: bool = False
     """Whether the person was asked to agree to something: the turn ends with that question."""
     language: Locale | None = None
+    actions: tuple[ActionInfo, ...] = ()
+    """The actions that are on, as the cycle sets them when it begins."""
+    _question: OpenQuestion | None = None
 
     @property
     def zone(self) -> tzinfo:
@@ -214,8 +225,17 @@ class Turn:
             attachments=self.asked.attachments,
             quotes=self.asked.quotes,
             language=self.language,
+            actions=self.actions,
+            memories=context.memories,
+            question=self._asked_before(context.messages),
         )
         return build(brief, context, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
+
+    def _asked_before(self, messages: Sequence[Message]) -> OpenQuestion | None:
+        """Return what the last answer before this turn asked; None if it asked nothing, or not as data."""
+        said = (m for m in reversed(messages) if m.turn != self.asked.turn and m.modal is Modal.TEXT)
+        last = next((m for m in said if m.role in {MessageRole.USER, MessageRole.ASSISTANT}), None)
+        return None if last is None else last.question
 
     def shorten(self) -> bool:
         """Show models half of what they were shown of the conversation from now on; False if that was done before."""
@@ -250,14 +270,15 @@ class Turn:
     async def _stream(self, pieces: AsyncGenerator[str], *, in_history: bool, choices: Sequence[Button] = ()) -> None:
         """Stream a text into the screen, and keep what was shown of it."""
         said: list[str] = []
-        started_s = self.clock.monotonic()
+        self._question, started_s = None, self.clock.monotonic()
         try:
             await self.view.stream(_kept(pieces, said), tuple(choices))
         finally:
             text = "".join(said).replace(f"\n\n{LENGTH_STOP[self.locale]}", "").strip()
             if text:
                 duration_s = self.clock.monotonic() - started_s
-                await self._store(Message(MessageRole.ASSISTANT, text, in_history=in_history, duration_s=duration_s))
+                answer = Message(MessageRole.ASSISTANT, text, in_history=in_history, duration_s=duration_s)
+                await self._store(replace(answer, question=self._question))
 
     async def _checked(self, prompt: Prompt, wanted: frozenset[ChangeKind]) -> AsyncGenerator[str]:
         """Yield a text whole, below our words on what was not done; only these where it claims that it was."""
@@ -320,8 +341,10 @@ class Turn:
                         raise ProviderRefused(f"{self.models.chat.name} declined")
                     case Finish() if blank:
                         raise EmptyReply(f"{self.models.chat.name} answered nothing")
-                    case Finish(Stop.LENGTH):
-                        yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
+                    case Finish(question=question):
+                        self._question = question
+                        if event.stop is Stop.LENGTH:
+                            yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
 
     def _memories(self, items: Sequence[MemoryItem]) -> OutgoingMessage:
         """Return the one compact message that shows recalled memories."""
@@ -337,7 +360,7 @@ class Turn:
         """Store which memories an answer, and what it answers, tell of: when those go, so does what tells of them."""
         done = {item.id: item for step in self.steps for item in step.items}
         seen = {item.id: item for item in self._in_view} | done
-        changed = {item.id for step in self.steps if step.action not in _READS for item in step.items}
+        changed = {item.id for step in self.steps if step.writes is not None for item in step.items}
         by_answer = [item for item in seen.values() if item.id in done or tells_of(answer.text, item)]
         by_person = [
             item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item, by_person=True)

@@ -166,6 +166,31 @@ class Modal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """What an answer asks the person, as data, so that no wording of it has to be recognised in the next turn.
+
+    `kind` is the asking model's own word for it; `options` is what each numbered option stands for, a memory's id or a
+    word of the asking model's; `subject` names what is asked about, in the person's words ("" if that is not needed).
+    """
+
+    kind: str
+    options: tuple[str, ...] = ()
+    subject: str = ""
+
+    def to_json(self) -> dict[str, JSONValue]:
+        """Return what `from_json` reads."""
+        return {"kind": self.kind, "options": list(self.options), "subject": self.subject}
+
+    @classmethod
+    def from_json(cls, value: JSONValue) -> OpenQuestion | None:
+        """Read what `to_json` wrote; None for anything else."""
+        match value:
+            case {"kind": str(kind), "options": list(options), "subject": str(subject)}:
+                return cls(kind, tuple(str(option) for option in options), subject)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """The message of document 1.
 
@@ -177,7 +202,8 @@ class Message:
     Of an answer, `duration_s` is how long it took and `error` names the failure that it ended in. Messages of one
     non-empty `pair` are a tool request (the ASSISTANT's) and its results (the TOOL's), which make no sense without it.
 
-    `attachments` and `quotes` are what came along with the person's message (`Incoming`).
+    `attachments` and `quotes` are what came along with the person's message (`Incoming`). `question` is what an answer
+    asks, where the model that wrote it told.
     """
 
     role: MessageRole
@@ -196,6 +222,7 @@ class Message:
     pair: str = ""
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    question: OpenQuestion | None = None
 
     def to_wire(self) -> dict[str, JSONValue]:
         """Return exactly the four keys of document 1."""

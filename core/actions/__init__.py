@@ -1,4 +1,4 @@
-"""The actions, in the order the model reads them. A new one is one file and one line here; the last is the fallback."""
+"""The actions, in the order in which a model reads them. The last one is the fallback of every turn."""
 
 from core.actions.action import Action
 from core.actions.finish import FINISH

@@ -1,4 +1,4 @@
-"""Telling a person that a memory is heard in fewer places than before: its new words were not said in the others."""
+"""Tell a person that an update made a memory known in fewer rooms: its new words were not said in the others."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from core.types import MemoryItem
 
 
 def is_narrowed(before: MemoryItem, after: MemoryItem) -> bool:
-    """Tell whether there is a place where the memory was heard and is no more."""
+    """Return whether the bot may speak of the memory in fewer rooms than before."""
     return (before.shared and not after.shared) or (not after.shared and not set(before.rooms) <= set(after.rooms))
 
 
 def narrowed_text(turn: Turn, before: Sequence[MemoryItem], after: Sequence[MemoryItem]) -> str:
-    """Return what to say of those that are heard in fewer places, "" where there is none."""
+    """Return the sentence about memories that are known in fewer rooms than before; "" if there are none."""
     old = {item.id: item for item in before}
     fewer = [item for item in after if item.id in old and is_narrowed(old[item.id], item)]
     if not fewer:

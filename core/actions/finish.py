@@ -19,11 +19,11 @@ turn. If a step failed, say honestly what could not be done."""
 async def run(turn: Turn) -> None:
     """Stream the answer and end the turn.
 
-    Its text is `chat-history: false`, as document 1 has it: the turn that wrote it never reads it again. The
-    conversation keeps it all the same, and the next turn is shown it (decision 1).
+    Its text is `chat-history: false`, as in document 1: later calls of this turn do not read it. It is stored all the
+    same, and the next turn reads it (decision 1).
     """
     turn.steps.append(Step(NAME, Outcome.DONE))
     await turn.speak(Task.FINISH, ANSWER, in_history=False)
 
 
-FINISH = Action(NAME, WHEN, run, ends_cycle=True)
+FINISH = Action(NAME, WHEN, run, ends_cycle=True, task=Task.FINISH)

@@ -1,4 +1,4 @@
-"""MemoryDelete (T12): propose to delete memories for good; nothing goes before the person agrees."""
+"""MemoryDelete (T12): propose to delete memories for good; nothing is deleted before the person agrees."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Ids:
 
 
 async def run(turn: Turn) -> None:
-    """Ask which, refuse ids that do not count, and ask the person whether those shall go."""
+    """Ask the model which, refuse ids that are not in view, and ask the person to agree."""
     await turn.status(DELETING[turn.locale])
     answer = await complete_as(Ids, turn.models.reasoning, await turn.prompt(Task.DELETE_IDS, IDS))
     items, refused = await turn.known_ids(answer.ids)
@@ -53,4 +53,4 @@ async def run(turn: Turn) -> None:
         turn.steps.append(replace(step, missing=missing or ("",)))
 
 
-MEMORY_DELETE = Action(NAME, WHEN, run, needs_memory=True, writes=WRITES)
+MEMORY_DELETE = Action(NAME, WHEN, run, needs_memory=True, writes=WRITES, task=Task.DELETE_IDS)

@@ -1,4 +1,4 @@
-"""What a model's memory is made into before it may be stored. Knows limits and shapes. Does not know where it goes."""
+"""Turn a memory as a model answers it into a draft that may be stored: its limits and its forms."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MAX_BINDINGS = 12
 MAX_BINDING_CHARS = 200
 
 _OURS: Final = {"_id": "id", "keyWords": "bindings"}
-"""What document 1 calls a field, and what we call it."""
+"""The names of fields in document 1, and the names used here."""
 
 
 def as_answered(value: Any) -> Any:
-    """Return a memory that is written as document 1 writes it in the form of our schema.
+    """Return a memory in the form of the JSON schema, if it was answered in the form of document 1.
 
     There an id is `_id`, the bindings may be the one string `keyWords`, content is text or any JSON, and what is not
     said is left out.
@@ -40,7 +40,7 @@ def as_answered(value: Any) -> Any:
 
 
 def as_id(value: Any) -> Any:
-    """Return the id of a memory that was answered by its id, or as an object that holds it."""
+    """Return the id from an answer that is an id or an object with an id."""
     return as_answered(value).get("id") if isinstance(value, dict) else value
 
 
@@ -59,7 +59,7 @@ class DraftAnswer:
 
 
 DraftEntry: TypeAlias = Annotated[DraftAnswer, BeforeValidator(_as_draft)]
-"""A draft in a list of them."""
+"""An entry of a list of drafts."""
 
 
 def to_kind(kind: str, content: str) -> MemoryKind:
@@ -80,7 +80,7 @@ def to_bindings(phrases: Sequence[str]) -> tuple[str, ...]:
 
 
 def to_draft(answer: DraftAnswer) -> MemoryDraft | None:
-    """Return the memory to store; None for one without content, or phrases to find it by, and for one too long."""
+    """Return the memory to store; None if it has no content or no bindings, or is too long."""
     content = clean(answer.content, MAX_CONTENT_CHARS + 1)
     bindings = to_bindings(answer.bindings)
     if not content or not bindings or len(content) > MAX_CONTENT_CHARS:

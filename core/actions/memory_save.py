@@ -1,4 +1,4 @@
-"""MemorySave (T10): keep what the person asked to be remembered. "Saved" is said only of what was committed."""
+"""MemorySave (T10): save what the person asked to be remembered. "Saved" is said only of committed rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from core import outcomes
 from core.actions.action import Action
+from core.actions.buttons import undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, DraftEntry, to_draft
-from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.models import complete_as
 from core.text.catalogue import text
@@ -55,29 +55,29 @@ class Drafts:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a model wants to be saved: what can be, and the words of what cannot ("" where there are none)."""
+    """The drafts that can be saved, and the words of those that cannot ("" where there are none)."""
 
     drafts: tuple[MemoryDraft, ...] = ()
     missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Stores:
-    """What became of drafts: the memories that were saved, and those that were there before."""
+class Saved:
+    """The memories that were saved, and those that were known before."""
 
     saved: tuple[MemoryItem, ...] = ()
     known: tuple[MemoryItem, ...] = ()
 
 
 async def run(turn: Turn) -> None:
-    """Ask what to save, keep it, say so."""
+    """Ask the model what to save, save it, and confirm it."""
     await turn.status(SAVING[turn.locale])
     if not turn.remembers:
         off = "the person turned remembering off"
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",)))
         return
     wanted = await asked_drafts(turn)
-    kept = await keep(turn, wanted.drafts) if wanted.drafts else Stores()
+    kept = await keep(turn, wanted.drafts) if wanted.drafts else Saved()
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
     outcome = Outcome.DONE if kept.saved else Outcome.NOTHING
     missing = wanted.missing or (("",) if not wanted.drafts else ())
@@ -101,8 +101,8 @@ async def asked_drafts(turn: Turn) -> Wanted:
     return Wanted(tuple(filter(None, drafts)), tuple(one_line(content, MAX_NAMED_CHARS) for content in missing))
 
 
-async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Stores:
-    """Embed every phrase that the drafts will be found by, and write it all in one transaction."""
+async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Saved:
+    """Embed the drafts' bindings and save all drafts in one transaction."""
     await turn.status(EMBEDDING[turn.locale])
     memory = turn.memory
     vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
@@ -110,17 +110,17 @@ async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Stores:
     found = [await memory.store.find(memory.owner, draft.kind, draft.content) for draft in drafts]
     before = {item.id for item in found if item is not None}
     items = await memory.save(drafts, vectors, source_ids=[turn.asked.id])
-    return Stores(
+    return Saved(
         tuple(item for item in items if item.id not in before), tuple(item for item in items if item.id in before)
     )
 
 
-def told(turn: Turn, kept: Stores, missing: Sequence[str] = ()) -> str:
-    """Return in our words what was saved, what was known before, and what was not saved."""
+def told(turn: Turn, kept: Saved, missing: Sequence[str] = ()) -> str:
+    """Return the bot's own text on what was saved, what was known before, and what was not saved."""
     lines = [outcomes.written(WRITES, kept.saved, turn.locale)] if kept.saved else []
     lines += [outcomes.listed(outcomes.KNOWN[turn.locale], kept.known)] if kept.known else []
     lines += [outcomes.not_done(WRITES, missing, turn.locale, some=True)] if missing else []
     return "\n".join(lines)
 
 
-MEMORY_SAVE = Action(NAME, WHEN, run, remembers=True, writes=WRITES)
+MEMORY_SAVE = Action(NAME, WHEN, run, remembers=True, writes=WRITES, task=Task.SAVE_DRAFTS)

@@ -1,4 +1,4 @@
-"""MemorySearch (T9): recall what this person's memory holds on what is being asked."""
+"""MemorySearch (T9): search the person's memories for what the message needs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Queries:
 
 
 async def run(turn: Turn) -> None:
-    """Ask what to look for, embed it, search, show what was found, say so."""
+    """Ask the model for queries, search, show what was found, and report it."""
     await turn.status(SEARCHING[turn.locale])
     answer = await complete_as(Queries, turn.models.reasoning, await turn.prompt(Task.SEARCH_QUERIES, QUERIES))
     cleaned = (clean(query, MAX_QUERY_CHARS) for query in answer.items)
@@ -74,9 +74,9 @@ async def _found(turn: Turn, queries: Sequence[str]) -> tuple[tuple[MemoryHit, .
 
 
 async def _everything(turn: Turn) -> tuple[tuple[MemoryHit, ...], tuple[MemoryItem, ...]]:
-    """Return the newest memories, whatever they are about; nothing was looked for, so there are no hits."""
+    """Return the newest memories; there are no hits, since nothing was searched for."""
     await turn.status(LOOKING_UP[turn.locale])
     return (), tuple(await turn.memory.page(limit=MAX_LISTED))
 
 
-MEMORY_SEARCH = Action(NAME, WHEN, run)
+MEMORY_SEARCH = Action(NAME, WHEN, run, task=Task.SEARCH_QUERIES)

@@ -1,4 +1,4 @@
-"""MemoryUpdate (T11): change a memory recalled in this conversation; a change of several is asked about first."""
+"""MemoryUpdate (T11): change a memory recalled in this conversation; the person is asked before several change."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pydantic import BeforeValidator
 from core import outcomes
 from core.actions.action import Action
 from core.actions.audience import narrowed_text
+from core.actions.buttons import undo_button
 from core.actions.memory_drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answered, to_bindings, to_kind
 from core.actions.proposal import Rewrite, propose_rewrites, proposes
-from core.actions.undo import undo_button
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
 from core.models import complete_as
@@ -63,7 +63,7 @@ class Changes:
 
 
 def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
-    """Return the memory as the change would leave it, None where it is too long; an empty part is left as it is."""
+    """Return the changed memory; None if it would be too long. An empty part leaves the old one."""
     content = clean(change.content or "", MAX_CONTENT_CHARS + 1) or item.content
     if len(content) > MAX_CONTENT_CHARS:
         return None
@@ -72,7 +72,10 @@ def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
 
 
 async def run(turn: Turn) -> None:
-    """Ask what to change, refuse ids that do not count, write it with its vectors and say so; of several ask first."""
+    """Ask the model what to change and change it; ask the person first if it is more than one memory.
+
+    Ids that are not in view are refused.
+    """
     if not turn.remembers:
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES))
         return
@@ -117,7 +120,7 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, 
 
 
 async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Sequence[MemoryItem]) -> None:
-    """Record the step; tell in our words what was changed, what read so already, and what was not changed."""
+    """Record the step; tell what was changed, what was the same already, and what was not changed."""
     lines = [outcomes.written(WRITES, updated, turn.locale)] if updated else []
     lines += [outcomes.listed(outcomes.SAME[turn.locale], same)] if same else []
     if not lines:
@@ -132,9 +135,9 @@ async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Seq
 
 
 def _touched(turn: Turn, rewrites: Sequence[Rewrite]) -> int:
-    """Return how many memories this turn would have changed with these; 0 where these change none."""
+    """Return how many memories this turn changes with these rewrites; 0 without any."""
     before = {item.id for step in turn.steps if step.writes is WRITES for item in step.items}
     return len(before | {each.memory_id for each in rewrites}) if rewrites else 0
 
 
-MEMORY_UPDATE = Action(NAME, WHEN, run, remembers=True, needs_memory=True, writes=WRITES)
+MEMORY_UPDATE = Action(NAME, WHEN, run, remembers=True, needs_memory=True, writes=WRITES, task=Task.UPDATE_DRAFTS)

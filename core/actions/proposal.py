@@ -1,7 +1,7 @@
-"""What a person is asked to agree to before it is done: a deletion, or a change of more than one memory.
+"""Ask a person to agree before memories are deleted, or before more than one is changed.
 
-The proposal is stored (`core/confirmations.py`), shown with the exact words and two buttons, and ends the turn. What a
-yes does stands in `core/features/memories/confirm.py`: no model is asked again.
+The proposal is stored (`core/confirmations.py`), shown with the exact words and two buttons, and ends the turn.
+`core/features/memories/confirm.py` carries it out after a yes: no model is asked again.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from core.types import ChangeKind, Localized, MemoryDraft, MemoryItem
 
 MAX_PROPOSED: Final = 50
 _MAX_SHOWN_CHARS: Final = 6_000
-"""Of all memories of a proposal together; each gets its share, and at least _MIN_SHOWN_CHARS."""
+"""Shared by all memories of a proposal; each gets at least _MIN_SHOWN_CHARS."""
 
 _MIN_SHOWN_CHARS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The memories that a person was shown, to be deleted: these and no others."""
+    """The memories that the person was shown and that are to be deleted."""
 
     memory_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A memory, and what it is to be."""
+    """A memory's id and its new content."""
 
     memory_id: str
     draft: MemoryDraft
@@ -53,7 +53,7 @@ PROPOSALS: Final = (Deletion, Rewrites)
 
 
 async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) -> None:
-    """Record the step, and ask whether those memories shall go."""
+    """Record the step, and ask the person whether to delete those memories."""
     share = _share(len(items))
     lines = [quoted(item.content, share) for item in items]
     lead = counted(DELETE, turn.locale, len(items))
@@ -61,7 +61,7 @@ async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) 
 
 
 async def propose_rewrites(turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite]) -> None:
-    """Record the step, and ask whether those memories shall be changed so."""
+    """Record the step, and ask the person whether to make those changes."""
     share = _share(2 * len(items))
     pairs = zip(items, rewrites, strict=True)
     lines = [f"{quoted(item.content, share)} → {quoted(each.draft.content, share)}" for item, each in pairs]
@@ -97,7 +97,7 @@ def _share(count: int) -> int:
 
 
 def proposes(kind: ChangeKind) -> str:
-    """Return what a model is told of a step that only asked."""
+    """Return the detail of a step that only asked, for the model."""
     return f"the person is asked whether this shall be {kind.value}; nothing is before they agree"
 
 

@@ -24,4 +24,4 @@ async def run(turn: Turn) -> None:
     await turn.speak(Task.QUESTION, ASK, in_history=True)
 
 
-QUESTION = Action(NAME, WHEN, run, ends_cycle=True)
+QUESTION = Action(NAME, WHEN, run, ends_cycle=True, task=Task.QUESTION)

@@ -1,4 +1,4 @@
-"""Which actions are on. Knows names. Does not know what an action does."""
+"""Turn actions off and on again, and tell which are on."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Registry:
         return tuple(action for action in self._actions.values() if action.name in self._off)
 
     def disable(self, name: str) -> None:
-        """Offer the action no more.
+        """Turn the action off.
 
         Raises:
             ConfigError: there is no such action, or it is the fallback.
@@ -48,7 +48,7 @@ class Registry:
         self._off.add(action.name)
 
     def enable(self, name: str) -> None:
-        """Offer the action again.
+        """Turn the action on.
 
         Raises:
             ConfigError: there is no such action.
@@ -56,7 +56,7 @@ class Registry:
         self._off.discard(self._find(name).name)
 
     def restore(self, name: str) -> None:
-        """Offer the action again, or no more, as the settings said at the start.
+        """Turn the action on or off as the settings say.
 
         Raises:
             ConfigError: there is no such action.

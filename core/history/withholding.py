@@ -95,8 +95,9 @@ class Knowledge:
 
 
 def withheld(message: Message) -> Message:
-    """Return the message without anything that was said in it."""
-    return replace(message, content="", attachments=(), quotes=())
+    """Return the message without anything that was said in it; which memories it asked about tells nothing of them."""
+    question = message.question and replace(message.question, subject="")
+    return replace(message, content="", attachments=(), quotes=(), question=question)
 
 
 async def known(store: HistoryStore, messages: Sequence[Message], lookup: Lookup) -> Knowledge:

@@ -1,4 +1,4 @@
-"""The mind without a language model: what answers when no model is configured."""
+"""Answer without a language model, when none is configured: one more implementation of the model port."""
 
 from core.limited.limited import LimitedMind
 

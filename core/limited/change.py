@@ -1,18 +1,17 @@
-"""From "my phone is now 555" to the memory with its new value.
-
-Knows how people say that something changed. Does not know whether the person agreed, nor where memories are kept.
-"""
+"""From "my phone is now 555" to the text of the memory with its new value."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from core.limited.cues import Cues
 from core.limited.extract import clause
-from core.limited.words import silent, stems, words
+from core.limited.words import silent, stem, stems, words
 from core.text.unicode import flat
+from core.types import MemoryItem
 
 _MAX_CHARS = 1000
 _IS = r"(?:é|eh|e|sao|is|are|it's|es|son)"
@@ -91,7 +90,7 @@ class Edit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is said to be different: of what, its new value ("" if not told), and the whole as a statement.
+    """A change as the person says it: the subject, its new value ("" if not told), and both as a statement.
 
     `told` are the person's own words, where the statement puts them otherwise.
     """
@@ -208,7 +207,7 @@ def _bare(text: str) -> str:
 
 
 def _verb_for(text: str) -> str:
-    """Return the verb of being in the language of the words of change."""
+    """Return "is", "es" or "é", by the language of the text."""
     told = flat(text)
     if re.search(r"\b(?:to|is|are|now|with|changed)\b", told):
         return "is"
@@ -219,3 +218,111 @@ def without_verb(value: str) -> str:
     """Return the value without the verb of being at its start."""
     match = re.match(rf"{_IS} ", flat(value))
     return value[match.end() :] if match else value
+
+
+# --- the memory that is meant, and its new text ----------------------------------------------------------------------
+
+_SEVERAL = re.compile(r"[,;]\s|\s(?:e|and|y)\s")
+"""A memory with one of these may hold several facts; those that do not change must not get lost."""
+
+_DEED = re.compile(
+    r"^(?:\w+(?:ar|er|ir|or)|buy|get|call|pay|take|bring|send|book|pick up) (?:(?:o|a|the|el|la|um|uma) )?"
+)
+"""The verb of a to-do, before its object."""
+
+_MONTH = r"(?:jan|fev|feb|mar|abr|apr|mai|may|jun|jul|ago|aug|set|sep|out|oct|nov|dez|dec|ene|dic)[a-z]*"
+_DATA = (
+    re.compile(
+        r"\b\d{1,2}(?:[:h]\d{2}|h)\b(?:\s?[ap]m)?|\b\d{1,2}\s?[ap]m\b|\bnoon\b|\bmeio[- ]dia\b|\bmidnight\b|"
+        r"(?:(?<=\bas )|(?<=\bat )|(?<=\blas ))\d{1,2}\b(?![-/.:])"
+    ),
+    re.compile(
+        rf"\b(?:\d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?|\d{{4}}-\d\d-\d\d|"
+        rf"(?:dia |day |the )?\d{{1,2}}(?:st|nd|rd|th)?(?: (?:de|of))? {_MONTH}\b(?:,? (?:de )?\d{{4}})?|"
+        rf"{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|"
+        rf"(?:o )?dia \d{{1,2}}|(?:the )?\d{{1,2}}(?:st|nd|rd|th))\b"
+    ),
+    re.compile(
+        r"\b(?:segunda|terca|quarta|quinta|sexta|sabado|domingo|(?:mon|tues|wednes|thurs|fri|satur|sun)day|lunes|martes|"
+        r"miercoles|jueves|viernes)(?:-feira)?\b"
+    ),
+    re.compile(
+        r"(?:r\$|us\$|\$|€|£) ?\d[\d.,]*|\b\d[\d.,]* ?(?:reais|dollars?|euros?|dolares|pesos|libras|pounds|bucks)\b"
+    ),
+)
+
+
+def bound(items: list[MemoryItem], named: frozenset[str]) -> list[MemoryItem]:
+    """Return the memories with a binding of exactly these words (my address, not my sister's); all if none has one."""
+    exact = [item for item in items if any(stems(phrase) == named for phrase in item.bindings)]
+    return exact or items
+
+
+def fits(aim: frozenset[str], items: Sequence[MemoryItem]) -> tuple[list[MemoryItem], bool]:
+    """Return the memories that share most stems with `aim`, and whether that is one memory with all of them."""
+    scored = [(len(aim & stems(" ".join((item.content, *item.bindings)))), item) for item in items]
+    best = max((score for score, _ in scored), default=0)
+    if not best:
+        return [], False
+    kept = bound([item for score, item in scored if score == best], aim)
+    return kept, len(kept) == 1 and best == len(aim)
+
+
+def renewed(old: str, wish: Change) -> tuple[str, bool]:
+    """Return the memory's new text, and whether only the old value was lost."""
+    if wish.edit is Edit.ADD:
+        return f"{old.rstrip(' .,;')}, {wish.value}", True
+    if wish.edit is Edit.REMOVE:
+        return _without_item(old, wish.value)
+    parts = clause(old)
+    placed = _placed(parts.value if parts.subject else old, wish.value)
+    if placed:
+        return parts.head + placed if parts.subject else placed, True
+    if _SEVERAL.search(flat(old)):
+        return wish.statement or without_verb(wish.value), False
+    if parts.subject:
+        return parts.head + without_verb(wish.value), len(stems(parts.subject) - wish.aim) <= 1 or not wish.aim
+    same_start = _start(old) == _start(wish.statement)
+    swapped = _swapped_tail(old, wish) or _swapped_object(old, wish)
+    return swapped or wish.statement, bool(swapped) or (same_start and len(stems(old)) <= 4)  # noqa: PLR2004 - one fact
+
+
+def _without_item(old: str, item: str) -> tuple[str, bool]:
+    """Return the list without the one entry that the item names, and whether there is such an entry."""
+    parts = clause(old)
+    entries = re.split(r",\s*|\s+(?:e|and|y)\s+", parts.value)
+    left = [entry for entry in entries if stems(entry) != stems(item)]
+    return parts.head + ", ".join(left), bool(parts.subject) and len(left) == len(entries) - 1 > 0
+
+
+def _start(text: str) -> str:
+    """Return the stem of the first word that is not "I" or "we"."""
+    return next((stem(word) for word in words(text) if flat(word) not in {"eu", "i", "yo", "we"}), "")
+
+
+def _swapped_tail(old: str, wish: Change) -> str:
+    """Return `placa do carro QRT4` with the new code: a memory without a verb whose last words hold digits."""
+    match = re.search(r"(?<=\s)\S*\d\S*(?:\s\S*\d\S*)*$", old)
+    alike = any(letter.isdigit() for letter in wish.value) and stems(wish.subject) <= stems(old)
+    return old[: match.start()] + without_verb(wish.value) if match and alike else ""
+
+
+def _swapped_object(old: str, wish: Change) -> str:
+    """Return `comprar leite` with the new thing to buy: a deed of few words, corrected without naming anything."""
+    deed = _DEED.match(flat(old))
+    return old[: deed.end()] + wish.value if deed and not wish.subject and len(words(old)) <= 4 else ""  # noqa: PLR2004
+
+
+def _placed(old_value: str, new_value: str) -> str:
+    """Return the old value with its one date, time, weekday or amount replaced by the new one, or ""."""
+    for kind in _DATA:
+        new, old = kind.findall(flat(new_value)), list(kind.finditer(flat(old_value)))
+        if len(new) == 1 and len(old) == 1:
+            found = kind.search(flat(new_value))
+            if found is None:
+                continue
+            left = stems(new_value[: found.start()] + new_value[found.end() :])
+            around = stems(old_value[: old[0].start()] + old_value[old[0].end() :])
+            if left <= around:
+                return old_value[: old[0].start()] + new_value[found.start() : found.end()] + old_value[old[0].end() :]
+    return ""

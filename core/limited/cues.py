@@ -1,15 +1,15 @@
-"""What certain words give away about a sentence, before anything is compared.
-
-Knows how people ask in our three languages, by the patterns in `cues.txt`. Does not know what was said before.
-"""
+"""What certain words give away about a sentence: the patterns of `cues.txt`, and the cues that actions bring."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from importlib import resources
 
+from core.dialogue import ActionInfo
 from core.limited.words import concepts, words
 from core.text.unicode import flat
 
@@ -24,7 +24,7 @@ _MAX_BARE_WORDS = 6
 _MAX_SMALL_CHARS = 60
 _MAX_OPENINGS = 8
 _HEAD_CHARS = 400
-"""What a sentence is for shows at its start; no pattern is let loose on a whole book."""
+"""Patterns read only the start of a sentence, which shows what it is for."""
 
 _TAIL_CHARS = 120
 
@@ -51,6 +51,7 @@ class Intent(StrEnum):
     WHAT_IF = "what-if"
     CLOCK = "clock"
     UNSURE = "unsure"
+    ACTION = "action"
 
 
 _WHOLE = (Intent.CLOCK, Intent.CANCEL, Intent.HOW, Intent.BYE, Intent.GREETING, Intent.THANKS, Intent.ABOUT, Intent.ACK)
@@ -64,12 +65,13 @@ _REQUEST = (
     ("list-item", Intent.UPDATE),
     ("delete", Intent.DELETE),
 )
+_FIRM = frozenset({Intent.SAVE, Intent.UPDATE, Intent.DELETE, Intent.KEEP_OUT, Intent.LEAVE, Intent.WHAT_IF})
 _LATE = (("mood", Intent.CHAT), ("ask", Intent.ASK), ("update", Intent.UPDATE), ("fact", Intent.SAVE))
 
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """The patterns, compiled. Every one is matched against `words.flat` text with single spaces."""
+    """The compiled patterns of `cues.txt`. They match text that `flat` folded, with single spaces."""
 
     patterns: dict[str, re.Pattern[str]]
 
@@ -98,7 +100,7 @@ class Cues:
         return self.patterns[name].search(flat(text[:_HEAD_CHARS])) is not None
 
     def without(self, name: str, text: str) -> str:
-        """Return the text with everything cut out that a section's pattern finds at its start."""
+        """Return the text without what a section's pattern finds in its start."""
         kept, end = [], 0
         for match in self.patterns[name].finditer(flat(text[:_HEAD_CHARS])):
             kept.append(text[end : match.start()])
@@ -106,7 +108,7 @@ class Cues:
         return " ".join(" ".join((*kept, text[end:])).split())
 
     def opened(self, text: str) -> str:
-        """Return the text without greeting and politeness at its start."""
+        """Return the text without a greeting or polite words at its start."""
         for _ in range(_MAX_OPENINGS):
             head = flat(text[:_HEAD_CHARS])
             ends = (match.end() for name in ("opening", "wrapper") if (match := self.patterns[name].match(head)))
@@ -123,7 +125,7 @@ class Cues:
         return None if match is None else start + match.start()
 
     def intent(self, sentence: str) -> Intent | None:
-        """Return what the sentence is for, or None where no word of it tells."""
+        """Return what the sentence is for; None if no cue tells."""
         if not words(sentence):
             return Intent.UNSURE
         opened = self.opened(sentence)
@@ -135,8 +137,21 @@ class Cues:
                 return intent
         return self._wish(opened.lstrip("¿¡ "))
 
+    def called(self, actions: Iterable[ActionInfo], sentence: str) -> str:
+        """Return the name of the action of which the sentence holds a cue; "" for none.
+
+        A cue at the start of the sentence decides; further on it gives way to a wish to save, change or delete.
+        """
+        text = flat(self.opened(sentence)[:_HEAD_CHARS]).lstrip("¿¡ ")
+        firm = self.intent(sentence) in _FIRM
+        for info in actions:
+            found = (_cue(phrase).search(text) for phrases in info.cues.values() for phrase in phrases)
+            if any(match and (not firm or match.start() == 0) for match in found):
+                return info.name
+        return ""
+
     def _pleasantries(self, bare: str) -> Intent | None:
-        """Return what a chain of small talk ends with ("great, thanks"), or None if any link of it is more."""
+        """Return the last intent of a chain of small talk ("great, thanks"); None if a part of it is no small talk."""
         links = [link.strip() for link in re.split(r"[,!.?]+", bare) if link.strip()]
         told = [next((each for each in _WHOLE if self.patterns[each.value].fullmatch(link)), None) for link in links]
         return told[-1] if len(told) > 1 and None not in told else None
@@ -157,16 +172,16 @@ class Cues:
         return self._noun(text)
 
     def _saves(self, text: str, *, asked: bool) -> bool:
-        """Return whether a verb of saving stands at the start. A question needs more: a value to save."""
+        """Return whether the text starts with a verb of saving; a question must also hold a value to save."""
         match = self.patterns["save-start"].match(text)
         return match is not None and (not asked or any(c.isdigit() or c in ":=" for c in text))
 
     def _tells(self, text: str) -> bool:
-        """Return whether any clause says of something what it is or does."""
+        """Return whether any clause states what something is or does."""
         return any(self.patterns["plain"].search(clause) for clause in (text, *text.split(", ")))
 
     def _noun(self, text: str) -> Intent | None:
-        """Return what a sentence without a verb of wanting is for: a fact, the name of a thing, or unknown."""
+        """Return what a sentence without a request is for: SAVE for a fact, ASK for the name of a thing, or unknown."""
         said = words(text)
         value = any(c.isdigit() or c in "@/" for c in text)
         if self.patterns["key-value"].search(text):
@@ -180,6 +195,13 @@ class Cues:
         if not value and 0 < len(said) <= _MAX_BARE_WORDS and concepts(text):
             return Intent.ASK
         return Intent.UNSURE if len(said) <= 1 else None
+
+
+@lru_cache(maxsize=1024)
+def _cue(phrase: str) -> re.Pattern[str]:
+    """Return the pattern of a phrase: its words in that order, with at most two others between each."""
+    said = [re.escape(word) for word in words(flat(phrase))]
+    return re.compile(r"(?<!\w)" + r"\W+(?:\w+\W+){0,2}".join(said) + r"(?!\w)" if said else r"(?!)")
 
 
 def _expanded(line: str) -> str:

@@ -1,6 +1,6 @@
-"""From a message to what is kept and what is looked for: sentences, facts, bindings, queries.
+"""From a message to what is saved and what is searched for: sentences, facts, bindings, queries.
 
-Knows how a fact is cut out of what was said; never adds a word to it. Does not know what is stored already.
+Facts are cut out of what was said; no word is added.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_BINDING_CHARS = 80
 _MAX_DRAFTS = 20
 _MAX_QUERIES = 3
 _MAX_TOLD_CHARS = 600
-"""What a fact or a question is about stands there; the embedding and the search by words read all of it."""
+"""The start of a text, which names its subject; the embedding and the search by words read all of it."""
 
 _ABBREVIATION = re.compile(
     r"(?:^|\s)(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|\d+)\.$"
@@ -45,7 +45,7 @@ _WHEN_TO = re.compile(
     r"quarta|quinta|sexta|sabado|domingo|dia|semana|proxim\w+|daqui|tomorrow|today|tonight|later|\w+day|\d\S*|manana|hoy|luego)\b"
     r"[\w :/]{0,25}?) (?:de|pra|para|que|to)(?= \w)"
 )
-"""When to be reminded, before what of."""
+"""The time of a reminder, where it stands before its subject."""
 
 _FILLER = re.compile(r" (?:ai|aqui)(?=\s*[:=])")
 _ANCHOR = (
@@ -123,7 +123,7 @@ def clause(text: str) -> Clause:
 
 
 def content(cues: Cues, sentence: str) -> str:
-    """Return what the sentence says, without the words that only ask to save it; "" if it says nothing else."""
+    """Return the sentence without the words that ask to save it; "" if nothing is left."""
     text = cues.opened(sentence).strip()
     tail = cues.saving_tail(text)
     if tail is not None and not cues.patterns["save-start"].match(flat(text)):
@@ -143,7 +143,7 @@ def content(cues: Cues, sentence: str) -> str:
 
 
 def facts(cues: Cues, sentence: str) -> list[str]:
-    """Return the facts of one sentence: cut at an `and` only where both sides stand alone; the rest is one fact."""
+    """Return the facts of one sentence, cut at an "and" only where both sides are whole statements."""
     said = content(cues, sentence)
     pieces: list[str] = []
     start = 0
@@ -161,7 +161,7 @@ def _stands(cues: Cues, text: str) -> bool:
 
 
 def bindings(said: str) -> tuple[str, ...]:
-    """Return the phrases that a person would look for a fact by: at least one, told by how it begins."""
+    """Return the phrases that a person would search for the fact by, from its start: at least one."""
     said = said[:_MAX_TOLD_CHARS]
     parts = clause(said)
     about = subject(parts.subject) or subject(_TRAILING_CODE.sub("", said)) or subject(said) or said
@@ -190,7 +190,7 @@ def _distinct(phrases: Iterable[str]) -> tuple[str, ...]:
 
 
 def drafts(cues: Cues, said: Sequence[str]) -> list[MemoryDraft]:
-    """Return what to save of the sentences, in order, nothing twice."""
+    """Return the drafts to save, in the order of the sentences, without repetitions."""
     whole = _json_draft(cues, "\n".join(said))
     if whole is not None:
         return [whole]
@@ -228,7 +228,7 @@ def translations(phrase: str) -> list[str]:
 
 
 def queries(text: str) -> list[str]:
-    """Return what to look for, as short isolated phrases: at most three, at least one; told by how the text begins."""
+    """Return one to three short phrases to search for, from the start of the text."""
     text = text[:_MAX_TOLD_CHARS]
     about = subject(text, asking=True)
     found = [about] if about else []

@@ -1,7 +1,7 @@
-"""A chat model without a language model: it keeps, finds, changes and deletes what it is told, and says so.
+"""A chat model without a language model: it saves, finds, changes and deletes what it is told, and says so.
 
-Knows the tasks that a prompt may set, and answers them from the brief alone. Does not know prose, stores or the cycle.
-It remembers nothing between two prompts: whatever is pending is read off the conversation.
+It answers each task of a prompt from the prompt's data alone, and remembers nothing between two prompts: a question
+that it left open comes back as `PromptContext.question`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from core.limited.cues import Cues
 from core.limited.likeness import Examples, Likeness
 from core.limited.moves import next_move
 from core.limited.scene import Scene, read
-from core.limited.summary import summary
 from core.limited.understanding import Wish, understand
 from core.ports import ChatModel, Embedder
+from core.types import OpenQuestion
 
 _SPOKEN = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
-"""A few words at a time."""
+"""One to four words: a piece of a streamed answer."""
 
 
 class LimitedMind(ChatModel):
@@ -42,33 +42,37 @@ class LimitedMind(ChatModel):
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        """Answer the prompt's brief, a few words at a time."""
+        """Answer the prompt, a few words at a time."""
         yield self._events(prompt.brief)
 
     async def _events(self, brief: PromptContext) -> AsyncIterator[StreamEvent]:
-        text = await self.answer(brief)
+        text, question = await self._reply(brief)
         for piece in _SPOKEN.finditer(text):
             yield Delta(piece[0])
-        yield Finish(Stop.END)
+        yield Finish(Stop.END, question=question)
 
     async def answer(self, brief: PromptContext) -> str:
-        """Return the whole answer to a brief."""
+        """Return the text of the answer to a prompt."""
+        return (await self._reply(brief))[0]
+
+    async def _reply(self, brief: PromptContext) -> tuple[str, OpenQuestion | None]:
+        """Return the answer, and what it asks the person."""
         chars = len(brief.message) + sum(len(message.text) for message in brief.history)
         if brief.task is Task.SUMMARY:
-            return await aside(chars, partial(summary, brief))
+            return await aside(chars, partial(tasks.summary, brief)), None
         if brief.task is Task.REPORT:
-            return await aside(chars, partial(tasks.report, brief))
+            return await aside(chars, partial(tasks.report, brief)), None
         scene = await aside(chars, partial(read, brief))
         wishes = await understand(scene, self._cues, self._likeness)
         if brief.task in {Task.QUESTION, Task.FINISH}:
             return await aside(chars, partial(self._spoken, scene, wishes))
-        return json.dumps(await aside(chars, partial(self._data, scene, wishes)), ensure_ascii=False)
+        return json.dumps(await aside(chars, partial(self._data, scene, wishes)), ensure_ascii=False), None
 
     def _data(self, scene: Scene, wishes: tuple[Wish, ...]) -> dict[str, object]:
-        """Return the answer to a task that wants an object."""
+        """Return the answer to a task that asks for JSON."""
         match scene.brief.task:
             case Task.DECIDE:
-                return {"action": next_move(scene, self._cues, wishes).action}
+                return {"action": scene.choice(next_move(scene, self._cues, wishes).action)}
             case Task.SEARCH_QUERIES:
                 return {"items": tasks.search_queries(scene, self._cues, wishes)}
             case Task.SAVE_DRAFTS:
@@ -78,13 +82,16 @@ class LimitedMind(ChatModel):
             case _:
                 return {"ids": tasks.delete_ids(scene, self._cues, wishes)}
 
-    def _spoken(self, scene: Scene, wishes: tuple[Wish, ...]) -> str:
-        """Return what ends the turn; a conversation's first answer has a word on being limited: after what was done."""
+    def _spoken(self, scene: Scene, wishes: tuple[Wish, ...]) -> tuple[str, OpenQuestion | None]:
+        """Return the text that ends the turn, and what it asks.
+
+        The first answer of a conversation says that this is the limited mode: after what was done, if anything was.
+        """
         move = next_move(scene, self._cues, wishes)
         text = move.text or say.SWITCHED_OFF[scene.locale]  # ended although something was left to do
         if scene.brief.attachments and say.UNSEEN[scene.locale] not in text:
             text = f"{text}\n\n{say.UNSEEN[scene.locale]}"
         if not scene.first:
-            return text
+            return text, move.question
         intro = say.INTRO[scene.locale]
-        return f"{text}\n\n{intro}" if scene.acted else f"{intro}\n\n{text}"
+        return (f"{text}\n\n{intro}" if scene.acted else f"{intro}\n\n{text}"), move.question

@@ -1,28 +1,30 @@
-"""The next action of a turn, and what is said if it is the last one.
+"""Choose the next action of a turn, and the text if it is the last one.
 
-Knows what each wish takes and what was done about it so far. Does not know how a wish is recognised. Every action runs
-at most once a turn, so that no failure and no repeat can turn into a loop; what is said claims only what a step shows.
+Every action runs at most once a turn, so that no failure and no repeat can turn into a loop; the text claims only what
+a step shows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from core.dialogue import Outcome
 from core.limited import recall
 from core.limited import sentences as say
-from core.limited.change import Change, change, correction
+from core.limited.change import Change, change, correction, fits, renewed
 from core.limited.cues import Cues, Intent
-from core.limited.deletion import next_of_deletion
 from core.limited.extract import drafts
-from core.limited.move import MAX_OPTIONS, Move, act, ended, search_failed, targets
-from core.limited.renewal import fits, renewed
 from core.limited.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, line, moment, numbered
-from core.limited.understanding import Wish
+from core.limited.understanding import NEW, SAVE_OR_SEARCH, Kind, Wish
 from core.limited.words import concepts, named, subject, words
 from core.text.markdown import quoted
 from core.text.unicode import flat
-from core.types import Localized, MemoryItem
+from core.types import Localized, MemoryItem, OpenQuestion
+
+MAX_OPTIONS = 25
+"""The most options of a question: as many as a search for everything finds."""
 
 _WRITERS = {Intent.SAVE: SAVE, Intent.UPDATE: UPDATE}
 _MAX_GONE_WORDS = 3
@@ -34,17 +36,27 @@ _ATTACHED = re.compile(
     r"fotos?|imagens?|imagem|prints?|arquivos?|documentos?|gravac\w+|imagen(?:es)?|capturas?|archivos?|grabaci\w+|"
     r"see|vendo|ve|ves|this|isso|isto|esto|eso)\b"
 )
-"""What a question names that is about what came along."""
+"""Words of a question about an attachment."""
 
 
 _CURIOUS = frozenset({Intent.ASK, Intent.TASK, Intent.UNSURE, Intent.CHAT})
 
 
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The next action; for one that ends the turn also the text, and what it asks the person as data."""
+
+    action: str
+    text: str = ""
+    question: OpenQuestion | None = None
+
+
 def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
-    """Return what to do now: the first action that any wish still needs, else a question, else the end."""
+    """Return the first action that any wish still needs, else a question, else the end."""
     if not scene.message:  # somebody else's words came along, and none of the person's own
         return Move(FINISH, say.NOT_YOUR_WORDS[scene.locale])
     moves = [_move(scene, cues, wish) for wish in wishes]
+    asked = next((move.question for move in moves if move.question), None)
     for move in moves:
         if move.action not in {QUESTION, FINISH, DELETE}:
             return move
@@ -56,13 +68,43 @@ def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
         moves = [*unsaid, Move(FINISH, say.DELETE_APART[scene.locale])]  # a proposal ends the turn
     text = "\n\n".join(dict.fromkeys(move.text for move in moves if move.text))
     asks = any(move.action == QUESTION for move in moves) and scene.offers(QUESTION)
-    return Move(QUESTION if asks else FINISH, text)
+    return Move(QUESTION if asks else FINISH, text, asked)
 
 
 def _move(scene: Scene, cues: Cues, wish: Wish) -> Move:
     if scene.brief.attachments and wish.intent in _CURIOUS and _ATTACHED.search(flat(wish.text)):
         return Move(FINISH, say.UNSEEN[scene.locale])
     return _MOVES.get(wish.intent, _small)(scene, cues, wish)
+
+
+def act(scene: Scene, action: str) -> Move:
+    """Return the action, or an end that says that it is switched off."""
+    return Move(action) if scene.offers(action) else Move(FINISH, say.SWITCHED_OFF[scene.locale])
+
+
+def ended(scene: Scene, action: str, done: Localized, nothing: Localized) -> Move:
+    """Return the end of a turn that ran the action, by the action's outcome."""
+    step = scene.last(action)
+    if step is None or step.outcome is Outcome.FAILED:
+        return Move(FINISH, say.FAILED[scene.locale])
+    return Move(FINISH, (done if step.outcome is Outcome.DONE else nothing)[scene.locale])
+
+
+def search_failed(scene: Scene) -> bool:
+    """Return whether the turn's search failed or never ran."""
+    step = scene.last(SEARCH)
+    return step is None or step.outcome is Outcome.FAILED
+
+
+def targets(scene: Scene, wish: Wish) -> list[MemoryItem]:
+    """Return the memories in view that the wish names."""
+    known = {item.id: item for item in (*scene.shown, *scene.found)}.values()
+    return [item for item in known if item.id in wish.targets]
+
+
+def _ask_for(text: str, kind: Kind, options: Sequence[str] = (), subject: str = "") -> Move:
+    """Return the move that asks the question, as text and as data."""
+    return Move(QUESTION, text, OpenQuestion(kind, tuple(options), subject))
 
 
 # --- saving ----------------------------------------------------------------------------------------------------------
@@ -75,7 +117,7 @@ def _save(scene: Scene, cues: Cues, wish: Wish) -> Move:
         return ended(scene, SAVE, done, say.SAVED_NOTHING)
     if not drafts(cues, wish.said):
         own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.brief.quotes else []
-        return Move(QUESTION, "\n".join((say.SAVE_WHAT[scene.locale], *own_words)))
+        return _ask_for("\n".join((say.SAVE_WHAT[scene.locale], *own_words)), Kind.SAVE_WHAT)
     return act(scene, SAVE)
 
 
@@ -101,7 +143,7 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
         lines.append(recall.nearest(items, scene.locale))
     elif not cues.has("personal", wish.text) and not concepts(about):
         lines.append(say.NO_GENERAL[scene.locale])
-    return Move(QUESTION, "\n".join(lines))
+    return _ask_for("\n".join(lines), Kind.NOT_FOUND, subject=about)
 
 
 def _list(scene: Scene, _: Cues, __: Wish) -> Move:
@@ -113,7 +155,7 @@ def _list(scene: Scene, _: Cues, __: Wish) -> Move:
 
 
 def _personal(cues: Cues, wish: Wish) -> bool:
-    """Return whether the question may be about the person's own things, rather than about the world."""
+    """Return whether the question may be about the person rather than general knowledge."""
     return cues.has("personal", wish.text) or not cues.has("general", wish.text)
 
 
@@ -135,7 +177,7 @@ def _update(scene: Scene, cues: Cues, wish: Wish) -> Move:
 
 
 def _choose_update(scene: Scene, told: Change) -> Move:
-    """Update the one clearly fitting memory, or ask: which, to what, or whether."""
+    """Update the memory that clearly fits, or ask which one, for the new value, or for agreement."""
     candidates, clear = fits(told.aim, scene.found or scene.shown)
     if not candidates:
         return _nothing_to_update(scene, told) if scene.ran(SEARCH) else act(scene, SEARCH)
@@ -152,7 +194,7 @@ def _choose_update(scene: Scene, told: Change) -> Move:
 
 
 def _unclear(wish: Wish, item: MemoryItem, told: Change) -> bool:
-    """Return whether "actually it was X" would change more of the memory than a value."""
+    """Return whether a correction would change more of the memory than one value."""
     text, kept = renewed(item.content, told)
     gone = set(words(item.content)) - set(words(text))
     return wish.corrects and (not kept or len(gone) > _MAX_GONE_WORDS)
@@ -161,18 +203,20 @@ def _unclear(wish: Wish, item: MemoryItem, told: Change) -> bool:
 def _confirm_update(scene: Scene, item: MemoryItem, told: Change) -> Move:
     after = quoted(renewed(item.content, told)[0])
     options = (f"{line(item, scene.locale)} → {after}", say.NEITHER_SAVE_NEW[scene.locale])
-    return Move(QUESTION, f"{say.UPDATE_WHICH[scene.locale]}\n{numbered(options)}")
+    return _ask_for(f"{say.UPDATE_WHICH[scene.locale]}\n{numbered(options)}", Kind.UPDATE_WHICH, (item.id, NEW))
 
 
 def _ask_value(scene: Scene, item: MemoryItem) -> Move:
-    return Move(QUESTION, f"{say.NEW_VALUE[scene.locale]}\n{numbered([line(item, scene.locale)])}")
+    text = f"{say.NEW_VALUE[scene.locale]}\n{numbered([line(item, scene.locale)])}"
+    return _ask_for(text, Kind.NEW_VALUE, (item.id,))
 
 
 def _which_to_update(scene: Scene, items: Sequence[MemoryItem], told: Change) -> Move:
-    options = [line(item, scene.locale) for item in items[:MAX_OPTIONS]]
+    options = {item.id: line(item, scene.locale) for item in items[:MAX_OPTIONS]}
     if told.value:
-        options.append(say.NEITHER_SAVE_NEW[scene.locale])
-    return Move(QUESTION, f"{say.UPDATE_WHICH[scene.locale]}\n{numbered(options)}")
+        options[NEW] = say.NEITHER_SAVE_NEW[scene.locale]
+    text = f"{say.UPDATE_WHICH[scene.locale]}\n{numbered(options.values())}"
+    return _ask_for(text, Kind.UPDATE_WHICH, tuple(options))
 
 
 def _nothing_to_update(scene: Scene, told: Change) -> Move:
@@ -183,9 +227,63 @@ def _nothing_to_update(scene: Scene, told: Change) -> Move:
 
 
 def change_of(cues: Cues, wish: Wish) -> Change:
-    """Return what the wish changes; a value told later belongs to the memory that was asked about."""
+    """Return what the wish changes; a value without a subject belongs to the memory that was asked about."""
     value = wish.value or correction(cues, wish.text)
     return Change("", value, value) if value else change(cues, wish.text)
+
+
+# --- deleting --------------------------------------------------------------------------------------------------------
+
+
+def next_of_deletion(scene: Scene, cues: Cues, wish: Wish) -> Move:
+    """Return the next step of a deletion: ask what is meant, search for it, or propose it."""
+    if scene.ran(DELETE):
+        return ended(scene, DELETE, say.ACK, say.DELETED_NOTHING)
+    if proposed(scene, cues, wish):
+        return Move(DELETE) if scene.offers(DELETE) else Move(FINISH, say.SWITCHED_OFF[scene.locale])
+    all_of_it, about = everything(cues, wish), about_deletion(scene, cues, wish)
+    if not (all_of_it or about):
+        return _ask_for(say.DELETE_WHAT[scene.locale], Kind.DELETE_WHAT)
+    if scene.can_search:
+        return Move(SEARCH)
+    nothing = say.NOTHING_AT_ALL if all_of_it else say.NOTHING_TO_DELETE
+    if not scene.ran(SEARCH):
+        nothing = say.SWITCHED_OFF
+    elif search_failed(scene):
+        nothing = say.FAILED
+    return Move(FINISH, nothing[scene.locale].format(subject=about or wish.text))
+
+
+def proposed(scene: Scene, cues: Cues, wish: Wish) -> Sequence[MemoryItem]:
+    """Return the memories that the deletion is about, as far as this turn knows them."""
+    if not everything(cues, wish) and (pointed := _pointed_at(scene, cues, wish)):
+        return pointed[:MAX_OPTIONS]
+    if scene.can_search:
+        return ()
+    if everything(cues, wish):
+        return scene.found[:MAX_OPTIONS]
+    about = about_deletion(scene, cues, wish)
+    return recall.matching(about, scene.found if scene.ran(SEARCH) else scene.shown)[:MAX_OPTIONS] if about else ()
+
+
+def everything(cues: Cues, wish: Wish) -> bool:
+    """Return whether all memories are to be deleted: the wish says "everything" and names no subject."""
+    return cues.has("everything", wish.text) and not subject(recall.target(cues, wish.text), asking=True)
+
+
+def about_deletion(scene: Scene, cues: Cues, wish: Wish) -> str:
+    """Return what is to be deleted, as a phrase; for "delete it", the content of the memory quoted last."""
+    phrase = subject(recall.target(cues, wish.text), asking=True)
+    return phrase or next((item.content for item in reversed(scene.quoted)), "")
+
+
+def _pointed_at(scene: Scene, cues: Cues, wish: Wish) -> list[MemoryItem]:
+    """Return the memories quoted last that are in view, if the wish names no subject: "delete it"."""
+    if subject(recall.target(cues, wish.text), asking=True):
+        return []
+    known = {item.id: item for item in (*scene.shown, *scene.found)}.values()
+    quoted_ids = {item.id for item in scene.quoted}
+    return [item for item in known if item.id in quoted_ids]
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------
@@ -194,7 +292,13 @@ def change_of(cues: Cues, wish: Wish) -> Change:
 def _unsure(scene: Scene, _: Cues, wish: Wish) -> Move:
     if not any(letter.isalpha() for letter in wish.text):
         return Move(FINISH, say.UNCLEAR[scene.locale])
-    return Move(QUESTION, f"{say.SAVE_OR_SEARCH[scene.locale]}\n{say.SAVE_OR_SEARCH_OPTIONS[scene.locale]}")
+    text = f"{say.SAVE_OR_SEARCH[scene.locale]}\n{say.SAVE_OR_SEARCH_OPTIONS[scene.locale]}"
+    return _ask_for(text, Kind.SAVE_OR_SEARCH, SAVE_OR_SEARCH)
+
+
+def _called(scene: Scene, _: Cues, wish: Wish) -> Move:
+    """Run the action whose cue was said; it tells its result itself."""
+    return ended(scene, wish.action, say.ACK, say.ACK) if scene.ran(wish.action) else act(scene, wish.action)
 
 
 def _clock(scene: Scene, _: Cues, __: Wish) -> Move:
@@ -226,5 +330,6 @@ _MOVES: dict[Intent, Callable[[Scene, Cues, Wish], Move]] = {
     Intent.UPDATE: _update,
     Intent.DELETE: next_of_deletion,
     Intent.UNSURE: _unsure,
+    Intent.ACTION: _called,
     Intent.CLOCK: _clock,
 }

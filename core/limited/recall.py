@@ -1,15 +1,12 @@
-"""Answers from memory: which of what was found answers, and how it is quoted. Quotes only; composes nothing.
-
-Knows a question and memories. Does not know how they were searched for.
-"""
+"""Choose which of the memories that a search found answer a question, and quote them; nothing is composed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from core.limited import sentences as say
+from core.limited.change import bound
 from core.limited.cues import Cues
-from core.limited.renewal import bound
 from core.limited.scene import line
 from core.limited.words import is_kind, silent, stem, stems, subject, words
 from core.types import Locale, MemoryItem
@@ -45,7 +42,7 @@ def answered(items: Sequence[MemoryItem], locale: Locale) -> str:
 
 
 def nearest(items: Sequence[MemoryItem], locale: Locale) -> str:
-    """Return a memory that may be what was meant, called just that."""
+    """Return the nearest memory, introduced as the nearest only."""
     return _quoting(say.NEAREST[locale], items[:1], locale)
 
 
@@ -57,12 +54,12 @@ def shared(phrase: str, items: Sequence[MemoryItem]) -> str:
 
 
 def related(about: str, items: Sequence[MemoryItem], locale: Locale) -> str:
-    """Return what was told about a thing, where that may not be all that was asked of it."""
+    """Return the memories about the subject of a question that they may not answer."""
     return _quoting(say.RELATED[locale].format(subject=about), items[:MAX_QUOTES], locale)
 
 
 def unknown(locale: Locale) -> str:
-    """Return that memory holds no answer and that there is no model that could know one."""
+    """Return the text for a question that only a language model could answer."""
     return f"{say.NOT_IN_MEMORY[locale]} {say.NO_MODEL[locale]}"
 
 
@@ -74,7 +71,7 @@ def listed(found: Sequence[MemoryItem], locale: Locale) -> str:
 
 
 def matching(about: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Return the memories that a phrase names well enough to offer them for deletion."""
+    """Return the memories that match the phrase well enough to be offered for deletion."""
     items, share = best(about, found, asking=False)
     return items if share >= GOOD else []
 

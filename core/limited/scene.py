@@ -1,43 +1,40 @@
-"""What a brief shows, read once: the person's message, what was said before it, what was found, what was asked.
+"""What a prompt's data shows, read once: the message, what was said before it, what was found and quoted.
 
-Knows the shape of a conversation. Does not know what any of it means.
+Actions are known by the task that they set a model, and by their name where they set none: no name stands in this
+package.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core import outcomes
 from core.clock import zone_name
 from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import sentences as say
 from core.text.markdown import QUOTED_CHARS, quoted
-from core.types import ChangeKind, JSONValue, Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal
+from core.types import JSONValue, Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
-SEARCH, SAVE, UPDATE, DELETE = "MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete"
-QUESTION, FINISH = "Question", "Finish"
+SEARCH, SAVE, UPDATE, DELETE = Task.SEARCH_QUERIES, Task.SAVE_DRAFTS, Task.UPDATE_DRAFTS, Task.DELETE_IDS
+QUESTION, FINISH = Task.QUESTION, Task.FINISH
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A brief, with its history cut at this turn's message.
+    """A prompt's data, with the history cut at this turn's message.
 
-    `question` is our last word, `told` what we said in the turn before (but for what we deleted), `before` what the
-    person had said to that; each is "" where there is none.
+    `first` says that nothing was answered before; `quoted` are the memories that the answers of the turn before quote,
+    in that order; `before` is the message they answered ("" if none); `shown` are the memories that the conversation
+    shows.
     """
 
     brief: PromptContext
     first: bool
-    question: str
-    told: str
+    quoted: tuple[MemoryItem, ...]
     before: str
     shown: tuple[MemoryItem, ...]
-    withheld: bool = False
-    """Whether our last word is kept from us: it told of what was changed since, be it in this very turn."""
 
     @property
     def message(self) -> str:
@@ -52,7 +49,7 @@ class Scene:
     @property
     def found(self) -> tuple[MemoryItem, ...]:
         """What this turn's searches found, each memory once, best first."""
-        items = (item for step in self.brief.steps if step.action == SEARCH for item in step.items)
+        items = (item for step in self.brief.steps if self._is(step, SEARCH) for item in step.items)
         return tuple({item.id: _local(item, self.brief) for item in items}.values())
 
     @property
@@ -66,39 +63,58 @@ class Scene:
 
     def ran(self, action: str) -> bool:
         """Return whether the action was tried in this turn, however it ended."""
-        return any(step.action == action for step in self.brief.steps)
+        return any(self._is(step, action) for step in self.brief.steps)
 
     @property
     def acted(self) -> bool:
         """Return whether anything was done in this turn before it ends."""
-        return any(step.action not in {QUESTION, FINISH} for step in self.brief.steps)
+        return any(not self._is(step, QUESTION, FINISH) for step in self.brief.steps)
 
     def last(self, action: str) -> Step | None:
         """Return the action's last step of this turn that was not refused as a repeat."""
-        steps = [step for step in self.brief.steps if step.action == action and step.outcome is not Outcome.REPEATED]
+        steps = [step for step in self.brief.steps if self._is(step, action) and step.outcome is not Outcome.REPEATED]
         return steps[-1] if steps else None
 
     def offers(self, action: str) -> bool:
-        """Return whether a decision may name the action; what is not asked for a decision assumes so."""
-        return not self.brief.choices or action in self.brief.choices
+        """Return whether a decision may name the action; True for a prompt that asks for no decision."""
+        return not self.brief.choices or self._name_of(action) in self.brief.choices
+
+    def choice(self, action: str) -> str:
+        """Return the name to decide for; the last choice, which ends the turn, if the action is not offered."""
+        name = self._name_of(action)
+        return name if name in self.brief.choices else self.brief.choices[-1]
+
+    def _name_of(self, action: str) -> str | None:
+        return next((info.name for info in self.brief.actions if action == (info.task or info.name)), None)
+
+    def _is(self, step: Step, *actions: str) -> bool:
+        return key_of(self.brief, step) in actions
+
+
+def key_of(brief: PromptContext, step: Step) -> str:
+    """Return what the step's action is known by: its task, or its name."""
+    return next((info.task for info in brief.actions if info.name == step.action and info.task), step.action)
 
 
 def read(brief: PromptContext) -> Scene:
-    """Return the scene of a brief."""
+    """Return the scene of a prompt."""
     earlier = _earlier(brief)
     spoken = [message for message in earlier if message.modal is Modal.TEXT]
     asked_at = max((at for at, message in enumerate(spoken) if message.role is MessageRole.USER), default=-1)
     told = [message.text for message in spoken[asked_at + 1 :] if message.role is MessageRole.ASSISTANT]
-    there = [text for text in told if not text.startswith(tuple(outcomes.DONE[ChangeKind.DELETED].values()))]
     return Scene(
         brief=brief,
         first=not any(message.role is MessageRole.ASSISTANT and message.modal is Modal.TEXT for message in earlier),
-        question=told[-1] if told else "",
-        told="\n".join(there),
+        quoted=_quoted("\n".join(told), brief.memories),
         before=spoken[asked_at].text if asked_at >= 0 and told else "",
         shown=_shown(brief),
-        withheld=bool(told) and not told[-1],
     )
+
+
+def _quoted(text: str, items: Iterable[MemoryItem]) -> tuple[MemoryItem, ...]:
+    """Return the memories that the text quotes, in its order."""
+    places = [(max(text.rfind(quoted(item.content)), text.rfind(quoted(item.content, None))), item) for item in items]
+    return tuple(item for place, item in sorted(places, key=lambda found: found[0]) if place >= 0)
 
 
 def _earlier(brief: PromptContext) -> Sequence[Message]:
@@ -111,10 +127,10 @@ def _earlier(brief: PromptContext) -> Sequence[Message]:
 
 
 def _shown(brief: PromptContext) -> tuple[MemoryItem, ...]:
-    """Return the memories on the screen, each in its newest form."""
+    """Return the memories shown in the conversation, each in its newest form."""
     told = (_memory(message.content) for message in brief.history if message.modal is Modal.MEMORY)
     items = {item.id: item for item in told if item is not None}
-    items.update({item.id: item for step in brief.steps for item in step.items if step.action != DELETE})
+    items.update({item.id: item for step in brief.steps for item in step.items if key_of(brief, step) != DELETE})
     return tuple(_local(item, brief) for item in items.values())
 
 
@@ -149,11 +165,6 @@ def _moment(value: JSONValue) -> datetime:
         return datetime.fromisoformat(str(value))
     except ValueError:
         return datetime.fromtimestamp(0, UTC)
-
-
-def quotes(text: str) -> list[str]:
-    """Return what a text of ours quotes."""
-    return re.findall(r"“(.+?)”(?= \(|\s*$)", text, re.MULTILINE)
 
 
 def day(moment: datetime, locale: Locale) -> str:

@@ -1,8 +1,4 @@
-"""What the limited mind says, in every language.
-
-Knows the words. Does not know when they are said. The first line of a question is also how the mind knows its own
-question again in the next turn, so no two questions start alike.
-"""
+"""Every sentence of the limited mode, in every language."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from core.text.catalogue import text
 
 INTRO = text("limited.intro")
 
-# --- questions: the lead is the first line ---------------------------------------------------------------------------
+# --- questions -------------------------------------------------------------------------------------------------------
 
 SAVE_OR_SEARCH = text("limited.save_or_search")
 SAVE_OR_SEARCH_OPTIONS = text("limited.save_or_search_options")

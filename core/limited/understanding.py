@@ -1,35 +1,34 @@
-"""What the person wants in this turn: every wish of the message, or of the message that a reply of theirs completes.
+"""What the person wants in this turn: every wish of the message, or the wish that a reply to a question completes.
 
-Knows the question that is open, the cues, and what sentences like it are for. Does not know what was found or done.
+The open question comes with the prompt as data (`OpenQuestion`): nothing is read off the bot's own sentences.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 
 from core.aside import aside
 from core.errors import ProviderError
-from core.limited import sentences as say
-from core.limited.answer import Asked, Kind, is_value, picked, recognised
 from core.limited.change import change, correction
 from core.limited.cues import Cues, Intent
 from core.limited.extract import content, sentences
 from core.limited.likeness import Likeness
-from core.limited.scene import UPDATE, Scene, quotes
-from core.limited.words import words
-from core.text.markdown import quoted
-from core.text.replies import means_no, means_yes
+from core.limited.scene import UPDATE, Scene
+from core.limited.words import stems, words
+from core.text.replies import MAX_CHOICE_WORDS, means_no, means_yes, numbered
 from core.text.unicode import flat
+from core.types import OpenQuestion
 
 CERTAIN = 0.25
-"""The lead under which we ask instead of guessing: in cross-validation, 19 of 20 guesses above it were right."""
+"""Below this lead the person is asked: in cross-validation, 19 of 20 guesses above it were right."""
 
 LIKELY = 0.1
-"""The lead that is enough for what does no harm: saving, which is told and undone with a word, looking, which every
-deletion starts with, and small talk, which says that nothing was saved."""
+"""The lead that is enough for what does no harm: saving, which is confirmed and can be undone; searching, with which
+every deletion starts; and small talk, which says that nothing was saved."""
 
 _MAX_SENTENCES = 40
 _SMALL = frozenset(
@@ -55,13 +54,35 @@ _LOOK_IT_UP = re.compile(r"^(?:pode )?(?:procur|busc|search|look|find|ach|pesqui
 _MAX_CHOICE_WORDS = 5
 _FEW_WORDS = (2, 3)
 _IDLE = frozenset({Intent.CHAT, Intent.ABOUT})
+_MAX_VALUE_WORDS = 12
+_MAX_PLAIN_VALUE_WORDS = 5
+
+NEW = "new"
+"""The option to save what was told as a new memory."""
+
+_NEW_WORDS = "nova novo new nueva nuevo"
+SAVE_OR_SEARCH = ("save", "search", "neither")
+"""The options of the question of that name."""
+
+
+class Kind(StrEnum):
+    """Which question is open."""
+
+    SAVE_OR_SEARCH = "save-or-search"
+    SAVE_WHAT = "save-what"
+    DELETE_WHAT = "delete-what"
+    UPDATE_WHICH = "update-which"
+    NEW_VALUE = "new-value"
+    NOT_FOUND = "not-found"
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """One thing that the person wants: of which sentences, of which memories (as quoted), agreed to or not.
+    """One thing that the person wants, and the sentences that say so.
 
-    `value` is a new value told apart from its subject; `corrects` says that it is of what we quoted last.
+    `targets` are the ids of the memories it is about, `agreed` says that the person chose them. `value` is a new value
+    that came without its subject; `corrects` says that it replaces a value quoted last. `action` is the name of the
+    action to run, for Intent.ACTION.
     """
 
     intent: Intent
@@ -70,6 +91,7 @@ class Wish:
     agreed: bool = False
     value: str = ""
     corrects: bool = False
+    action: str = ""
 
     @property
     def text(self) -> str:
@@ -79,28 +101,26 @@ class Wish:
 
 async def understand(scene: Scene, cues: Cues, likeness: Likeness) -> tuple[Wish, ...]:
     """Return what the person wants: at least one wish, in the order in which it was said."""
-    asked = await aside(len(scene.question), partial(recognised, scene.question))
-    if asked is not None:
+    asked, called = scene.brief.question, await aside(len(scene.message), partial(_called, scene, cues))
+    if asked is not None and asked.kind in _COMPLETIONS and not called:
         said = len(scene.message) + len(scene.before)
         wish = await aside(said, partial(_answered, asked, scene, cues))
         if wish is not None:
             return (wish,)
-    if scene.withheld and scene.ran(UPDATE) and cues.intent(scene.message) in {None, Intent.UNSURE, Intent.UPDATE}:
-        return (Wish(Intent.UPDATE, (scene.message,)),)  # it was the answer to a question that named the old words
-    return await _fresh(scene, cues, likeness)
+    return await _fresh(scene, cues, likeness, called)
 
 
-# --- a reply to our own question -------------------------------------------------------------------------------------
+# --- a reply to an open question -------------------------------------------------------------------------------------
 
 
-def _answered(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
+def _answered(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
     """Return the wish that the reply completes, or None if it is no reply."""
     if means_no(scene.message):
         return Wish(Intent.CANCEL, (scene.message,))
-    return _COMPLETIONS[asked.kind](asked, scene, cues)
+    return _COMPLETIONS[Kind(asked.kind)](asked, scene, cues)
 
 
-def _save_or_search(asked: Asked, scene: Scene, _: Cues) -> Wish | None:
+def _save_or_search(asked: OpenQuestion, scene: Scene, _: Cues) -> Wish | None:
     told, before = flat(scene.message).strip(), tuple(sentences(scene.before))
     if len(words(told)) > _MAX_CHOICE_WORDS:
         return None
@@ -112,10 +132,10 @@ def _save_or_search(asked: Asked, scene: Scene, _: Cues) -> Wish | None:
     return Wish(Intent.CANCEL, before) if choice == (2,) else None
 
 
-def _what(intent: Intent) -> Callable[[Asked, Scene, Cues], Wish | None]:
-    """Return how a reply names what was missing."""
+def _what(intent: Intent) -> Callable[[OpenQuestion, Scene, Cues], Wish | None]:
+    """Return the reader of a reply that names what was missing."""
 
-    def named(_: Asked, scene: Scene, cues: Cues) -> Wish | None:
+    def named(_: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
         told = cues.intent(scene.message)
         return None if told in _SMALL - {Intent.CHAT} else Wish(intent, tuple(sentences(scene.message)))
 
@@ -123,26 +143,28 @@ def _what(intent: Intent) -> Callable[[Asked, Scene, Cues], Wish | None]:
 
 
 def _names_an_option(scene: Scene, cues: Cues) -> bool:
-    """Return whether the words of the reply may only name one of several options."""
+    """Return whether the reply may name one of the options by its words: it asks nothing and wants nothing else."""
     told = cues.intent(scene.message)
     return told in {None, Intent.UNSURE, Intent.ASK} and not cues.has("ask", scene.message)
 
 
-def _update(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
+def _update(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
     before = tuple(sentences(scene.before))
-    chosen = picked(scene.message, asked.options, by_words=_names_an_option(scene, cues))
-    if means_yes(scene.message) and len(asked.options) <= 2:  # noqa: PLR2004 - this one, or a new one
+    contents = {item.id: item.content for item in scene.brief.memories} | {NEW: _NEW_WORDS}
+    texts = tuple(contents.get(option, "") for option in asked.options)
+    chosen = picked(scene.message, texts, by_words=_names_an_option(scene, cues))
+    if means_yes(scene.message) and len(asked.options) in {1, 2}:  # this one, or a new one
         chosen = (0,)
     if len(chosen) != 1:
         return None
     option = asked.options[chosen[0]]
-    if option in say.NEITHER_SAVE_NEW.values():
+    if option == NEW:
         statement = change(cues, scene.before).statement or scene.before
         return Wish(Intent.SAVE, (statement,))
     return Wish(Intent.UPDATE, before, (option,), agreed=True)
 
 
-def _new_value(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
+def _new_value(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
     if not is_value(scene.message) or cues.intent(scene.message) in {
         Intent.ASK,
         Intent.DELETE,
@@ -153,13 +175,13 @@ def _new_value(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
     return Wish(Intent.UPDATE, (scene.message,), asked.options, agreed=True, value=_value(scene.message))
 
 
-def _missing(asked: Asked, scene: Scene, cues: Cues) -> Wish | None:
-    """Save the value that we said we did not have; anything but a value is a message of its own."""
+def _missing(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
+    """Save the value that was not found; anything but a value is a new message."""
     told, reply = cues.intent(scene.message), flat(scene.message)
     if _SAVE_IT.match(reply) and len(words(reply)) <= _MAX_CHOICE_WORDS:
         return None if "?" in scene.before or cues.has("ask", scene.before) else Wish(Intent.SAVE, (scene.before,))
     own = told not in {None, Intent.UNSURE} and not _IT_IS.match(reply)
-    if own or _NO_VALUE.match(reply) or not is_value(scene.message):
+    if own or not asked.subject or _NO_VALUE.match(reply) or not is_value(scene.message):
         return None
     return Wish(Intent.SAVE, (f"{asked.subject}: {_value(scene.message)}",))
 
@@ -170,7 +192,32 @@ def _value(message: str) -> str:
     return text[match.end() :] if match else text
 
 
-_COMPLETIONS: dict[Kind, Callable[[Asked, Scene, Cues], Wish | None]] = {
+def picked(message: str, options: tuple[str, ...], *, by_words: bool) -> tuple[int, ...]:
+    """Return the indices of the options that the reply names: by number, all of them, or (`by_words`) by their words.
+
+    A question is no reply: "what is the gate code?" must never pick the gate code from a list.
+    """
+    chosen = numbered(message, len(options))
+    if chosen is not None or not by_words or "?" in message or len(words(message)) > MAX_CHOICE_WORDS:
+        return chosen or ()
+    return _by_words(message, options)
+
+
+def _by_words(message: str, options: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the one option that holds more of the reply's words than any other."""
+    named = stems(message)
+    scores = [len(named & stems(option)) for option in options]
+    best = max(scores, default=0)
+    return (scores.index(best),) if best and scores.count(best) == 1 else ()
+
+
+def is_value(message: str) -> bool:
+    """Return whether the reply may be the value that was asked for: not a question, and short; longer with a number."""
+    most = _MAX_VALUE_WORDS if any(letter.isdigit() for letter in message) else _MAX_PLAIN_VALUE_WORDS
+    return 0 < len(words(message)) <= most and "?" not in message
+
+
+_COMPLETIONS: dict[str, Callable[[OpenQuestion, Scene, Cues], Wish | None]] = {
     Kind.SAVE_OR_SEARCH: _save_or_search,
     Kind.SAVE_WHAT: _what(Intent.SAVE),
     Kind.DELETE_WHAT: _what(Intent.DELETE),
@@ -180,14 +227,23 @@ _COMPLETIONS: dict[Kind, Callable[[Asked, Scene, Cues], Wish | None]] = {
 }
 
 
-# --- a message of its own --------------------------------------------------------------------------------------------
+# --- a new message ---------------------------------------------------------------------------------------------------
 
 
-async def _fresh(scene: Scene, cues: Cues, likeness: Likeness) -> tuple[Wish, ...]:
+def _called(scene: Scene, cues: Cues) -> dict[str, str]:
+    """Map each sentence that holds a cue of an action to the action's name."""
+    actions = [info for info in scene.brief.actions if info.cues]
+    pieces = sentences(scene.message)[:_MAX_SENTENCES] if actions else []
+    return {piece: name for piece in pieces if (name := cues.called(actions, piece))}
+
+
+async def _fresh(scene: Scene, cues: Cues, likeness: Likeness, called: Mapping[str, str]) -> tuple[Wish, ...]:
     pieces, labels = await aside(len(scene.message), partial(_labelled, cues, scene.message))
     if Intent.KEEP_OUT in labels:
         return (Wish(Intent.KEEP_OUT, tuple(pieces)),)
-    labels = [await _second_thought(cues, piece, label, likeness) for piece, label in zip(pieces, labels, strict=True)]
+    own = [(piece, label) for piece, label in zip(pieces, labels, strict=True) if piece not in called]
+    pieces = [piece for piece, _ in own]
+    labels = [await _second_thought(cues, piece, label, likeness) for piece, label in own]
     unknown = [piece for piece, label in zip(pieces, labels, strict=True) if label is None]
     guess = await _guess(" ".join(unknown), likeness) if unknown else Intent.UNSURE
     grouped: dict[Intent, list[str]] = {}
@@ -196,19 +252,21 @@ async def _fresh(scene: Scene, cues: Cues, likeness: Likeness) -> tuple[Wish, ..
     wishes = [Wish(intent, tuple(said)) for intent, said in grouped.items()]
     serious = [wish for wish in wishes if wish.intent not in _SMALL]
     decided = [wish for wish in serious if wish.intent is not Intent.UNSURE]
+    calls = [Wish(Intent.ACTION, (piece,), action=name) for piece, name in called.items()]
     chosen = decided or serious or wishes[-1:] or [Wish(Intent.UNSURE, (scene.message,))]
+    chosen = [*decided, *calls] if calls else chosen  # last: one of them may end the turn
     said = len(scene.message) + len(scene.before)
     return await aside(said, lambda: tuple(_completed(scene, cues, wish) for wish in chosen))
 
 
 def _labelled(cues: Cues, message: str) -> tuple[list[str], list[Intent | None]]:
-    """Return the message's sentences, and what the words of each give away."""
+    """Return the message's sentences, and what each is for by its words (None: unknown)."""
     pieces = sentences(message)[:_MAX_SENTENCES]
     return pieces, _with_context(cues, pieces, [cues.intent(piece) for piece in pieces])
 
 
 def _with_context(cues: Cues, pieces: Sequence[str], labels: list[Intent | None]) -> list[Intent | None]:
-    """Let a verb of saving speak for the sentences around it that say nothing about themselves."""
+    """Let a request to save apply to the sentences around it that show no purpose of their own."""
     bare = [label is Intent.SAVE and not content(cues, piece) for piece, label in zip(pieces, labels, strict=True)]
     begun = [cues.patterns["save-start"].match(flat(cues.opened(piece))) is not None for piece in pieces]
     result: list[Intent | None] = []
@@ -219,7 +277,7 @@ def _with_context(cues: Cues, pieces: Sequence[str], labels: list[Intent | None]
 
 
 async def _second_thought(cues: Cues, piece: str, label: Intent | None, likeness: Likeness) -> Intent | None:
-    """Return what a question that addresses us is for: if it is plainly about ourselves, not about a memory."""
+    """Return ABOUT for a question to the bot that is plainly about the bot itself; else the label as it was."""
     if label is not Intent.ASK or not cues.has("to-us", piece):
         return label
     try:
@@ -230,7 +288,7 @@ async def _second_thought(cues: Cues, piece: str, label: Intent | None, likeness
 
 
 async def _guess(text: str, likeness: Likeness) -> Intent:
-    """Return what sentences like it are for, if that is plain; UNSURE otherwise, or while nothing can be compared."""
+    """Return what similar sentences are for; UNSURE where the lead is too small or the embedder is down."""
     try:
         intent, lead = await likeness.judge(text)
     except ProviderError:
@@ -246,7 +304,7 @@ async def _guess(text: str, likeness: Likeness) -> Intent:
 
 
 def _completed(scene: Scene, cues: Cues, wish: Wish) -> Wish:
-    """Let "save that" and "actually it's X" point at what was said just before."""
+    """Complete "save that" and "actually it's X" with what was said just before."""
     if wish.intent is Intent.UPDATE:
         return _corrected(scene, cues, wish)
     if wish.intent is not Intent.SAVE or any(content(cues, piece) for piece in wish.said) or not scene.before:
@@ -259,10 +317,10 @@ def _completed(scene: Scene, cues: Cues, wish: Wish) -> Wish:
 
 
 def _corrected(scene: Scene, cues: Cues, wish: Wish) -> Wish:
-    """Let a correction that names nothing be of the one memory that we just quoted; of none, it is anybody's guess."""
-    value, told = correction(cues, wish.text), set(quotes(scene.told))
-    if not value:
+    """Apply a correction that names no subject to the one memory quoted last; UNSURE if there is not exactly one."""
+    value = correction(cues, wish.text)
+    if not value or scene.ran(UPDATE):  # what was quoted is out of view once it was changed
         return wish
-    if len(told) != 1:
+    if len(scene.quoted) != 1:
         return Wish(Intent.UNSURE, wish.said)
-    return Wish(Intent.UPDATE, wish.said, (quoted(told.pop()),), agreed=True, value=value, corrects=True)
+    return Wish(Intent.UPDATE, wish.said, (scene.quoted[0].id,), agreed=True, value=value, corrects=True)

@@ -1,7 +1,4 @@
-"""Words: how they are compared, which of them say nothing, and which mean the same in our three languages.
-
-Knows vocabulary. Does not know what anybody wants.
-"""
+"""Words: how they are compared, which of them say nothing, and which mean the same in the three languages."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ WORD = re.compile(r"[^\W_](?:[\w'’@.+#*/-]*[\w#*+])?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Concept:
-    """A thing with one name a language, and every other word for it."""
+    """A thing: its name in each language, and every other word for it."""
 
     names: Mapping[Locale, str]
     words: frozenset[str]
@@ -143,7 +140,7 @@ def silent(word: str) -> bool:
 
 
 def stem(word: str) -> str:
-    """Return what a word has in common with its plural and gender; the concept's first name where it has one."""
+    """Return the word without plural and gender endings; for a known concept, its Portuguese name."""
     bare = flat(word).removesuffix("'s")
     concept = _BY_WORD.get(bare)
     if concept is not None:
@@ -158,7 +155,7 @@ def is_kind(name: str) -> bool:
 
 
 def stems(text: str, *, asking: bool = False) -> frozenset[str]:
-    """Return the stems of the words that say something; of a question (`asking`) also without the words of asking."""
+    """Return the stems of all but silent words; with `asking`, also without question words."""
     said = (word for word in words(text) if not silent(word))
     return frozenset(stem(word) for word in said if not (asking and flat(word) in _ASKING))
 
@@ -170,14 +167,14 @@ def concepts(text: str) -> tuple[Concept, ...]:
 
 
 def named(phrase: str, locale: Locale) -> str:
-    """Return the phrase, or for a lone word like "live" the name of what it stands for: "address"."""
+    """Return the phrase; for a single word like "live", the name of its concept: "address"."""
     concept = _BY_WORD.get(flat(phrase).removesuffix("'s"))
     own = concept is None or flat(phrase) in {flat(name) for name in concept.names.values()}
     return phrase if concept is None or own else concept.names[locale]
 
 
 def translated(text: str, locale: Locale) -> str:
-    """Return the words of a text that say something, concepts by their name in `locale`; the modifier last or first."""
+    """Return all but the silent words of a text, known concepts by their name in `locale`."""
     kept = [word for word in words(text) if not silent(word)]
     named = (_BY_WORD.get(flat(word).removesuffix("'s")) for word in kept)
     result = [concept.names[locale] if concept else word for word, concept in zip(kept, named, strict=True)]
@@ -200,7 +197,7 @@ _JOINTS = frozenset("de do da dos das of del para pra pro em no na in with com c
 
 
 def _trimmed(said: list[str]) -> Iterable[str]:
-    """Return the words without joints that lost what they joined."""
+    """Return the words without prepositions that have lost what they join."""
     while said and flat(said[-1]) in _JOINTS:
         said = said[:-1]
     return (

@@ -11,12 +11,22 @@ from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.record import microseconds, moment, random_id, storable, to_json
 from core.storage.sqlite import Row
 from core.threads import Summary, Transition, TurnState
-from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, Thread, ThreadStatus, UserKey
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Message,
+    MessageRole,
+    Modal,
+    OpenQuestion,
+    Thread,
+    ThreadStatus,
+    UserKey,
+)
 
 THREAD = "id, platform, user, chat, topic, created_at, updated_at, status, title, policy, metadata"
 MESSAGE = (
     "id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,"
-    " enclosed"
+    " enclosed, question"
 )
 SUMMARY = "text, through, after, tokens, at, model"
 
@@ -25,11 +35,11 @@ APPEND = f"""
     INSERT INTO messages (
         id, sequence, upto,
         thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,
-        enclosed
+        enclosed, question
     ) VALUES (
         ?14, coalesce((SELECT max(sequence) FROM messages WHERE thread = ?1), 0) + 1,
         coalesce((SELECT upto FROM messages WHERE thread = ?1 ORDER BY sequence DESC LIMIT 1), 0) + ?10,
-        ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?15
+        ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?15, ?16
     ) ON CONFLICT DO NOTHING RETURNING {MESSAGE}
 """
 FOLD = f"INSERT INTO summaries (thread, {SUMMARY}) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -74,7 +84,7 @@ def message(row: Row) -> Message:
     """Read a row of MESSAGE."""
     (
         message_id, sequence, role, modal, in_history, content, at_us, turn, source_id, memory_id,
-        tokens, duration_s, error, pair, enclosed,
+        tokens, duration_s, error, pair, enclosed, question,
     ) = row  # fmt: skip
     attachments, quotes = enclosures_from_json(json.loads(enclosed)) if enclosed else ((), ())
     return Message(
@@ -94,6 +104,7 @@ def message(row: Row) -> Message:
         pair=pair,
         attachments=attachments,
         quotes=quotes,
+        question=OpenQuestion.from_json(json.loads(question)) if question else None,
     )
 
 
@@ -103,6 +114,7 @@ def message_values(thread_id: str, message: Message, keeps_id: bool = False) -> 
         thread_id, message.role, message.modal, message.in_history, to_json(message.content), _microseconds(message.at),
         message.turn, message.source_id, message.memory_id, message.tokens, message.duration_s, message.error,
         message.pair, message.id if keeps_id else None, _enclosed(message),
+        to_json(message.question.to_json()) if message.question else "",
     )  # fmt: skip
 
 

@@ -231,6 +231,10 @@ _POSTED: Migration = (
     "CREATE INDEX inbox_closed ON inbox (at) WHERE payload IS NULL",
 )
 
+_OPEN_QUESTIONS: Migration = (
+    "ALTER TABLE messages ADD COLUMN question TEXT NOT NULL DEFAULT ''",  # JSON of what an answer asks the person
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     *FIRST,
     _CHANGES,
@@ -241,4 +245,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _TERMS,
     _TOLD_MEMORIES,
     _POSTED,
+    _OPEN_QUESTIONS,
 )

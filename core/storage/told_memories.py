@@ -135,7 +135,7 @@ async def _empty(transaction: Transaction, ids: Sequence[int], role: MessageRole
     """
     rows = await transaction.run(
         """
-        UPDATE messages SET content = '""', enclosed = ''
+        UPDATE messages SET content = '""', enclosed = '', question = ''
         WHERE id IN (SELECT value FROM json_each(?)) AND role = ? AND content != '""' RETURNING id
         """,
         (to_json(list(ids)), role),

@@ -17,7 +17,17 @@ from core.storage.history import SqliteHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore, Said
 from core.threads import Summary, ThreadRecord, Told, Transition, TurnState
-from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, Thread, ThreadStatus, UserKey
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Message,
+    MessageRole,
+    Modal,
+    OpenQuestion,
+    Thread,
+    ThreadStatus,
+    UserKey,
+)
 from tests.fakes.clock import START
 from tests.reference.history import InMemoryHistory
 
@@ -99,6 +109,7 @@ async def test_marking_an_unknown_thread_changes_nothing(history: HistoryStore) 
         ),
         Message(MessageRole.USER, "lone \ud800, nul \x00, 🐘"),
         Message(MessageRole.ASSISTANT, [1, 2.5, None, True, {"ã": []}]),
+        Message(MessageRole.ASSISTANT, "qual?", question=OpenQuestion("which", ("m1", "new"), "senha \ud800")),
     ],
 )
 async def test_a_message_comes_back_as_it_was_said(history: HistoryStore, message: Message) -> None:
@@ -421,7 +432,10 @@ async def telling(history: HistoryStore) -> tuple[str, Message, Message, Message
     """A thread in which the person told something, the bot repeated it, and spoke of something else."""
     thread = await history.open_thread(ROOM, START)
     asked = await history.append(thread.id, replace(SAID, content="4417", quotes=(QUOTE,), tokens=3))
-    answer = await history.append(thread.id, Message(MessageRole.ASSISTANT, "4417!", turn="t1", tokens=4))
+    question = OpenQuestion("missing", subject="4417")
+    answer = await history.append(
+        thread.id, Message(MessageRole.ASSISTANT, "4417!", turn="t1", tokens=4, question=question)
+    )
     other = await history.append(thread.id, Message(MessageRole.ASSISTANT, "bye", turn="t2", tokens=5))
     await history.tell({asked.id: [CODE], answer.id: [CODE, OLD], other.id: [Told("m2", "v1")]})
     return thread.id, asked, answer, other
@@ -449,6 +463,7 @@ async def test_redacting_removes_the_bots_words_and_summaries_and_keeps_the_pers
     assert await history.redact(ANA, [CODE]) == 1
     kept = {message.id: message for message in await history.tail(thread, 9)}
     assert [kept[one.id].text for one in (asked, answer, other)] == ["4417", "", "bye"]
+    assert kept[answer.id].question is None
     assert await history.summary(thread) is None
     assert await history.totals(thread) == (3, 12), "what is counted is counted as before"
     assert await history.told_by(ANA) == {Told("m1", "", redacted=True), OLD, Told("m2", "v1")}

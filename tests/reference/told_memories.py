@@ -80,7 +80,7 @@ class InMemoryTold(ToldMemories):
             kept = self._summaries[thread_id]
             self._summaries[thread_id] = [summary for summary in kept if summary.through < message.sequence]
             if message.role in roles and message.content != "":
-                blank = replace(message, content="", attachments=(), quotes=())
+                blank = replace(message, content="", attachments=(), quotes=(), question=None)
                 self._messages[thread_id][message.sequence - 1] = blank
                 emptied += 1
         return emptied

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.features.transfer.threads import from_lines, record_of, to_lines
 from core.threads import Summary, ThreadRecord, Transition, TurnState
-from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, Thread, ThreadStatus, UserKey
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Message,
+    MessageRole,
+    Modal,
+    OpenQuestion,
+    Thread,
+    ThreadStatus,
+    UserKey,
+)
 from tests.fakes.clock import START
 from tests.reference.history import InMemoryHistory
 
@@ -37,6 +47,7 @@ messages = st.builds(
     duration_s=st.none() | st.floats(0, 99),
     error=texts,
     pair=texts,
+    question=st.none() | st.builds(OpenQuestion, texts, st.tuples(texts), texts),
 )
 summaries = st.builds(Summary, texts, st.integers(1, 9), st.integers(0, 9), st.integers(0, 9), st.none() | times, texts)
 transitions = st.builds(Transition, texts, st.sampled_from(TurnState), times, texts)

@@ -20,9 +20,10 @@ from adapters.discord import markup as discord
 from adapters.telegram import markup as telegram
 from core.aside import FEW_CHARS, aside
 from core.delivery.split import split
+from core.dialogue import ActionInfo
 from core.errors import ProviderDown
 from core.history.tokens import ByCharacters, ByWords
-from core.limited import answer, change, days, extract, scene, wording
+from core.limited import change, extract, likeness, tasks, understanding
 from core.limited import words as mind_words
 from core.limited.cues import Cues
 from core.limited.limited import LimitedMind
@@ -72,22 +73,21 @@ READERS: dict[str, Callable[[str], Any]] = {
     "subject": mind_words.subject,
     "stems": mind_words.stems,
     "translated": partial(mind_words.translated, locale=Locale.ES),
-    "wording": lambda text: wording.worded([text]),
-    "a question of ours": answer.recognised,
+    "wording": lambda text: likeness.worded([text]),
     "a yes": replies.means_yes,
     "a no": replies.means_no,
-    "a choice": partial(answer.picked, options=("a", "b"), by_words=True),
-    "a value": answer.is_value,
+    "a choice": partial(understanding.picked, options=("a", "b"), by_words=True),
+    "a value": understanding.is_value,
     "what is asked for": claims.asked,
     "what is claimed": claims.claimed,
     "what is volunteered": lambda text: claims.volunteered(text, text),
     "what is left without claims": claims.without,
     "a word of undoing": replies.means_undo,
     "a word of deleting": replies.means_deletion,
-    "days that are named": lambda text: days.dated(text, START),
+    "days that are named": lambda text: tasks.dated(text, START),
     "what is denied": claims.denied,
     "what is settled": claims.settled,
-    "what is quoted": scene.quotes,
+    "cues of actions": partial(CUES.called, [ActionInfo("Roll", None, {Locale.EN: ("roll a die", "a a a a")})]),
 }
 
 

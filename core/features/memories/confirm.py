@@ -8,14 +8,13 @@ from typing import Final, TypeVar
 
 from core import outcomes
 from core.actions.audience import narrowed_text
-from core.actions.erase import erase_button
+from core.actions.buttons import erase_button, undo_button
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
 from core.actions.memory_update import NAME as MEMORY_UPDATE
 from core.actions.memory_update import WRITING as UPDATING
 from core.actions.memory_update import rewrite
 from core.actions.proposal import PROPOSALS, Deletion, Proposal, Rewrites
-from core.actions.undo import undo_button
 from core.commands.command import Command, Request
 from core.confirmations import Arrival, Confirmations
 from core.dialogue import Outcome, Step

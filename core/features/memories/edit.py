@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.actions.audience import narrowed_text
+from core.actions.buttons import undo_button
 from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_kind
-from core.actions.undo import undo_button
 from core.commands.command import Request
 from core.features.memories.card import block, heading, show_card
 from core.features.memories.names import tell_unknown

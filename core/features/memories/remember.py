@@ -6,9 +6,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.actions.buttons import undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings
 from core.actions.memory_save import NAME, SAVING, Wanted, asked_drafts, keep, told
-from core.actions.undo import undo_button
 from core.commands.command import Command, Request
 from core.dialogue import Outcome, Step
 from core.errors import ProviderError

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.actions.erase import erase_button
+from core.actions.buttons import erase_button, undo_button
 from core.actions.proposal import Deletion
-from core.actions.undo import undo_button
 from core.commands.command import STAFF, Command, Request
 from core.features.memories.memories import found, show_list
 from core.features.memories.names import is_number, named

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from core.actions.undo import undo_button
+from core.actions.buttons import undo_button
 from core.commands.command import Command, Request
 from core.errors import ChannelError, ChannelGone, FileTooLarge
 from core.features.preferences.choices import NOT_REMEMBERING

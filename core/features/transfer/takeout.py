@@ -213,6 +213,7 @@ def _message(message: Message) -> dict[str, JSONValue]:
         "tokens": message.tokens,
         "duration_s": message.duration_s,
         "error": message.error,
+        **({"question": message.question.to_json()} if message.question else {}),
         **enclosures_to_json(message.attachments, message.quotes),
     }
 

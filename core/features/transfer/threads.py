@@ -23,6 +23,7 @@ from core.types import (
     Message,
     MessageRole,
     Modal,
+    OpenQuestion,
     Thread,
     ThreadStatus,
     UserKey,
@@ -115,6 +116,7 @@ def _message_fields(message: Message) -> dict[str, JSONValue]:
         "duration_s": message.duration_s,
         "error": message.error,
         "pair": message.pair,
+        **({"question": message.question.to_json()} if message.question else {}),
         **enclosures_to_json(message.attachments, message.quotes),
     }
 
@@ -136,6 +138,7 @@ def _message(fields: dict[str, Any]) -> Message:
         pair=fields["pair"],
         attachments=attachments,
         quotes=quotes,
+        question=OpenQuestion.from_json(fields.get("question")),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.types import Locale
-from tests.unit.mind.tiny_cycle import TinyCycle
+from tests.unit.limited.tiny_cycle import TinyCycle
 
 
 @pytest.mark.parametrize("message", ["vc consegue lembrar das coisas?", "what can you do?", "¿qué sabes hacer?"])

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.limited.days import dated
+from core.limited.tasks import dated
 
 NOW = datetime(2026, 11, 22, 23, 30, tzinfo=ZoneInfo("America/Sao_Paulo"))
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.limited.wording import DIMS, worded
+from core.limited.likeness import DIMS, worded
 
 
 def test_case_and_accents_make_no_difference() -> None:

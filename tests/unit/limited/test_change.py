@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.limited.change import Edit, change
+from core.limited.change import Edit, change, fits, renewed
 from core.limited.cues import Cues
 from core.limited.extract import bindings
-from core.limited.renewal import fits, renewed
 from core.types import MemoryItem, MemoryKind
-from tests.unit.mind.tiny_cycle import NOW
+from tests.unit.limited.tiny_cycle import NOW
 
 
 def _item(content: str, name: str = "m1") -> MemoryItem:

@@ -5,7 +5,7 @@ import pytest
 from core.limited import LimitedMind
 from core.limited.cues import Cues
 from tests.fakes.model import HashEmbedder
-from tests.unit.mind.tiny_cycle import TinyCycle
+from tests.unit.limited.tiny_cycle import TinyCycle
 
 
 @pytest.fixture(scope="session")

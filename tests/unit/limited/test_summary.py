@@ -4,9 +4,9 @@ import pytest
 
 from core.dialogue import PromptContext, Task
 from core.limited import LimitedMind
-from core.limited.summary import MAX_LINES
+from core.limited.tasks import MAX_LINES
 from core.types import Locale, Message, MessageRole, Modal
-from tests.unit.mind.tiny_cycle import NOW
+from tests.unit.limited.tiny_cycle import NOW
 
 
 async def _summary(mind: LimitedMind, previous: str, *messages: Message) -> str:

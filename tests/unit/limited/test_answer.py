@@ -2,24 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.limited.answer import LEADS, picked, recognised
+from core.limited.understanding import picked
 from core.text.replies import means_no, means_yes
-from core.types import Locale
-
-
-@pytest.mark.parametrize("locale", Locale)
-def test_every_question_of_ours_is_known_again_in_every_language(locale: Locale) -> None:
-    for kind, lead in LEADS.items():
-        asked = recognised(f"(intro)\n\n{lead[locale].format(subject='a senha (do wifi)')}\n1. “x” (14/03/2026)\n2. y")
-        assert asked is not None
-        assert asked.kind is kind
-        assert asked.options == ("“x” (14/03/2026)", "y")
-        assert asked.subject == ("a senha (do wifi)" if "{subject}" in lead[locale] else "")
-
-
-def test_what_we_did_not_ask_is_no_question() -> None:
-    assert recognised("De nada!") is None
-    assert recognised("") is None
 
 
 @pytest.mark.parametrize(
