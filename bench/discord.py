@@ -24,9 +24,9 @@ with warnings.catch_warnings():
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
-from adapters.discord.client import GatewayClient
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
+from adapters.discord.gateway import GatewayClient
 from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
 from bench.process import children, rss_mib

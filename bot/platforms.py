@@ -66,6 +66,7 @@ async def _telegram(start: Start) -> None:
         start.handler,
         app.clock,
         start.stop,
+        menu=app.parts.commands.menu("telegram"),
         say=start.say,
         claim_code=await app.access.claim_code("telegram"),
         streams=lambda incoming: streams_drafts(kept.decisions, kept.preferences, incoming),
@@ -77,8 +78,15 @@ async def _discord(start: Start) -> None:
     from adapters import discord
 
     if (config := start.app.settings.discord(start.app.settings.state_dir)) is not None:
-        own = start.app.access.own
-        await discord.run(config, start.handler, start.app.clock, start.stop, say=start.say, own=own)
+        await discord.run(
+            config,
+            start.handler,
+            start.app.clock,
+            start.stop,
+            menu=start.app.parts.commands.menu("discord"),
+            say=start.say,
+            own=start.app.access.own,
+        )
 
 
 async def _http(start: Start) -> None:

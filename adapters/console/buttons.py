@@ -1,4 +1,4 @@
-"""Buttons, as a terminal has them: something short to type. Knows what stands for which. Draws no row.
+"""Buttons in a terminal: something short to type.
 
 A choice below a message is typed as a letter (`/a`), one of a list as the number that it has there (`/3`). A letter
 stands for the same button until all letters were used since; a number for what the newest list numbers so.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import cycle
 from string import ascii_lowercase
 
-from adapters.console.text import printable
+from adapters.console.output import printable
 from core.outgoing import Button, OutgoingMessage
 from core.text.unicode import one_line
 
@@ -25,7 +25,7 @@ class Buttons:
         self._next = cycle(ascii_lowercase)
 
     def line(self, shown: OutgoingMessage) -> str:
-        """Return the line below a message that says what may be typed there; "" where there is no button."""
+        """Return the line below a message that says what may be typed; "" without buttons."""
         parts = [f"/{self._letter(choice)} {_label(choice)}{' …' if choice.asks else ''}" for choice in shown.choices]
         if shown.menu:
             self._numbers = dict(zip(map(_number, shown.menu), shown.menu, strict=True))
@@ -34,9 +34,9 @@ class Buttons:
         return f"→ {' · '.join(parts)}" if parts else ""
 
     def pressed(self, text: str) -> str:
-        """Return the command that was typed as a button, or the text as it is.
+        """Return the command of the button that was typed, or the text as it is.
 
-        What stands behind the letter or number is the text that the button asks for.
+        Words after the letter or number are the text that the button asks for.
         """
         key, _, words = text.strip().removeprefix("/").partition(" ")
         choice = (self._letters | self._numbers).get(key.casefold()) if text.lstrip().startswith("/") else None
@@ -45,7 +45,7 @@ class Buttons:
         return f"{choice.command} {words}".rstrip() if choice.asks else choice.command
 
     def _letter(self, choice: Button) -> str:
-        """Return the letter of a button: its own, while it is drawn again, or the next."""
+        """Return the letter of a button: the one that it has already, or the next."""
         for letter, known in self._letters.items():
             if known == choice:
                 return letter

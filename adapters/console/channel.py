@@ -1,7 +1,4 @@
-"""The terminal to write into: the last message grows and changes in place, what stands above it stays.
-
-Knows the cursor. Does not know when to write, nor where a long text is cut: that is `core/delivery`'s.
-"""
+"""The terminal to write into: the last message grows and changes in place, what stands above it stays."""
 
 from __future__ import annotations
 
@@ -14,9 +11,8 @@ from pathlib import Path
 
 from adapters.console import files
 from adapters.console.buttons import Buttons
-from adapters.console.output import Output
+from adapters.console.output import Output, memory_line
 from adapters.console.renderer import Page, Row, Style, cut
-from adapters.console.text import memory_line
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.types import Modal
@@ -31,8 +27,8 @@ class ConsoleChannel(Channel):
     """One terminal.
 
     The cursor stays behind the last message, which is redrawn from its first changed row on, until `settle` ends it.
-    While the person is typing (`printing_above`) whole messages are printed above the prompt; what would be replaced or
-    would still grow is not printed at all. What is handed over is laid into the folder `exports`.
+    While the person is typing (`printing_above`), whole messages are printed above the prompt, but none that would be
+    replaced or still grow. Files for the person are written into the folder `exports`.
     """
 
     limits = _LIMITS
@@ -55,7 +51,7 @@ class ConsoleChannel(Channel):
         return len(text)
 
     async def post(self, shown: OutgoingMessage) -> str:
-        """Write a message below the last one; of a file, where it lies."""
+        """Write a message below the last one; of a file, its path."""
         self._posts += 1
         if shown.file is not None:
             shown = replace(shown, text=await files.handed_over(shown, self._exports))
@@ -69,7 +65,7 @@ class ConsoleChannel(Channel):
         return handle
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> None:
-        """Replace the last message in place; one that can no longer be reached is written anew."""
+        """Replace the last message in place; any other is written anew."""
         if self._above is not None:
             await self._print_above(shown)
             return
@@ -84,7 +80,7 @@ class ConsoleChannel(Channel):
 
     @contextmanager
     def printing_above(self, above: Above) -> Iterator[None]:
-        """Print what comes meanwhile above the prompt."""
+        """Print messages above the prompt meanwhile."""
         self._above = above
         try:
             yield
@@ -92,19 +88,19 @@ class ConsoleChannel(Channel):
             self._above = None
 
     def say(self, text: str) -> None:
-        """Write a line of the terminal's own."""
+        """Write a line of the program's own, dimmed."""
         self.settle()
         self._draw(Page(self._columns, style=Style.DIM, colour=self._colour).rows(text))
         self.settle()
 
     def settle(self) -> None:
-        """Leave the last message as it is; what comes next begins on a line of its own."""
+        """End the last message; what comes next begins on a line of its own."""
         if self._drawn:
             self._output.write("\n")
             self._drawn = []
 
     def end(self) -> None:
-        """Leave an empty line behind what was written."""
+        """Write an empty line after the last message."""
         self.settle()
         self._output.write("\n")
 
@@ -116,7 +112,7 @@ class ConsoleChannel(Channel):
 
     @property
     def _columns(self) -> int:
-        """How wide a row may be: the last column stays free, where terminals disagree on what a full row does."""
+        """The width of a row; the last column stays free, as terminals disagree on what a full row does."""
         return self._output.size.columns - 1
 
     def _rows(self, shown: OutgoingMessage) -> list[Row]:
@@ -131,7 +127,7 @@ class ConsoleChannel(Channel):
         return self._page.rows(shown.text) + (dim.rows(buttons) if buttons else [])
 
     def _draw(self, rows: list[Row]) -> None:
-        """Make the last message those rows, touching no row that stays as it is."""
+        """Redraw the last message as those rows, touching no row that stays the same."""
         size = self._output.size
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._drawn, rows, strict=False)))
         if same == len(self._drawn) == len(rows):

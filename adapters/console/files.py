@@ -1,7 +1,4 @@
-"""Files at a terminal: one that is handed over is laid into a folder, one that is sent is read where it lies.
-
-Knows the disk. Does not know what is in a file.
-"""
+"""Files at a terminal: those for the person are written into a folder, those they send are read from their paths."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ from core.errors import ChannelError, FileTooLarge
 from core.outgoing import File, OutgoingMessage
 
 EXPORTS: Final = "exports"
-"""The folder, within that of the data, of what was handed over."""
+"""The folder, in the data folder, of files for the person."""
 
 SENT_BY: Final = "/import"
 """The command whose argument is a file."""
 
 
 def sent(text: str) -> str:
-    """Return the path of the file that is sent with what was typed, or ""."""
+    """Return the path of the file that a typed line sends, or ""."""
     command, _, name = text.strip().partition(" ")
     if command.casefold() != SENT_BY or not name.strip():
         return ""
@@ -35,7 +32,7 @@ def read(name: str, max_bytes: int) -> bytes:
 
     Raises:
         FileTooLarge: it holds more than `max_bytes`.
-        SurfaceError: it cannot be read.
+        ChannelError: it cannot be read.
     """
     try:
         with Path(name).open("rb") as file:
@@ -48,10 +45,10 @@ def read(name: str, max_bytes: int) -> bytes:
 
 
 def lay_down(file: File, folder: Path) -> Path:
-    """Copy the file into the folder, readable by its owner only, beside whatever has its name, and return where it is.
+    """Copy the file into the folder, readable by its owner only and overwriting nothing; return its path.
 
     Raises:
-        SurfaceError: it cannot be written there.
+        ChannelError: it cannot be written there.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -75,7 +72,7 @@ def _new_file(folder: Path, name: Path) -> tuple[Path, int]:
 
 
 async def handed_over(shown: OutgoingMessage, folder: Path) -> str:
-    """Lay down the file of a message, and return the message's text with where it lies."""
+    """Write the file of a message; return the message's text with the path."""
     if shown.file is None:
         return shown.text
     path = await asyncio.to_thread(lay_down, shown.file, folder)
@@ -83,6 +80,6 @@ async def handed_over(shown: OutgoingMessage, folder: Path) -> str:
 
 
 def _short(path: Path) -> str:
-    """Return the path as a shell reads it, with `~` for the person's own folder: it fits on a row more often."""
+    """Return the path as a shell reads it, with `~` for the person's own folder."""
     home = Path.home()
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -1,13 +1,25 @@
-"""Where the console writes. Knows encodings, sizes and streams that were closed. Does not know what is written."""
+"""Write to a stream that may be a terminal, a pipe, or closed, and make text safe to show there.
+
+Nothing that a model, a memory or a person wrote can steer the terminal: control characters (of C0 and C1, escape
+sequences thus included) and bidirectional overrides are removed first.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import TextIO
 
 from core.errors import ChannelGone
+from core.text.unicode import one_line
+from core.types import MemoryItem
 
 _DEFAULT_SIZE = os.terminal_size((80, 24))
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_MAX_BINDING_CHARS = 80
+_MAX_CONTENT_CHARS = 500
 
 
 class Output:
@@ -21,7 +33,7 @@ class Output:
         """Write the text, all of it, now.
 
         Raises:
-            SurfaceGone: nobody reads any more (the pipe or the terminal was closed).
+            ChannelGone: nobody reads any more (the pipe or the terminal was closed).
         """
         encoding = self._stream.encoding or "utf-8"
         try:
@@ -43,10 +55,23 @@ class Output:
         return os.terminal_size((max(columns, 3), max(lines, 2)))
 
     def _silence(self) -> None:
-        """Let what is still in the buffer, and the interpreter's last flush, go nowhere without a complaint."""
+        """Send what is still in the buffer, and the interpreter's last flush, to nowhere."""
         try:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
         except (OSError, ValueError):
             return
+
+
+def printable(text: str) -> str:
+    """Return the text without control characters; line ends become newlines, tabs four spaces."""
+    text = _LINE_ENDS.sub("\n", text).expandtabs(4)
+    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
+
+
+def memory_line(item: MemoryItem) -> str:
+    """Return a memory on one line: its date, what it is found by, its content."""
+    binding = one_line(printable(item.bindings[0]), _MAX_BINDING_CHARS)
+    content = one_line(printable(item.content), _MAX_CONTENT_CHARS)
+    return f"🧠 {item.updated_at:%Y-%m-%d} · {binding}: {content}"

@@ -1,4 +1,4 @@
-"""Who sits at the terminal, and what they write as an `Incoming`. Knows no key and no screen."""
+"""The person at the terminal, what they write as `Incoming`, and the one screen to answer on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 
 from adapters.console.files import sent
-from core.ports import Clock
+from core.ports import Channel, Channels, Clock
 from core.types import ChatKey, ConversationKey, Incoming, UserKey
 
 PLATFORM = "console"
@@ -14,20 +14,20 @@ QUIT, STOP = "/quit", "/stop"
 
 
 def conversation(user: UserKey) -> ConversationKey:
-    """Return the conversation that somebody has in the terminal."""
+    """Return a person's conversation in the terminal."""
     return ConversationKey(ChatKey(PLATFORM, "terminal"), user)
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The one who writes. `language` is the system's tag for them ("pt_BR.UTF-8"), "" if it has none."""
+    """The person who writes. `language` is the system's tag ("pt_BR.UTF-8"), "" if it has none."""
 
     user: UserKey
     language: str
     clock: Clock
 
     def says(self, text: str) -> Incoming:
-        """Return that text as a message of theirs, with an id that no message of any process has."""
+        """Return the text as a message of theirs, with an id that no other process uses."""
         return Incoming(
             chat=conversation(self.user).chat,
             user=self.user,
@@ -38,3 +38,20 @@ class Person:
             language=self.language,
             file=sent(text),
         )
+
+
+class OneScreen(Channels):
+    """The one channel of a terminal, for every person and message."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def again(self, incoming: Incoming) -> Channel:
+        """Return the screen."""
+        del incoming
+        return self._channel
+
+    def private(self, user: UserKey) -> Channel:
+        """Return the screen."""
+        del user
+        return self._channel

@@ -1,7 +1,4 @@
-"""Input and output without a terminal: a message a line in, a message a block of lines out, so that scripts can talk.
-
-Knows no colour, no status and no prompt: only what stays is written, and once.
-"""
+"""Input and output without a terminal, for scripts: a line in is a message, and only what stays is written, once."""
 
 from __future__ import annotations
 
@@ -14,8 +11,7 @@ from typing import BinaryIO
 
 from adapters.console import files
 from adapters.console.buttons import Buttons
-from adapters.console.output import Output
-from adapters.console.text import memory_line, printable
+from adapters.console.output import Output, memory_line, printable
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.types import Modal
@@ -26,7 +22,7 @@ _MAX_LINE_BYTES = 4_000_004
 
 
 class PipeChannel(Channel):
-    """Writes each message when it is complete. What is handed over is laid into the folder `exports`."""
+    """Writes each message when it is complete. Files for the person are written into the folder `exports`."""
 
     limits = _LIMITS
 
@@ -50,7 +46,7 @@ class PipeChannel(Channel):
         return str(self._posts)
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> None:
-        """Write a message that is complete now; what was written already is not written again."""
+        """Write a message that is complete now, unless it was written already."""
         if shown.modal is Modal.TEXT_FOR_REPLACE or not shown.final:
             return
         text = "\n".join(memory_line(item) for item in shown.memories) or printable(shown.text)

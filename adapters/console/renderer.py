@@ -1,4 +1,4 @@
-"""Text as rows of a terminal: styled, and wrapped to a width. Knows no cursor and no message."""
+"""Text as rows of a terminal: styled, and wrapped to a width."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from prompt_toolkit.utils import get_cwidth
 
-from adapters.console.text import printable
+from adapters.console.output import printable
 
 _MARKS = re.compile(r"\*\*(?=\S)(?P<bold>[^*]+?)(?<=\S)\*\*|`(?P<code>[^`]+)`")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
@@ -26,7 +26,7 @@ class Style(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the screen: what is written to the terminal, and how many columns of it that takes."""
+    """One row of the screen: what is written to the terminal, and how many columns it takes."""
 
     text: str
     columns: int
@@ -50,10 +50,10 @@ def cut(text: str, columns: int) -> str:
 
 
 class Page:
-    """Lays out one Markdown text while it grows; lines that stay as they are cost nothing again.
+    """Lays out one Markdown text while it grows; lines that did not change are not laid out again.
 
-    No row is wider than `columns` (>= 2). Bold and code are drawn, everything else is shown as it is; without `colour`
-    nothing is drawn and every mark stays.
+    No row is wider than `columns` (>= 2). Bold and code are styled, everything else is shown as it is; without `colour`
+    nothing is styled and every mark stays.
     """
 
     def __init__(self, columns: int, *, style: Style = Style.PLAIN, colour: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""The conversation at a terminal: prompt, answer, prompt. Knows what Ctrl-C, Ctrl-D and a signal mean."""
+"""The conversation at a terminal: prompt, answer, prompt; and what Ctrl-C, Ctrl-D and signals do."""
 
 from __future__ import annotations
 
@@ -9,17 +9,28 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from adapters.console.channel import ConsoleChannel
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from adapters.console.channel import Above, ConsoleChannel
 from adapters.console.files import EXPORTS
 from adapters.console.output import Output
-from adapters.console.person import PLATFORM, QUIT, STOP, Person
-from adapters.console.prompt import Prompt, quiet_keys
-from adapters.console.screen import OneScreen
-from adapters.console.texts import GREETING, HOW_TO_LEAVE
+from adapters.console.person import PLATFORM, QUIT, STOP, OneScreen, Person
 from core.ports import MessageHandler
+from core.text.catalogue import text
 from core.text.language import from_tag
+from core.text.unicode import clean
 from core.types import Locale
+
+if TYPE_CHECKING:
+    from prompt_toolkit.application import Application
 
 
 async def talk(handler: MessageHandler, person: Person, data_dir: Path, *, keeps_lines: bool = True) -> None:
@@ -50,7 +61,7 @@ async def talk(handler: MessageHandler, person: Person, data_dir: Path, *, keeps
 
 
 async def _answer(handler: MessageHandler, person: Person, channel: ConsoleChannel, text: str) -> None:
-    """Hand a message over and wait for its answer; Ctrl-C asks to stop it, a second Ctrl-C leaves."""
+    """Pass a message on and wait for its answer; Ctrl-C stops the answer, a second Ctrl-C leaves."""
     interrupted = asyncio.Event()
     stopping = asyncio.create_task(_stop_when(interrupted, handler, person, channel))
     try:
@@ -74,7 +85,7 @@ async def _stop_when(
 
 @contextmanager
 def _on_interrupt(call: Callable[[], None]) -> Iterator[None]:
-    """Call that at the first Ctrl-C; a second one is what it always is."""
+    """Call that at the first Ctrl-C; a second one raises KeyboardInterrupt as usual."""
     if sys.platform == "win32":  # there is no such handler: Ctrl-C leaves
         yield
         return
@@ -93,16 +104,16 @@ def _on_interrupt(call: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end this task as if it were cancelled, so that the terminal is left as it was found."""
+    """Let SIGTERM and SIGHUP cancel this task, so that the terminal is left as it was found."""
     task = asyncio.current_task()
     if sys.platform == "win32" or task is None:
         yield
         return
     loop = asyncio.get_running_loop()
-    told: list[int] = []
+    received: list[int] = []
 
     def end(number: int) -> None:
-        told.append(number)
+        received.append(number)
         task.cancel()
 
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -110,9 +121,99 @@ def _ending_in_order() -> Iterator[None]:
     try:
         yield
     except asyncio.CancelledError:
-        if told:
-            raise SystemExit(128 + told[0]) from None  # what a shell says of a process that a signal ended
+        if received:
+            raise SystemExit(128 + received[0]) from None  # what a shell says of a process that a signal ended
         raise
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
+
+
+class OwnHistory(FileHistory):
+    """The history of what was typed, in a file that only its owner may read."""
+
+    def __init__(self, path: Path) -> None:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        path.chmod(0o600)
+        FileHistory.__init__(self, path)
+
+    def store_string(self, string: str) -> None:
+        """Store an entry; what was typed may hold bytes that are no text."""
+        FileHistory.store_string(self, clean(string))
+
+
+class Prompt:
+    """Asks for messages. Enter sends, Alt-Enter and pasting make lines, arrows recall what was typed."""
+
+    def __init__(self, history_path: Path | None, output: Output, *, colour: bool) -> None:
+        def size() -> Size:
+            return Size(rows=output.size.lines, columns=output.size.columns)
+
+        mark: StyleAndTextTuples = [("bold ansicyan" if colour else "", "› ")]
+        self._mark = mark
+        self._session: PromptSession[str] = PromptSession(
+            history=OwnHistory(history_path) if history_path else InMemoryHistory(),
+            key_bindings=_bindings(),
+            # The library warns of terminals that do not answer where their cursor is; we need not ask.
+            output=Vt100_Output(sys.stdout, size, term=os.environ.get("TERM"), enable_cpr=False),
+            reserve_space_for_menu=0,
+            enable_suspend=True,
+        )
+
+    async def ask(self) -> str:
+        """Return what the person typed.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C on the empty line. EOFError: Ctrl-D on the empty line.
+        """
+        return await self._session.prompt_async(self._mark)
+
+    @property
+    def above(self) -> Above:
+        """How to print while the person is typing."""
+
+        async def print_above(write: Callable[[], None]) -> None:
+            await run_in_terminal(write)
+
+        return print_above
+
+
+def _bindings() -> KeyBindings:
+    bindings = KeyBindings()
+
+    @bindings.add("c-c")
+    def _clear(event: KeyPressEvent) -> None:
+        app: Application[str] = event.app
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            app.exit(exception=KeyboardInterrupt)
+
+    @bindings.add("escape", "enter")
+    def _break_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    return bindings
+
+
+@contextmanager
+def quiet_keys() -> Iterator[None]:
+    """Keep what is typed meanwhile off the screen; the next prompt gets it."""
+    if sys.platform == "win32":
+        yield
+        return
+    import termios
+
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
+    quiet = termios.tcgetattr(keyboard)
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(keyboard, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSANOW, before)
+
+
+GREETING = text("console.greeting")
+HOW_TO_LEAVE = text("console.how_to_leave")

@@ -1,7 +1,6 @@
-"""Discord's REST as we use it: each call within its budget, each failure one of ours.
+"""Discord's REST as we use it: each call within its budget, each failure one of `core.errors`.
 
-Knows discord.py's calls and errors. Does not know what is said, nor when it is worth saying. Nothing is tried again
-here: whoever holds the newest text decides about that.
+Nothing is tried again here: the caller holds the newest text and decides about that.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ _OF_INTERACTIONS = tuple(f"{method} /webhooks" for method in ("POST", "PATCH", "
 
 
 class InteractionOver(ChannelError):
-    """The interaction takes no more answers: its time or its follow-ups are used up, or its token does not count."""
+    """The interaction takes no more answers: its time or its follow-ups are used up, or its token is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +68,14 @@ class Sent:
     buttons: tuple[str, ...] = ()
 
     def shows(self, drawn: Drawn) -> bool:
-        """Whether it says what was meant, with the same below it."""
+        """Whether it has that text and those buttons."""
         view = view_of(drawn)
         buttons = ids_of([view]) if view else ()
         return (self.content, self.embed, self.buttons) == (drawn.content, drawn.embed, buttons)
 
 
 class DiscordApi:
-    """Writes through whichever client is connected. Raises SurfaceError only."""
+    """Writes through the client that is connected. Raises ChannelError only."""
 
     def __init__(self, pacer: Pacer, clock: Clock) -> None:
         self._client: discord.Client | None = None
@@ -90,14 +89,14 @@ class DiscordApi:
         """The client that is connected now, or was last.
 
         Raises:
-            SurfaceBusy: none was connected yet.
+            ChannelBusy: none was connected yet.
         """
         if self._client is None:
             raise ChannelBusy(_FIRST_CLIENT_S)
         return self._client
 
     def use(self, client: discord.Client) -> None:
-        """Go on with that client."""
+        """Write through that client from now on."""
         self._client = client
 
     async def send(
@@ -143,10 +142,10 @@ class DiscordApi:
         await self.perform(f"PATCH /channels/{channel_id}/messages/*", request, whole=whole)
 
     async def mark_seen(self, channel_id: int, message_id: int) -> None:
-        """Put a pair of eyes on a message, unless that was refused in this channel before.
+        """React to a message with a pair of eyes, unless that was refused in this channel before.
 
         Raises:
-            SurfaceError: it was not put there.
+            ChannelError: it was not done.
         """
 
         async def request() -> None:
@@ -162,7 +161,7 @@ class DiscordApi:
             raise
 
     async def remove(self, channel_id: int, message_id: int) -> None:
-        """Take a message away. One that is gone already is fine."""
+        """Delete a message; do nothing if it is gone."""
         delete = self.client.http.delete_message
         with suppress(MessageLost):
             await self.perform(
@@ -170,7 +169,7 @@ class DiscordApi:
             )
 
     def webhook(self, application_id: int, token: str) -> discord.Webhook:
-        """Return what an interaction is answered by, also one that an earlier process was told of."""
+        """Return the webhook that answers an interaction, also one of an earlier process."""
         data: Any = {"id": application_id, "type": discord.WebhookType.application.value, "token": token}
         return discord.Webhook.from_state(data, self.client._connection)  # noqa: SLF001 - as the library does itself
 
@@ -178,7 +177,7 @@ class DiscordApi:
         """Start a thread on a message, unless it has one. The thread's id is the message's.
 
         Raises:
-            SurfaceError: not in that channel, now or later.
+            ChannelError: not in that channel, now or later.
         """
         start = self.client.http.start_thread_with_message
         try:
@@ -200,9 +199,9 @@ class DiscordApi:
         return (await self.perform("POST /users/@me/channels", lambda: self.client.create_dm(person))).id
 
     async def acknowledge(self, interaction: discord.Interaction[Any], *, hidden: bool, in_place: bool = False) -> None:
-        """Tell Discord that an answer will come; the person sees that the bot is thinking, unless it comes `in_place`.
+        """Tell Discord that an answer will come; the person sees that the bot is thinking.
 
-        What is answered `in_place` takes the place of the message whose button was pressed.
+        An answer `in_place` takes the place of the message whose button was pressed, without that sign.
         """
         defer = interaction.response.defer
         try:
@@ -216,11 +215,11 @@ class DiscordApi:
         await self.perform("POST /interactions", lambda: send(modal))
 
     async def fetch(self, address: str, max_bytes: int) -> bytes:
-        """Return what is in an attachment: from Discord's hosts, or from where its API is said to be.
+        """Return what is in an attachment: from Discord's hosts, or from the API's.
 
         Raises:
             FileTooLarge: it is larger than that.
-            SurfaceError: it cannot be had (any more).
+            ChannelError: it cannot be fetched (any more).
         """
         return await download(address, max_bytes, also_from=(str(yarl.URL(discord.http.Route.BASE).origin()),))
 
@@ -237,10 +236,10 @@ class DiscordApi:
     async def perform(
         self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float = _TIMEOUT_S, *, whole: bool = True
     ) -> _Answer:
-        """Make a request of that budget; one with a text that is not `whole` yet lets others go first.
+        """Make a request of that budget; a text that is not `whole` yet lets others go first.
 
         Raises:
-            SurfaceError: what became of it.
+            ChannelError: it failed.
         """
         async with self._pacer.turn(name):
             await self._pacer.admit(name, whole=whole)
@@ -269,10 +268,10 @@ class DiscordApi:
             raise ChannelUnclear(type(error).__name__) from None
 
     async def insist(self, name: str, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Make a request whose content does not grow stale, as often as it takes.
+        """Repeat a request until Discord takes it; for content that does not grow stale.
 
         Raises:
-            SurfaceError: it is refused for good.
+            ChannelError: it is refused for good.
         """
         while True:
             try:
@@ -282,7 +281,7 @@ class DiscordApi:
 
 
 def sent(message: discord.Message) -> Sent:
-    """Return a message of the library's as far as we compare it."""
+    """Return the parts of a message of the library's that are compared."""
     embed = (message.embeds[0].description or "") if message.embeds else ""
     return Sent(message.id, message.content, embed, ids_of(message.components))
 
@@ -293,14 +292,14 @@ def time_for(drawn: Drawn) -> float:
 
 
 def _options(drawn: Drawn) -> dict[str, Any]:
-    """Return what a new message is made of; the library's type cannot say that each may be missing."""
+    """Return the arguments of a new message; the library's type cannot say that each may be missing."""
     options: dict[str, Any] = {"embeds": drawn.embeds} if drawn.embed else {"content": drawn.content}
     view = view_of(drawn)
     return options | ({"view": view} if view else {}) | ({"file": attachment(drawn.file)} if drawn.file else {})
 
 
 def edit_options(drawn: Drawn) -> dict[str, Any]:
-    """Return all that an edit has to say so that nothing of the old message stays."""
+    """Return the arguments of an edit, all of them, so that nothing of the old message stays."""
     return {"content": drawn.content or None, "embeds": drawn.embeds, "view": view_of(drawn)}
 
 
@@ -317,7 +316,7 @@ class _HasAThread(ChannelError):
 
 
 def _ours(error: discord.HTTPException) -> ChannelError:
-    """Return what the failure means to whoever writes. The library's own message would quote what was sent."""
+    """Return the failure as one of `core.errors`. The library's own message would quote what was sent."""
     special = {
         _UNKNOWN_MESSAGE: MessageLost,
         _NO_HISTORY_TO_REPLY_IN: _CannotReply,

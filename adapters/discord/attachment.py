@@ -1,7 +1,4 @@
-"""Files as Discord carries them: attached to a message on the way out, an address of its CDN on the way in.
-
-Knows sizes, hosts, and that addresses expire. Does not know what is in a file, nor who may send one.
-"""
+"""Files: attached to a message on the way out, fetched from an address of Discord's CDN on the way in."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from core.errors import ChannelError, FileTooLarge
 from core.outgoing import File
 
 MAX_FILE_BYTES: Final = 10 * 1024 * 1024
-"""Of an attachment where no server pays for more. Source: discord.com/developers/docs/reference#uploading-files."""
+"""The limit, unless a server pays for more. Source: discord.com/developers/docs/reference#uploading-files."""
 
 _HOSTS: Final = ("https://cdn.discordapp.com", "https://media.discordapp.net")
 _TIMEOUT_S: Final = 60.0
@@ -29,7 +26,7 @@ def attachment(file: File) -> discord.File:
     """Open a file to be attached; it is closed when it was sent.
 
     Raises:
-        SurfaceError: Discord would not take it, or it is not there.
+        ChannelError: it is too large for Discord, or not there.
     """
     try:
         size = file.path.stat().st_size
@@ -41,11 +38,11 @@ def attachment(file: File) -> discord.File:
 
 
 async def download(address: str, max_bytes: int, *, also_from: Collection[str] = ()) -> bytes:
-    """Return what is in an attachment. Nobody but Discord's own hosts, and the origins `also_from`, is asked.
+    """Return what is in an attachment, from Discord's own hosts and the origins `also_from` only.
 
     Raises:
         FileTooLarge: it is larger than that.
-        SurfaceError: it cannot be had (any more).
+        ChannelError: it cannot be fetched (any more).
     """
     try:
         url = yarl.URL(address)

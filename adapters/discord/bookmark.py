@@ -1,24 +1,19 @@
-"""What has to outlive the process: how far each room was read, and which commands Discord was told of.
+"""What outlives the process: how far each room was read, and which commands Discord was told of.
 
-Knows a small JSON file, written whole. Does not know what was said. A position may lag behind, never run ahead: what is
-read twice is recognised by its id.
+A position may lag behind, never run ahead: what is read twice is recognised by its id.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from adapters.discord.room import Room
+from adapters.running import StateFile
 from core.ports import Clock
-
-_LOG = logging.getLogger(__name__)
 
 _MAX_ROOMS = 500
 _SAVE_EVERY_S = 1.0
@@ -28,27 +23,16 @@ class Bookmarks:
     """Rooms in which the bot was talked to, the longest silent first. Without a path nothing outlives the process."""
 
     def __init__(self, path: Path | None, clock: Clock) -> None:
-        self._path = path
+        self._file = StateFile(path)
         self._clock = clock
         self._seen: dict[int, tuple[Room, int]] = {}
         self._saving: asyncio.Task[None] | None = None
         self.commands = ""
+        self._file.load(self._read)
 
     def __len__(self) -> int:
-        """Return how many rooms are kept in mind."""
+        """Return how many rooms are known."""
         return len(self._seen)
-
-    def load(self) -> None:
-        """Read the file. A missing or damaged one is an empty one: it costs reading back, once."""
-        if self._path is None or not self._path.exists():
-            return
-        try:
-            kept = json.loads(self._path.read_text("utf-8"))
-            rooms = [(_room(one), int(one["seen"])) for one in kept["rooms"]]
-            self._seen = {room.id: (room, seen) for room, seen in rooms}
-            self.commands = str(kept["commands"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            _LOG.warning("bookmarks not read", extra={"error": type(error).__name__})
 
     def positions(self) -> list[tuple[Room, int]]:
         """Return every room and the id of the last message seen there, the liveliest room first."""
@@ -60,7 +44,7 @@ class Bookmarks:
         return known[0] if known else None
 
     def saw(self, room: Room, message_id: int, *, addressed: bool) -> None:
-        """Move on; a room is kept in mind from the first message that was said to the bot."""
+        """Move on to that message; a room is known from the first message that was `addressed` to the bot."""
         before = self._seen.pop(room.id, None)
         if before is None and not addressed:
             return
@@ -73,25 +57,18 @@ class Bookmarks:
             self._saving = asyncio.create_task(self._save_soon())
 
     def forget(self, room: Room) -> None:
-        """Never look there again."""
+        """Drop a room: it is not read back any more."""
         self._seen.pop(room.id, None)
 
     def told(self, commands: str) -> None:
-        """Note the fingerprint of the commands that Discord knows."""
+        """Record the fingerprint of the commands that Discord knows."""
         self.commands = commands
         self.save()
 
     def save(self) -> None:
         """Write the file now."""
-        if self._path is None:
-            return
         rooms = [{**asdict(room), "seen": seen} for room, seen in self._seen.values()]
-        aside = self._path.with_suffix(".new")
-        try:
-            aside.write_text(json.dumps({"commands": self.commands, "rooms": rooms}), "utf-8")
-            os.replace(aside, self._path)  # noqa: PTH105 (atomic, whatever was there)
-        except OSError as error:
-            _LOG.warning("bookmarks not written", extra={"error": type(error).__name__})
+        self._file.save({"commands": self.commands, "rooms": rooms})
 
     def close(self) -> None:
         """Write what is not written yet."""
@@ -99,6 +76,11 @@ class Bookmarks:
             self._saving.cancel()
             self._saving = None
         self.save()
+
+    def _read(self, kept: Any) -> None:
+        rooms = [(_room(one), int(one["seen"])) for one in kept["rooms"]]
+        self._seen = {room.id: (room, seen) for room, seen in rooms}
+        self.commands = str(kept["commands"])
 
     async def _save_soon(self) -> None:
         await self._clock.sleep(_SAVE_EVERY_S)

@@ -1,34 +1,106 @@
-"""What can be pressed below a message: buttons, menus, and the Stop button of an answer that still grows.
+"""What can be pressed below a message: buttons, menus, the Stop button, and what a press of one says.
 
-Knows the ids that Discord hands back. All that a press means stands in the id, so that it works after a restart. Ids
-come from outside: they tell what somebody wants, never who they are. Does not know what becomes of a press.
+All that a press means stands in the id that Discord hands back, so that it works after a restart. Ids come from
+outside: they tell what somebody wants, never who they are or what they may.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import discord
 
 from adapters.discord.markup import Drawn
-from adapters.discord.press import MAX_ID_CHARS, press_id
+from adapters.discord.room import PLATFORM
 from core.outgoing import Button
 from core.text.unicode import one_line
+from core.types import ChatKey, ConversationKey, UserKey
 
 _LOG = logging.getLogger(__name__)
 
+MAX_ID_CHARS = 100
+"""The length of an id. Source: discord.com/developers/docs/components/reference#anatomy-of-a-component-custom-id."""
+
+FORM_FIELD = "text"
+"""The id of a form's only field."""
+
+_IN_PLACE, _ASKS, _ASIDE = "p", "f", "a"
+_PRESS = re.compile(r"elefante:do:(?P<flags>p?f?a?)\d{1,3}:(?P<command>.{1,80})", re.DOTALL)
+_STOP = re.compile(r"elefante:stop:(?P<user>\d{1,20}):(?P<chat>\d{1,20}):(?P<thread>(?:\d{0,20}@)?\d{0,20})")
 _MAX_ROWS, _ROW, _MAX_OPTIONS = 5, 5, 25
 _MAX_LABEL_CHARS, _MAX_OPTION_CHARS = 80, 100
 _NO_LABEL = "…"
 
 
+@dataclass(frozen=True, slots=True)
+class Press:
+    """What was pressed: the command that the presser sends by it, with what they wrote in its form.
+
+    `asks` says that a form has to be opened first; `in_place` that the answer takes the message's place; `aside` that
+    the button stands in a conversation that somebody has with the bot unseen by the room. `id` tells buttons apart.
+    """
+
+    command: str
+    id: str
+    asks: bool = False
+    in_place: bool = False
+    aside: bool = False
+
+
+def press_id(choice: Button, number: int, *, aside: bool) -> str:
+    """Return the id of that button; `number` is its place in the message."""
+    flags = _IN_PLACE * choice.in_place + _ASKS * bool(choice.asks) + _ASIDE * aside
+    return f"elefante:do:{flags}{number}:{choice.command}"
+
+
+def press_of(data: Mapping[str, Any]) -> Press:
+    """Return what was pressed or submitted, from the data of an interaction; no command if the id is not ours."""
+    custom_id = str(data.get("custom_id", ""))
+    chosen = data.get("values") or []
+    found = _PRESS.fullmatch(str(chosen[0]) if chosen else custom_id)
+    if found is None:
+        return Press("", custom_id)
+    flags = found["flags"]
+    pressed = Press(found["command"], found[0], _ASKS in flags, _IN_PLACE in flags, _ASIDE in flags)
+    if "components" not in data:
+        return pressed
+    written = next(_written(data["components"]), "")
+    return replace(pressed, command=f"{pressed.command} {written}".rstrip(), asks=False)
+
+
+def stop_id(conversation: ConversationKey) -> str:
+    """Return the id of the button that stops an answer in that conversation."""
+    chat = conversation.chat
+    return f"elefante:stop:{conversation.user.user}:{chat.chat}:{chat.thread}"
+
+
+def stopped_by(data: Mapping[str, Any]) -> ConversationKey | None:
+    """Return the conversation whose Stop button was pressed, or None for another button."""
+    found = _STOP.fullmatch(str(data.get("custom_id", "")))
+    if found is None:
+        return None
+    return ConversationKey(ChatKey(PLATFORM, found["chat"], found["thread"]), UserKey(PLATFORM, found["user"]))
+
+
+def _written(components: Any) -> Iterator[str]:
+    """Find what was written in a submitted form: its field stands in a label, or (older clients) in a row."""
+    for component in components:
+        if component.get("custom_id") == FORM_FIELD:
+            yield str(component.get("value", ""))
+        else:
+            inner = component.get("component")
+            yield from _written([inner] if inner else component.get("components", []))
+
+
 def view_of(drawn: Drawn) -> discord.ui.View | None:
-    """Return what stands below that message; None for nothing.
+    """Return the buttons and menus below a message; None if there are none.
 
     Menus come first, then the buttons; of the five rows that there are, each takes one for every 25 entries or 5
-    buttons. What finds no room is left out.
+    buttons. The rest is left out.
     Source: discord.com/developers/docs/components/reference.
     """
     items = [_stop(drawn.stop)] if drawn.stop else [*_menus(drawn), *_buttons(drawn)]

@@ -1,8 +1,4 @@
-"""One Discord channel to write into, for one answer.
-
-Knows where the answer stands, which message it replies to, and what stands there already. Does not know when to write,
-nor where to cut: that is `core/delivery`'s.
-"""
+"""One Discord channel to write into, for one answer. When to write and where to cut is decided in `core/delivery`."""
 
 from __future__ import annotations
 
@@ -10,18 +6,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.discord.api import DiscordApi
-from adapters.discord.markup import MAX_CHARS, Drawn, measure
-from adapters.discord.renderer import Renderer
+from adapters.discord.form import Forms
+from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure
 from core.errors import ChannelBusy, ChannelError
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 
 
 @dataclass(frozen=True, slots=True)
+class Renderer:
+    """Draws for the `person` of that id; `stop` is the id of their Stop button, "" for none.
+
+    `aside` says that this is a conversation unseen by the room; `forms` is told what forms behind buttons begin with.
+    """
+
+    person: str = ""
+    stop: str = ""
+    aside: bool = False
+    forms: Forms | None = None
+
+    def draw(self, shown: OutgoingMessage) -> Drawn:
+        """Return how a message is shown to the person."""
+        drawn = draw(shown, stop=self.stop, aside=self.aside)
+        if self.forms is not None and (drawn.choices or drawn.menu):
+            self.forms.note(self.person, drawn)
+        return drawn
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where an answer goes: a channel, or the direct messages of `person` (if not 0).
 
-    `reply_to` is the message that the first post hangs on, or 0; with a `thread` name, that is where a thread is opened
+    `reply_to` is the message that the first post replies to, or 0; with a `thread` name, a thread is opened on it
     first, in which everything stands. `asked` is the message that is answered, or 0.
     """
 
@@ -36,8 +52,8 @@ class DiscordChannel(Channel):
     """Posts and edits in one place.
 
     `asked` names the message answered; with it every post has a nonce of its own, so that what is sent twice (after a
-    lost response, after a crash) is there once. `pen` draws for whom it is. A handle is CHANNEL/MESSAGE, which an
-    answer that is gone on with elsewhere needs.
+    lost response, after a crash) is there once. A handle is CHANNEL/MESSAGE, which an answer that goes on elsewhere
+    needs.
     """
 
     def __init__(
@@ -47,12 +63,12 @@ class DiscordChannel(Channel):
         *,
         asked: str,
         edit_interval_s: float,
-        pen: Renderer | None = None,
+        renderer: Renderer | None = None,
     ) -> None:
         self._api = api
         self._place = place
         self._asked = asked
-        self._pen = pen or Renderer()
+        self._renderer = renderer or Renderer()
         self._doubtful = False
         self._edit_interval_s = edit_interval_s
         self._drawn: dict[str, Drawn] = {}
@@ -62,7 +78,7 @@ class DiscordChannel(Channel):
 
     @property
     def limits(self) -> ChannelLimits:
-        """What one message holds in UTF-16 units, and how often the channel bears an edit."""
+        """What one message holds in UTF-16 units, and how often it may be edited."""
         return ChannelLimits(MAX_CHARS, self._edit_interval_s)
 
     def measure(self, text: str) -> int:
@@ -71,7 +87,7 @@ class DiscordChannel(Channel):
 
     async def post(self, shown: OutgoingMessage) -> str:
         """Write a new message; the first one replies to what it answers."""
-        drawn = self._pen.draw(shown)
+        drawn = self._renderer.draw(shown)
         if self._unsure is not None and self._unsure.stays and self._unsure.text != shown.text:
             self._posts += 1  # that one may be there, and is not to be found as this one
         self._unsure = shown
@@ -81,14 +97,14 @@ class DiscordChannel(Channel):
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> None:
         """Replace a message in place."""
-        drawn = self._pen.draw(shown)
+        drawn = self._renderer.draw(shown)
         if drawn == self._drawn.get(handle):
             return
         await self._api.edit(*_ids(handle), drawn, whole=shown.stays)
         self._drawn[handle] = drawn
 
     async def remove(self, handle: str) -> None:
-        """Take a message away. One that is gone is fine."""
+        """Delete a message; do nothing if it is gone."""
         await self._api.remove(*_ids(handle))
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
@@ -100,7 +116,7 @@ class DiscordChannel(Channel):
         return known
 
     async def show_waiting(self) -> None:
-        """Put a pair of eyes on the message that is answered."""
+        """React with a pair of eyes to the message that is answered."""
         if self._place.asked:
             await self._api.mark_seen(self._place.channel, self._place.asked)
 
@@ -128,7 +144,7 @@ class DiscordChannel(Channel):
         return handle
 
     async def _arrive(self) -> Place:
-        """Open what has to be open before anything can be written."""
+        """Open the direct messages or the thread, if that is where the answer goes; return where to write."""
         place = self._place
         if place.person:
             self._place = Place(await self._api.open_direct(place.person))

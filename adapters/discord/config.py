@@ -1,4 +1,4 @@
-"""What the Discord adapter is told. Knows the settings' meaning. Does not know where they are read from."""
+"""The settings of the Discord adapter, as `bot/settings/discord.py` fills them in."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class DiscordConfig:
-    """All of it.
+    """All settings.
 
     `rooms` are ids of channels, categories or servers where the bot answers (empty: wherever it was invited to);
     `admin_guild` is the server that alone shows the staff's commands (0: all do, to who manages them); `state_path` a
-    file for what has to outlive the process; `gateway_url` replaces the gateway that the API names; `max_age_s` is when
+    file for what outlives the process; `gateway_url` replaces the gateway that the API names; `max_age_s` is when
     a message is too old to answer; `drain_s` bounds a graceful stop. `edit_interval_s` keeps an answer just under the 5
     edits in 5 s of a channel that people report (the true figure comes with each response).
     """

@@ -1,15 +1,15 @@
-"""Forms: what opens when a button asks for text. Knows what each begins with, for a while. Does not know the answer.
+"""Forms, which open when a button asks for text.
 
-What a form begins with may be long and is the person's own, so it does not stand in the button: it is kept here for an
-hour, in RAM, for that person alone. Afterwards, or after a restart, the form opens empty and says so.
+The text that a form begins with may be long and is the person's own, so it does not stand in the button: it is kept for
+an hour, in RAM, for that person alone. Afterwards, or after a restart, the form opens empty and says so.
 """
 
 from __future__ import annotations
 
 import discord
 
+from adapters.discord.button import FORM_FIELD, Press, press_id
 from adapters.discord.markup import Drawn
-from adapters.discord.press import FORM_FIELD, Press, press_id
 from adapters.discord.texts import BEGIN_ANEW, YOUR_TEXT
 from core.outgoing import Button
 from core.ports import Clock
@@ -24,18 +24,18 @@ _KEPT_S = 3600.0
 
 
 class Forms:
-    """What the forms behind the buttons shown last begin with, by person and button."""
+    """The texts that forms begin with, by person and button."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._begun: dict[tuple[str, str], tuple[float, Button]] = {}
 
     def __len__(self) -> int:
-        """Return how many are kept."""
+        """Return how many texts are kept."""
         return len(self._begun)
 
     def note(self, person: str, drawn: Drawn) -> None:
-        """Keep what the forms behind these buttons begin with; `person` is the id of who is answered."""
+        """Keep the texts that the forms of these buttons begin with, for the person of that id."""
         for number, choice in enumerate((*drawn.choices, *drawn.menu)):
             if choice.asks:
                 key = person, press_id(choice, number, aside=drawn.aside)
@@ -44,7 +44,7 @@ class Forms:
         self._let_go()
 
     def open(self, person: str, pressed: Press, label: str, locale: Locale) -> discord.ui.Modal:
-        """Return the form behind a button. `label` is what the button says: its title where nothing else is known."""
+        """Return the form of a button. `label`, the button's own, is its title if the text is no longer kept."""
         self._let_go()
         known = self._begun.get((person, pressed.id))
         choice = known[1] if known else Button(label, pressed.command, asks=label)
@@ -63,7 +63,7 @@ class Forms:
         return modal
 
     def _let_go(self) -> None:
-        """Forget the oldest of too many, and all that are too old."""
+        """Drop the oldest of too many, and all that are too old."""
         until_s = self._clock.monotonic() - _KEPT_S
         while self._begun:
             oldest = next(iter(self._begun))

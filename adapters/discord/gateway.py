@@ -1,59 +1,147 @@
-"""Keeps the bot connected. Knows what ends a connection and when to try again. Does not know what is said over it."""
+"""Keep the bot connected to the gateway: the library's client as we use it, and when to connect again."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
 
+import aiohttp
 import discord
+import yarl  # aiohttp's own
 from discord import app_commands
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
-from adapters.discord.client import GatewayClient, Listener
 from adapters.discord.config import DiscordConfig
-from adapters.discord.identity import Identity, identity_of
+from adapters.discord.identity import Identity, new_backoff, rejected_token
 from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.pacer import Pacer
 from adapters.discord.slash import CommandTranslator, Menus
-from core.errors import ChannelError, ConfigError
+from core.commands.menu import MenuEntry
+from core.errors import ChannelError
 from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
 
-_FIRST_PAUSE_S = 2.0
-_LONGEST_PAUSE_S = 300.0
 _STABLE_AFTER_S = 600.0
 _WRONG_TOKEN = 4004
+_IDENTIFY_EVERY_S = 5.0
+_MAX_IDENTIFIES = 10  # of one connection
 
 
-def rejected_token() -> ConfigError:
-    """Return what to tell the owner of a token that Discord does not know."""
-    advice = "Discord does not accept it; copy it again from the developer portal, page Bot, Reset Token"
-    return ConfigError("DISCORD_TOKEN", advice)
+class SessionUnstable(Exception):
+    """The gateway wants a new session again and again: that eats the day's 1000, so connect anew, and slower."""
 
 
-async def introduce(config: DiscordConfig, pacer: Pacer, clock: Clock) -> Identity:
-    """Return who we are. While nobody answers, keep asking.
+Press = Callable[["discord.Interaction[Any]"], Awaitable[None]]
+"""Called with each press of a button, choice out of a menu, and form that was filled in."""
 
-    Raises:
-        ConfigError: the token is wrong.
-    """
-    pause_s = _FIRST_PAUSE_S
-    while True:
+_PRESSES = {discord.InteractionType.component, discord.InteractionType.modal_submit}
+
+
+class Listener(Protocol):
+    """Takes messages, and learns of sessions that begin."""
+
+    async def take(self, message: discord.Message) -> None:
+        """Take a message."""
+        ...
+
+    async def read_back(self, shard: int, shards: int) -> None:
+        """Read back what was said before this session of the shard began, and was not delivered."""
+        ...
+
+
+class GatewayClient(discord.AutoShardedClient):
+    """discord.py's client with small caches and no pings; an event that cannot be read does not end it."""
+
+    def __init__(
+        self, listener: Listener, press: Press, trace: aiohttp.TraceConfig, clock: Clock, *, reads_all: bool
+    ) -> None:
+        super().__init__(
+            intents=_intents(reads_all=reads_all),
+            allowed_mentions=discord.AllowedMentions.none(),  # whatever a model writes pings nobody
+            max_messages=None,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            chunk_guilds_at_startup=False,
+            max_ratelimit_timeout=30.0,
+            http_trace=trace,
+        )
+        self._listener = listener
+        self._press = press
+        self._clock = clock
+        self._identifies = 0
+        # One event that the library cannot read would end its connection, and the same one the next connection.
+        parsers: dict[str, Callable[[Any], None]] = self._connection.parsers
+        parsers.update({name: _guarded(name, parse) for name, parse in parsers.items()})
+
+    async def enter(self, gateway_url: str) -> None:
+        """Connect, and return or raise when the connection cannot be resumed. The client is logged in.
+
+        Waits, if the day's sessions are used up, until there are new ones.
+        """
+        shards, url, limits = await self.http.get_bot_gateway()
+        if limits["remaining"] < shards + _MAX_IDENTIFIES:
+            wait_s = limits["reset_after"] / 1000
+            _LOG.warning("discord sessions used up", extra={"wait_s": wait_s})
+            await self._clock.sleep(wait_s)
+        self.shard_count = shards
+        _point_gateway_at(gateway_url or url)
+        await self.connect()
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Wait between two new sessions, as Discord wants."""
+        del shard_id
+        self._identifies += 1
+        if self._identifies > (self.shard_count or 1) + _MAX_IDENTIFIES:
+            raise SessionUnstable
+        if not initial:
+            await self._clock.sleep(_IDENTIFY_EVERY_S)
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Pass a message on."""
+        await self._listener.take(message)
+
+    async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
+        """Pass a press on; the library's own way would keep an object for each message."""
+        if interaction.type in _PRESSES:
+            await self._press(interaction)
+
+    async def on_shard_connect(self, shard_id: int) -> None:
+        """Read back what was said before this session began."""
+        _LOG.info("discord is connected", extra={"shard": shard_id})
+        await self._listener.read_back(shard_id, self.shard_count or 1)
+
+    async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
+        """Log a failure in one of the above, without what people wrote."""
+        del args, kwargs
+        _LOG.exception("discord event failed", extra={"event": event_method})
+
+
+def _point_gateway_at(url: str) -> None:
+    discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(url)
+
+
+def _intents(*, reads_all: bool) -> discord.Intents:
+    """Return the events to receive: servers and messages, the content of all messages only if that is allowed."""
+    intents = discord.Intents.none()
+    intents.guilds = intents.guild_messages = intents.dm_messages = True
+    intents.message_content = reads_all
+    return intents
+
+
+def _guarded(name: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+    def parse_or_skip(event: Any) -> None:
         try:
-            async with discord.Client(intents=discord.Intents(guilds=True), http_trace=pacer.trace()) as client:
-                await client.login(config.token)
-                return identity_of(client, auto_thread=config.auto_thread)
-        except discord.LoginFailure:
-            raise rejected_token() from None
-        except Exception as error:  # noqa: BLE001  (whatever it answers, it is asked again)
-            _LOG.warning("discord cannot be reached", extra={"error": type(error).__name__})
-            await clock.sleep(pause_s)
-            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+            parse(event)
+        except Exception as error:  # noqa: BLE001  (whatever stands in it)
+            _LOG.warning("discord event not understood", extra={"event": name, "error": type(error).__name__})
+
+    return parse_or_skip
 
 
 class Gateway:
-    """One client after another, each as long as it lasts."""
+    """Keeps one client connected, and opens another when it ends."""
 
     def __init__(
         self,
@@ -63,8 +151,9 @@ class Gateway:
         bookmarks: Bookmarks,
         clock: Clock,
         *,
+        menu: Sequence[MenuEntry],
         listener: Listener,
-        reception: InteractionHandler,
+        interactions: InteractionHandler,
         identity: Identity,
     ) -> None:
         self._config = config
@@ -73,18 +162,19 @@ class Gateway:
         self._bookmarks = bookmarks
         self._clock = clock
         self._listener = listener
-        self._reception = reception
+        self._menu = menu
+        self._interactions = interactions
         self._identity = identity
         self._reads_all = identity.reads_all
         self._client: GatewayClient | None = None
 
     async def listen(self) -> None:
-        """Stay connected until cancelled; what was connected last stays open for those who still write.
+        """Stay connected until cancelled; the last client stays open for answers that are still written.
 
         Raises:
-            ConfigError: the token does not count any more.
+            ConfigError: the token is no longer valid.
         """
-        pause_s = _FIRST_PAUSE_S
+        backoff = new_backoff()
         while True:
             began_s = self._clock.monotonic()
             try:
@@ -96,9 +186,8 @@ class Gateway:
                 self._note(error)
             await self.close()
             if self._clock.monotonic() - began_s > _STABLE_AFTER_S:
-                pause_s = _FIRST_PAUSE_S
-            await self._clock.sleep(pause_s)
-            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+                backoff.reset()
+            await self._clock.sleep(backoff.next_s())
 
     async def close(self) -> None:
         """Leave the gateway and close every connection."""
@@ -109,9 +198,9 @@ class Gateway:
                 _LOG.warning("discord connection not closed", extra={"error": type(error).__name__})
 
     async def _open(self) -> GatewayClient:
-        """Return a client that is logged in, with its commands; the gateway is not connected yet."""
+        """Return a client that is logged in and offers the commands; the gateway is not connected yet."""
         client = GatewayClient(
-            self._listener, self._reception.press, self._pacer.trace(), self._clock, reads_all=self._reads_all
+            self._listener, self._interactions.press, self._pacer.trace(), self._clock, reads_all=self._reads_all
         )
         self._client = client
         await client.login(self._config.token)
@@ -119,13 +208,17 @@ class Gateway:
         await tree.set_translator(CommandTranslator())
         self._api.use(client)
         menus = Menus(
-            tree, self._reception.say, admin_guild=self._config.admin_guild, goes_along=self._identity.goes_along
+            tree,
+            self._interactions.say,
+            self._menu,
+            admin_guild=self._config.admin_guild,
+            goes_along=self._identity.goes_along,
         )
         await self._offer(menus)
         return client
 
     async def _offer(self, menus: Menus) -> None:
-        """Tell Discord of the commands, if they are not as it knows them."""
+        """Tell Discord of the commands if they changed."""
         known = self._bookmarks.commands
         try:
             fingerprint = await self._api.insist("PUT /applications", lambda: menus.tell_if_new(known))

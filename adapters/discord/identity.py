@@ -1,4 +1,4 @@
-"""Who the bot is in Discord: its name, its owners, its rights. Knows what the owner has to click. Changes nothing."""
+"""Ask Discord who the bot is: its name, its owners, its rights, and what its owner should read about that."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from dataclasses import dataclass
 
 import discord
 
+from adapters.discord.config import DiscordConfig
+from adapters.discord.pacer import Pacer
+from adapters.pacing import Backoff
+from adapters.running import keep_trying
+from core.errors import ConfigError
+from core.ports import Clock
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What Discord says about the application before anything is connected.
+    """What Discord says about the application, before anything is connected.
 
     `id` is the application's, `user` the bot's own user id; `owners` maps user ids to names; `invite` is the link that
     adds the bot with exactly the rights it needs; `reads_all` says whether the message-content intent is on,
@@ -40,8 +47,42 @@ class Identity:
         return lines
 
 
-def identity_of(client: discord.Client, *, auto_thread: bool) -> Identity:
-    """Describe the application of a client that is logged in."""
+async def introduce(config: DiscordConfig, pacer: Pacer, clock: Clock) -> Identity:
+    """Return who the bot is. While nobody answers, keep asking.
+
+    Raises:
+        ConfigError: the token is wrong.
+    """
+
+    async def ask() -> Identity:
+        try:
+            async with discord.Client(intents=discord.Intents(guilds=True), http_trace=pacer.trace()) as client:
+                await client.login(config.token)
+                return _identity_of(client, auto_thread=config.auto_thread)
+        except discord.LoginFailure:
+            raise rejected_token() from None
+
+    return await keep_trying(ask, clock, "discord cannot be reached", Exception, backoff=new_backoff())
+
+
+def new_backoff() -> Backoff:
+    """Return the pauses between attempts to connect: 2 s to 5 minutes."""
+    return Backoff(2.0, 300.0)
+
+
+def rejected_token() -> ConfigError:
+    """Return the error for a token that Discord does not know."""
+    advice = "Discord does not accept it; copy it again from the developer portal, page Bot, Reset Token"
+    return ConfigError("DISCORD_TOKEN", advice)
+
+
+def point_rest_at(api_base_url: str) -> None:
+    """Make the library speak to that API; it keeps the address in its class."""
+    discord.http.Route.BASE = api_base_url.rstrip("/")
+
+
+def _identity_of(client: discord.Client, *, auto_thread: bool) -> Identity:
+    """Return the identity of a client that is logged in."""
     info, user = client.application, client.user
     if info is None or user is None:
         raise RuntimeError("the client is not logged in")
@@ -61,13 +102,13 @@ def identity_of(client: discord.Client, *, auto_thread: bool) -> Identity:
 
 
 def _owns(member: discord.TeamMember, team: discord.Team) -> bool:
-    """Whether a member of the team may steer the application: who made the team, and its administrators."""
+    """Whether a member of the team owns the bot: the team's owner and its administrators do."""
     joined = member.membership_state is discord.TeamMembershipState.accepted
     return member.id == team.owner_id or (joined and member.role is discord.TeamMemberRole.admin)
 
 
 def _permissions(*, auto_thread: bool) -> discord.Permissions:
-    """Return what the bot needs: to read, answer, react, read back, show memories, hand over files; to open threads."""
+    """Return the rights that the bot needs; to open threads only with `auto_thread`."""
     return discord.Permissions(
         view_channel=True,
         send_messages=True,

@@ -1,4 +1,4 @@
-"""An answer to a slash command or a press: hidden from others where it is private, longer-lived than what it answers.
+"""The channel of an answer to a slash command or a press, hidden from others where it is private.
 
 Discord allows an interaction one deferred response, follow-ups, and 15 minutes; all it needs stands in a `Ticket`.
 Source: discord.com/developers/docs/interactions/receiving-and-responding.
@@ -18,9 +18,8 @@ import discord
 
 from adapters.discord.api import DiscordApi, InteractionOver, edit_options, sent, time_for
 from adapters.discord.attachment import attachment
-from adapters.discord.channel import DiscordChannel
+from adapters.discord.channel import DiscordChannel, Renderer
 from adapters.discord.markup import MAX_CHARS, Drawn, measure
-from adapters.discord.renderer import Renderer
 from core.errors import ChannelBusy, ChannelError, MessageLost
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
@@ -33,7 +32,7 @@ _ORIGINAL = "@original"
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What an interaction is answered by; it is kept with the message (`Incoming.reply_token`) until that is answered.
+    """All that is needed to answer an interaction; it is stored with the message (`Incoming.reply_token`).
 
     `ends_s` is when its token does, in seconds since 1970; `channel` is where everybody reads the answer, 0 for one
     that is hidden or that the bot could not edit by itself. The response to a press that is answered `in_place` is the
@@ -65,28 +64,30 @@ class Ticket:
 
     @classmethod
     def read(cls, reply_token: str) -> Ticket:
-        """Return the ticket that was kept with a message."""
+        """Return the ticket that was stored with a message."""
         return cls(**json.loads(reply_token))
 
     def written(self) -> str:
-        """Return what is kept with the message."""
+        """Return the text that is stored with the message."""
         return json.dumps(asdict(self))
 
 
 class InteractionChannel(Channel):
-    """Writes the deferred response first, then follow-ups; what Discord takes no more goes to `later`, another place.
+    """Writes the deferred response first, then follow-ups; what Discord no longer takes goes to `later`, another place.
 
-    That is after 15 minutes, after 5 follow-ups where somebody took the bot along, or where the acknowledgement came
-    too late. Nothing is written before `acknowledged` says what became of that.
+    That is after 15 minutes, after 5 follow-ups where somebody took the bot along, or if the acknowledgement came too
+    late. Nothing is written before `acknowledged` is called.
     """
 
-    def __init__(self, api: DiscordApi, ticket: Ticket, later: DiscordChannel, clock: Clock, *, pen: Renderer) -> None:
+    def __init__(
+        self, api: DiscordApi, ticket: Ticket, later: DiscordChannel, clock: Clock, *, renderer: Renderer
+    ) -> None:
         self._api = api
         self._ticket = ticket
         self._later = later
         self._clock = clock
         self._ends_s = ticket.ends_s
-        self._pen = pen
+        self._renderer = renderer
         self._drawn: dict[str, Drawn] = {}
         self._open = asyncio.Event()
         self._began = False  # the deferred response is a message of this answer
@@ -98,7 +99,7 @@ class InteractionChannel(Channel):
 
     @property
     def silent(self) -> bool:
-        """Whether nothing was written here, so that the client still shows that the bot is thinking."""
+        """Whether nothing was written yet, so that the client still shows that the bot is thinking."""
         return not self._began
 
     def measure(self, text: str) -> int:
@@ -106,13 +107,13 @@ class InteractionChannel(Channel):
         return measure(text)
 
     def acknowledged(self, *, in_time: bool) -> None:
-        """Let the answer begin: in its place, or elsewhere if Discord did not take the acknowledgement."""
+        """Let the answer begin: as a response, or in the other place if the acknowledgement was not `in_time`."""
         if not in_time:
             self._ends_s = 0.0
         self._open.set()
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
-        """Go on with what an earlier process posted: at least the sign that the bot is thinking, which it left."""
+        """Go on with what an earlier process posted, at least the sign that the bot is thinking."""
         self._open.set()
         if any("/" in handle for handle in handles):
             self._ends_s = 0.0
@@ -123,7 +124,7 @@ class InteractionChannel(Channel):
         return known
 
     async def post(self, shown: OutgoingMessage) -> str:
-        """Write a new message: where the interaction takes it, else in the other place."""
+        """Write a new message: as a response, or in the other place."""
         await self._open.wait()
         if not self._expired:
             try:
@@ -138,11 +139,11 @@ class InteractionChannel(Channel):
         return await self._later.post(shown)
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
-        """Replace a message in place, after the interaction's time as any other message of the bot's."""
+        """Replace a message; after the interaction's time like any other message of the bot's."""
         if "/" in handle:
             await self._later.edit(handle, shown)
             return None
-        drawn = self._pen.draw(shown)
+        drawn = self._renderer.draw(shown)
         if drawn == self._drawn.get(handle):
             return None
         if not self._expired:
@@ -159,7 +160,7 @@ class InteractionChannel(Channel):
         return there
 
     async def remove(self, handle: str) -> None:
-        """Take a message away; one that nobody can reach any more fades by itself."""
+        """Delete a message, if it can still be reached."""
         if "/" not in handle and not self._expired:
             await self._delete(handle)
         elif there := self._beyond(handle):
@@ -170,7 +171,7 @@ class InteractionChannel(Channel):
         return await self._api.fetch(file, max_bytes)
 
     async def hush(self) -> None:
-        """Take the sign away that says the bot is thinking; a message answered in place never had one."""
+        """Remove the sign that the bot is thinking; a message answered in place never had one."""
         if not self._ticket.in_place:
             await self._delete(_ORIGINAL)
 
@@ -183,7 +184,7 @@ class InteractionChannel(Channel):
         return f"/webhooks/{self._ticket.application}/{self._ticket.token}"
 
     def _beyond(self, handle: str) -> str:
-        """Return the handle by which a message can be changed without the interaction, "" if it cannot."""
+        """Return the handle by which a message can be changed without the interaction, or ""."""
         if "/" in handle:
             return handle
         return f"{self._ticket.channel}/{handle}" if self._ticket.channel and handle != _ORIGINAL else ""
@@ -193,7 +194,7 @@ class InteractionChannel(Channel):
         return self._api.webhook(self._ticket.application, self._ticket.token)
 
     async def _respond(self, shown: OutgoingMessage) -> str:
-        drawn = self._pen.draw(shown)
+        drawn = self._renderer.draw(shown)
         fresh = self._began or (self._ticket.in_place and drawn.file is not None)  # no file takes the place of a text
         handle = await (self._follow_up(drawn) if fresh else self._edit_response(_ORIGINAL, drawn))
         self._began = True
@@ -230,5 +231,5 @@ class InteractionChannel(Channel):
 
 
 def _message_id(handle: str) -> Any:
-    """Return the id as the library wants it, which passes the name of the deferred response on as it is."""
+    """Return the id as the library takes it; the name of the deferred response stays as it is."""
     return handle if handle == _ORIGINAL else int(handle)

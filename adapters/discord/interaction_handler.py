@@ -1,45 +1,52 @@
-"""What becomes of each interaction: slash commands, buttons, menus, forms. Knows who sees the answer, and no answer."""
+"""Take interactions: slash commands, buttons, menus, forms. Each is stored, then acknowledged, then answered."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import discord
 
 from adapters.discord.api import DiscordApi
-from adapters.discord.audience import Audience, audience, overtakes
-from adapters.discord.button import label_of
+from adapters.discord.button import Press, label_of, press_of, stopped_by
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
-from adapters.discord.press import Press, press_of, stopped_by
-from adapters.discord.room import PLATFORM, Room, room_of
-from adapters.discord.texts import NOT_HERE, NOT_YOURS, STOPPING
+from adapters.discord.room import PLATFORM, Audience, Room, audience, room_of
+from adapters.discord.texts import NOT_HERE, STOPPING
+from adapters.messages import NOT_YOURS, display_name
+from core.commands.menu import MenuEntry
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelBusy, ChannelError
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
 from core.text.language import choose
-from core.text.unicode import one_line
 from core.types import ConversationKey, Incoming, Locale, Localized, UserKey
 
 _LOG = logging.getLogger(__name__)
 
-_MAX_NAME_CHARS = 64
 _STOP = "/stop"
 
 
 class InteractionHandler:
-    """Turns interactions into messages for the door. Each is stored, then acknowledged: Discord waits 3 s for that."""
+    """Turns interactions into messages for the bot. Discord waits 3 s for the acknowledgement."""
 
     def __init__(
-        self, intake: UpdateHandler, api: DiscordApi, forms: Forms, config: DiscordConfig, clock: Clock, *, me: int
+        self,
+        messages: UpdateHandler,
+        api: DiscordApi,
+        forms: Forms,
+        config: DiscordConfig,
+        clock: Clock,
+        *,
+        menu: Sequence[MenuEntry],
+        me: int,
     ) -> None:
-        self._intake = intake
+        self._messages = messages
+        self._commands = {entry.name: entry for entry in menu}
         self._api = api
         self._forms = forms
         self._config = config
@@ -52,14 +59,17 @@ class InteractionHandler:
 
         `unseen` hides the answer from everybody else, and makes it part of a talk aside.
         """
-        room = await self._welcome(interaction)
+        room = await self._allowed_room(interaction)
         if room is None:
             return
-        to = audience(room, interaction.user.id, text, unseen=unseen)
+        command = command_of(text, self._commands)
+        to = audience(room, interaction.user.id, command, unseen=unseen)
         enclosed = (Attachment(AttachmentKind.FILE),) if file else ()
         incoming = _incoming(interaction, text, to)
-        incoming = replace(incoming, pressed=overtakes(text), file=file, attachments=enclosed)
-        stops = text == _STOP and self._intake.is_answering(incoming.conversation)
+        incoming = replace(
+            incoming, pressed=command is not None and not command.in_order, file=file, attachments=enclosed
+        )
+        stops = text == _STOP and self._messages.is_answering(incoming.conversation)
         channel = await self._pass_on(interaction, incoming, to)
         if channel is None or not channel.silent:
             return
@@ -83,7 +93,7 @@ class InteractionHandler:
             await self._press_once(interaction, pressed)
 
     async def _press_once(self, interaction: discord.Interaction[Any], pressed: Press) -> None:
-        """Answer a press, unless the same one is being answered: fingers are quicker than the network."""
+        """Answer a press, unless the same one is being answered."""
         key = (interaction.user.id, interaction.message.id if interaction.message else 0, pressed.id)
         if key in self._pressed and interaction.type is discord.InteractionType.component:
             await self._insist(lambda: self._api.acknowledge(interaction, hidden=True, in_place=True))
@@ -95,14 +105,14 @@ class InteractionHandler:
             self._pressed.discard(key)
 
     async def _answer(self, interaction: discord.Interaction[Any], pressed: Press) -> None:
-        room = await self._welcome(interaction)
+        room = await self._allowed_room(interaction)
         if room is None:
             return
         message, user_id = interaction.message, interaction.user.id
         only_theirs = message is not None and message.flags.ephemeral
         for_another = message is not None and not only_theirs and _asker(message) not in {None, user_id}
         unseen = pressed.aside or for_another or not pressed.command
-        to = audience(room, user_id, pressed.command, unseen=unseen)
+        to = audience(room, user_id, command_of(pressed.command, self._commands), unseen=unseen)
         # What everybody reads is never replaced by what one person pressed.
         in_place = pressed.in_place and message is not None and (room.private or only_theirs)
         incoming = replace(_incoming(interaction, pressed.command, to), pressed=True)
@@ -129,22 +139,22 @@ class InteractionHandler:
     async def _pass_on(
         self, interaction: discord.Interaction[Any], incoming: Incoming, to: Audience, *, in_place: bool = False
     ) -> InteractionChannel | None:
-        """Hand over, which stores it, then acknowledge, and wait for the answer.
+        """Pass a message on, which stores it, then acknowledge the interaction, and wait for the answer.
 
         Return None where Discord took the acknowledgement too late: then the answer stands elsewhere.
         """
         ticket = Ticket.of(interaction, hidden=to.hidden, in_place=in_place)
         incoming = replace(incoming, reply_token=ticket.written())
-        channel = self._intake.interaction(incoming, ticket)
-        answered = await self._intake.receive(incoming, channel)
+        channel = self._messages.interaction(incoming, ticket)
+        answered = await self._messages.receive(incoming, channel)
         acknowledge = self._api.acknowledge
         in_time = await self._insist(lambda: acknowledge(interaction, hidden=to.hidden, in_place=in_place))
         channel.acknowledged(in_time=in_time)
         await answered
         return channel if in_time else None
 
-    async def _welcome(self, interaction: discord.Interaction[Any]) -> Room | None:
-        """Return the room, or None after saying that the owner lets the bot answer elsewhere only."""
+    async def _allowed_room(self, interaction: discord.Interaction[Any]) -> Room | None:
+        """Return the room, or None after saying that the owner does not let the bot answer here."""
         room = self._room(interaction)
         if room is not None and room.allowed(self._config.rooms):
             return room
@@ -156,7 +166,7 @@ class InteractionHandler:
         await self._insist(lambda: self._api.perform("POST /interactions", lambda: send(text, ephemeral=True)))
 
     async def _insist(self, request: Callable[[], Awaitable[object]]) -> bool:
-        """Make a request as often as it takes; False where it was refused for good: too late, or nobody there."""
+        """Repeat a request until it succeeds; return False if it was refused for good."""
         while True:
             try:
                 await request()
@@ -176,11 +186,19 @@ class InteractionHandler:
         return replace(room, private=room.private and not interaction.context.private_channel)
 
 
+def command_of(text: str, commands: Mapping[str, MenuEntry]) -> MenuEntry | None:
+    """Return the command that a text begins with, or None; one that is in no menu has a name only."""
+    if text[:1] != "/" or not text[1:2].strip():
+        return None
+    name = text[1:].split(maxsplit=1)[0].casefold()
+    return commands.get(name) or MenuEntry(name, {})
+
+
 def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) -> Incoming:
     return Incoming(
         chat=to.chat,
         user=UserKey(PLATFORM, str(interaction.user.id)),
-        user_name=one_line(interaction.user.display_name, _MAX_NAME_CHARS),
+        user_name=display_name(interaction.user.display_name),
         message_id=f"{FROM_INTERACTION}{interaction.id}",
         text=text,
         at=interaction.created_at,
@@ -190,7 +208,7 @@ def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) ->
 
 
 def _asker(message: discord.Message) -> int | None:
-    """Return the id of whom a message of ours answers, or None where it does not say."""
+    """Return the id of the person whom a message of ours answers, or None if it does not say."""
     if message.interaction_metadata is not None:
         return message.interaction_metadata.user.id
     replied = message.reference.resolved if message.reference is not None else None

@@ -1,20 +1,19 @@
-"""Message -> Incoming. Knows what people do in Discord and what of it is said to the bot. Does not know any answer."""
+"""Message -> Incoming: what people say in Discord, with attachments and quoted words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import discord
 
-from adapters.discord.enclosed import attachments_of, quotes_of
 from adapters.discord.room import PLATFORM, Room
-from core.text.unicode import one_line
+from adapters.messages import display_name, without_mention
+from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.types import Incoming, UserKey
 
-_MAX_NAME_CHARS = 64
-_AROUND_MENTION = " \t\n,;:-–—"
 _SPOKEN = {discord.MessageType.default, discord.MessageType.reply}
+_KINDS = {"image": AttachmentKind.PHOTO, "audio": AttachmentKind.AUDIO, "video": AttachmentKind.VIDEO}
 
 
 def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | None:
@@ -27,7 +26,7 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
     return Incoming(
         chat=room.chat,
         user=UserKey(PLATFORM, str(message.author.id)),
-        user_name=_name(message.author),
+        user_name=display_name(message.author.display_name),
         message_id=str(message.id),
         text=_readable(_without(_tokens(message, me), message.content), message),
         at=message.created_at,
@@ -49,7 +48,7 @@ def _addressed(message: discord.Message, me: int) -> bool:
 
 
 def _goes_on(message: discord.Message) -> bool:
-    """Whether a message in a thread of ours goes on with the talk: it says something, and to nobody else."""
+    """Whether a message in a thread of ours continues the talk: it has text, and addresses nobody else."""
     return bool(message.content) and not message.raw_mentions and message.reference is None
 
 
@@ -60,7 +59,7 @@ def _our_role(message: discord.Message) -> int | None:
 
 
 def _tokens(message: discord.Message, me: int) -> tuple[str, ...]:
-    """Return how our name may stand in the text."""
+    """Return the forms in which our name may stand in the text."""
     role = _our_role(message)
     return (f"<@{me}>", f"<@!{me}>", *([f"<@&{role}>"] if role is not None else []))
 
@@ -68,11 +67,7 @@ def _tokens(message: discord.Message, me: int) -> tuple[str, ...]:
 def _without(tokens: tuple[str, ...], text: str) -> str:
     """Return the text without our own name where it only calls us: at the start, at the end."""
     for token in tokens:
-        stripped = text.strip(_AROUND_MENTION)
-        if stripped.startswith(token):
-            text = stripped.removeprefix(token).lstrip(_AROUND_MENTION)
-        elif stripped.endswith(token):
-            text = stripped.removesuffix(token).rstrip(_AROUND_MENTION)
+        text = without_mention(text, token)
     return text
 
 
@@ -84,12 +79,68 @@ def _readable(text: str, message: discord.Message) -> str:
 
 def _names(message: discord.Message) -> Iterator[tuple[str, str]]:
     for user in message.mentions:
-        yield f"<@{user.id}>", f"@{_name(user)}"
+        yield f"<@{user.id}>", f"@{display_name(user.display_name)}"
     for role in message.role_mentions:
-        yield f"<@&{role.id}>", f"@{one_line(role.name, _MAX_NAME_CHARS)}"
+        yield f"<@&{role.id}>", f"@{display_name(role.name)}"
     for channel in message.channel_mentions:
-        yield f"<#{channel.id}>", f"#{one_line(channel.name, _MAX_NAME_CHARS)}"
+        yield f"<#{channel.id}>", f"#{display_name(channel.name)}"
 
 
-def _name(user: discord.abc.User) -> str:
-    return one_line(user.display_name, _MAX_NAME_CHARS)
+# --- what comes along with a message ---
+
+
+def attachments_of(message: discord.Message | discord.MessageSnapshot) -> tuple[Attachment, ...]:
+    """Return the attachments of a message."""
+    found = [_attachment(one) for one in message.attachments]
+    found += [Attachment(AttachmentKind.STICKER, one.name) for one in message.stickers]
+    if isinstance(message, discord.Message) and message.poll is not None:
+        found.append(Attachment(AttachmentKind.POLL, message.poll.question))
+    if message.embeds and not message.content:  # else it is what Discord shows of a link in the text
+        found.append(Attachment(AttachmentKind.OTHER))
+    return tuple(found)
+
+
+def quotes_of(message: discord.Message, me: int, readable: Callable[[discord.Message], str]) -> tuple[Quote, ...]:
+    """Return what a message replies to or passes on; `readable` gives a message's text as people see it."""
+    if message.message_snapshots:
+        return tuple(
+            # Discord does not tell who said it.
+            Quote(QuoteKind.FORWARD, _text(one, one.content), attachments=attachments_of(one))
+            for one in message.message_snapshots
+        )
+    if message.type is not discord.MessageType.reply or message.reference is None:
+        return ()
+    replied = message.reference.resolved
+    if not isinstance(replied, discord.Message):  # deleted, or not told
+        return (Quote(QuoteKind.REPLY),)
+    speaker, name = _speaker(replied.author, message.author, me)
+    if replied.message_snapshots:
+        return tuple(
+            Quote(QuoteKind.REPLY, _text(one, one.content), attachments=attachments_of(one))
+            for one in replied.message_snapshots
+        )
+    text = _text(replied, readable(replied))
+    return (Quote(QuoteKind.REPLY, text, speaker, name, "", attachments_of(replied) if not text else _files(replied)),)
+
+
+def _speaker(who: discord.abc.User, sender: discord.abc.User, me: int) -> tuple[Speaker, str]:
+    if who.id == me:
+        return Speaker.BOT, ""
+    return (Speaker.SELF, "") if who.id == sender.id else (Speaker.OTHER, who.display_name)
+
+
+def _text(message: discord.Message | discord.MessageSnapshot, content: str) -> str:
+    """Return what is written in a message, in its text or in its embeds."""
+    parts = [content, *(part for embed in message.embeds for part in (embed.title, embed.description) if part)]
+    return "\n".join(part for part in parts if part)
+
+
+def _files(message: discord.Message) -> tuple[Attachment, ...]:
+    return tuple(one for one in attachments_of(message) if one.kind is not AttachmentKind.OTHER)
+
+
+def _attachment(attachment: discord.Attachment) -> Attachment:
+    if attachment.is_voice_message():
+        return Attachment(AttachmentKind.VOICE)
+    kind = (attachment.content_type or "").partition("/")[0]
+    return Attachment(_KINDS.get(kind, AttachmentKind.FILE), attachment.filename)

@@ -1,4 +1,4 @@
-"""What a message looks like in Discord. Knows what the reader sees and how Discord counts it, not how it is sent.
+"""Draw a message as Discord shows it, and measure it as Discord counts.
 
 Discord reads Markdown itself, so text goes out as it is, but for two bars in a row, which are a spoiler in Discord and
 mean nothing in Markdown. Memories stand in a small embed, each under a spoiler.
@@ -17,7 +17,7 @@ from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
 
 MAX_CHARS = 2000
-"""Of one message's content. Source: discord.com/developers/docs/resources/message#create-message."""
+"""The length of one message's content. Source: discord.com/developers/docs/resources/message#create-message."""
 
 _MAX_EMBED_CHARS = 4096
 _MAX_PHRASE_CHARS = 80
@@ -46,17 +46,17 @@ class Drawn:
 
     @property
     def embeds(self) -> list[discord.Embed]:
-        """The embeds as the library wants them."""
+        """The embeds as the library takes them."""
         return [discord.Embed(description=self.embed, colour=_COLOUR)] if self.embed else []
 
 
 def measure(markdown: str) -> int:
-    """Return how long it is when sent, in UTF-16 units: what Discord's clients count, and no less than its server."""
+    """Return the length when sent, in UTF-16 units: as Discord's clients count, no less than its server."""
     return _units(_barred(markdown))
 
 
 def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Drawn:
-    """Return how that is shown; what is still to change carries the Stop button of that id, if there is one."""
+    """Return how a message is shown; one that still changes carries the Stop button of that id ("" for none)."""
     if shown.plain or not shown.stays:
         return Drawn(content=_text(shown), stop="" if shown.plain else stop)
     below = Drawn(choices=shown.choices, menu=shown.menu, aside=aside, file=shown.file)
@@ -68,7 +68,7 @@ def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Draw
 
 
 def _text(shown: OutgoingMessage) -> str:
-    """Return what is read where there are no embeds; memories stay under their spoilers if there is room for that."""
+    """Return the text where there are no embeds; memories stay under their spoilers if there is room."""
     hidden = _memories(shown.memories) if shown.memories else ""
     return hidden if 0 < _units(hidden) <= MAX_CHARS else _sendable(_barred(shown.text)) or _NOTHING_VISIBLE
 
@@ -81,7 +81,7 @@ def _barred(text: str) -> str:
 
 
 def _sendable(text: str) -> str:
-    """Return the text without what no message holds; it does not grow by that."""
+    """Return the text without characters that Discord refuses; it does not become longer."""
     return _CONTROLS.sub("", _SURROGATES.sub("\ufffd", text)).strip()
 
 
@@ -90,7 +90,7 @@ def _units(text: str) -> int:
 
 
 def _memories(items: Sequence[MemoryItem]) -> str:
-    """Return the lines that fit, and how many did not."""
+    """Return the lines that fit, and the number of those that do not."""
     lines: list[str] = []
     left = _MAX_EMBED_CHARS - 8  # for the line that counts the others
     for at, item in enumerate(items):

@@ -1,7 +1,7 @@
-"""What becomes of each message. Knows rooms, threads and what was read where. Does not know any answer.
+"""Take messages, and give the channels that answers are written into.
 
-What is said to the bot goes through the door, and is on disk before the room's bookmark moves past it; what is not said
-to the bot is never kept. After a lost session every room with an open conversation is read back from its bookmark.
+What is said to the bot is on disk before the room's bookmark moves past it; what is not said to the bot is never kept.
+After a lost session every room with an open conversation is read back from its bookmark.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ import secrets
 from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import replace
-from datetime import timedelta
 from weakref import WeakValueDictionary
 
 import discord
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
-from adapters.discord.channel import DiscordChannel, Place
+from adapters.discord.button import stop_id
+from adapters.discord.channel import DiscordChannel, Place, Renderer
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.listener import incoming_of
-from adapters.discord.press import stop_id
-from adapters.discord.renderer import Renderer
 from adapters.discord.room import PLATFORM, Room, channel_id, is_aside, room_of
+from adapters.running import Session
 from core.errors import ChannelError
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.unicode import one_line
@@ -39,7 +38,7 @@ _ROOMS_AT_ONCE = 4
 _MAX_THREAD_NAME_CHARS = 60
 _NONCE_BYTES = 8
 FROM_INTERACTION = "i"
-"""Begins the id of what is no message: there is nothing to reply to."""
+"""Begins the ids of interactions: there is no message to reply to."""
 
 
 class UpdateHandler(Channels):
@@ -56,7 +55,7 @@ class UpdateHandler(Channels):
         forms: Forms,
         me: int,
     ) -> None:
-        self._door = handler
+        self._session = Session(PLATFORM, handler, clock, config.max_age_s)
         self._api = api
         self._bookmarks = bookmarks
         self._forms = forms
@@ -64,12 +63,11 @@ class UpdateHandler(Channels):
         self._clock = clock
         self._me = me
         self._lanes: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        self._open: set[asyncio.Future[None]] = set()
         self._answering: Counter[ConversationKey] = Counter()
         self._closed = False
 
     async def take(self, message: discord.Message) -> None:
-        """See to it that nothing said to the bot is lost."""
+        """Take one message; if it is for the bot, it is on disk when this returns."""
         room = room_of(message.channel, self._me)
         if isinstance(message.channel, discord.PartialMessageable):  # not in the library's cache
             room = self._bookmarks.room(room.id) or room
@@ -77,38 +75,32 @@ class UpdateHandler(Channels):
             await self._take(message, room)
 
     async def resume(self) -> None:
-        """Go on with what was accepted before the last stop and never answered."""
-        await self._door.resume(PLATFORM, self)
+        """Connect, and queue what was accepted before the last stop and never answered."""
+        await self._session.resume(self)
 
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        """Hand something to the door, and keep in mind that its answer is under way."""
-        answered = self._keep(await self._door.receive(incoming, channel))
+        """Pass a message on, and remember that its answer is under way."""
+        answered = await self._session.receive(incoming, channel)
         here = incoming.conversation
         self._answering[here] += 1
         answered.add_done_callback(lambda _: self._answering.subtract({here: 1}))
         return answered
 
     def is_answering(self, conversation: ConversationKey) -> bool:
-        """Whether something that was said there since the start is being answered."""
+        """Whether a message of that conversation is being answered."""
         self._answering = +self._answering  # without those that are done
         return conversation in self._answering
 
     async def read_back(self, shard: int, shards: int) -> None:
-        """Take what was said in open conversations of that shard while nobody listened."""
+        """Take what was said in open conversations of that shard while the bot was not connected."""
         turns = asyncio.Semaphore(_ROOMS_AT_ONCE)
         rooms = [(room, seen) for room, seen in self._bookmarks.positions() if room.shard(shards) == shard]
         await asyncio.gather(*(self._read_room(room, seen, turns) for room, seen in rooms))
 
     async def drain(self, limit_s: float) -> None:
-        """Take nothing more, and return when what was taken is answered; after that time, the rest is broken off."""
+        """Take nothing more, wait until everything taken is answered, `limit_s` at most, and disconnect."""
         self._closed = True
-        timer = asyncio.create_task(self._clock.sleep(limit_s))
-        try:
-            while self._open and not timer.done():
-                await asyncio.wait({*self._open, timer}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            timer.cancel()
-        await self._door.leave(PLATFORM)
+        await self._session.drain(limit_s)
 
     def again(self, incoming: Incoming) -> Channel:
         """Return where to answer a message that was accepted earlier."""
@@ -119,7 +111,7 @@ class UpdateHandler(Channels):
     def interaction(self, incoming: Incoming, ticket: Ticket) -> InteractionChannel:
         """Return where to answer an interaction: in its place, and later in a message like any other."""
         later = self.private(incoming.user) if ticket.along else self.channel(incoming)
-        return InteractionChannel(self._api, ticket, later, self._clock, pen=self.pen(incoming))
+        return InteractionChannel(self._api, ticket, later, self._clock, renderer=self.renderer(incoming))
 
     def private(self, user: UserKey) -> DiscordChannel:
         """Return the person's direct messages."""
@@ -128,7 +120,7 @@ class UpdateHandler(Channels):
             Place(person=int(user.user)),
             asked=secrets.token_hex(_NONCE_BYTES),  # nothing was: what is said twice in five minutes is two messages
             edit_interval_s=self._config.edit_interval_s,
-            pen=Renderer(user.user, forms=self._forms),
+            renderer=Renderer(user.user, forms=self._forms),
         )
 
     def channel(self, incoming: Incoming) -> DiscordChannel:
@@ -138,11 +130,11 @@ class UpdateHandler(Channels):
             self._place(incoming),
             asked=incoming.message_id.removeprefix(FROM_INTERACTION),
             edit_interval_s=self._config.edit_interval_s,
-            pen=self.pen(incoming),
+            renderer=self.renderer(incoming),
         )
 
-    def pen(self, incoming: Incoming) -> Renderer:
-        """Return what draws the answer to that message: for whom it is, with the Stop button if the owner wants one."""
+    def renderer(self, incoming: Incoming) -> Renderer:
+        """Return the renderer of the answer to that message, with a Stop button if the owner wants one."""
         stop = stop_id(incoming.conversation) if self._config.stop_button else ""
         return Renderer(incoming.user.user, stop, is_aside(incoming.chat), self._forms)
 
@@ -178,10 +170,8 @@ class UpdateHandler(Channels):
         return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.message_id))
 
     async def _addressed(self, incoming: Incoming, room: Room) -> None:
-        age = self._clock.now() - incoming.at
-        if age > timedelta(seconds=self._config.max_age_s):
-            incoming = replace(incoming, stale=True)
-        elif incoming.text:
+        incoming = self._session.aged(incoming)
+        if incoming.text and not incoming.stale:
             incoming = self._threaded(incoming, room)
         await self.receive(incoming, self.channel(incoming))
 
@@ -199,9 +189,3 @@ class UpdateHandler(Channels):
     def _lane(self, room: Room) -> asyncio.Lock:
         """Return the room's own lock, which is fair: first come, first served."""
         return self._lanes.setdefault(room.id, asyncio.Lock())
-
-    def _keep(self, answered: Awaitable[None]) -> asyncio.Future[None]:
-        task = asyncio.ensure_future(answered)
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
-        return task

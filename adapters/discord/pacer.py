@@ -1,9 +1,8 @@
-"""How much may still be written where, as Discord itself says it.
+"""When to write where: the budgets that Discord announces in the headers of each response, and the waits it asks for.
 
-Knows the budgets that each response announces in its headers, and what a 429 or a failing server costs. Does not know
-what is written. The library would sleep such waits out with a text in its hands that grows stale; here they become
-`SurfaceBusy`, so that whoever comes back later brings the newest text. One request of each budget is never spent: it is
-the one after which the library makes its caller wait for the next window.
+The library would sleep through such waits with a text that grows stale; here they become `ChannelBusy`, so that the
+caller comes back with the newest text. One request of each budget is never spent: the one after which the library makes
+its caller wait for the next window.
 
 Source: discord.com/developers/docs/topics/rate-limits; discord.py 2.7 http.py, `Ratelimit.__aexit__`.
 """
@@ -20,15 +19,15 @@ from weakref import WeakValueDictionary
 
 import aiohttp
 
+from adapters.pacing import Backoff, Bucket
 from core.errors import ChannelBusy, ChannelDown
 from core.ports import Clock
 
 OVERALL_PER_S = 45
 OVERALL_BURST = 5
-"""Requests of all kinds: together the platform's limit of 50 in any second. Source: the page named above."""
+"""All requests together, below the platform's limit of 50 a second. Source: the page named above."""
 
 _PATIENCE_S = 0.5  # a shorter wait is waited for here
-_LONGEST_OUTAGE_S = 30.0
 _UNNAMED_WAIT_S = 60.0
 _SWEEP_ABOVE = 1024
 _MESSAGE = re.compile(r"(?<=/messages/)[^/]+")
@@ -68,43 +67,41 @@ class Pacer:
         self._budgets: dict[str, _Budget] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._quiet_until_s = 0.0
-        self._tokens = float(OVERALL_BURST)
-        self._refilled_s = clock.monotonic()
-        self._outages = 0
+        self._overall = Bucket(float(OVERALL_BURST), float(OVERALL_PER_S), clock.monotonic())
+        self._backoff = Backoff()
 
     def __len__(self) -> int:
-        """Return how many budgets it keeps in mind."""
+        """Return how many budgets are known."""
         return len(self._budgets)
 
     def trace(self) -> aiohttp.TraceConfig:
-        """Return what lets this pacer see every response before the library does."""
+        """Return the hook by which this pacer sees every response before the library does."""
         trace = aiohttp.TraceConfig()
         trace.on_request_end.append(self._ended)
         return trace
 
     def turn(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Wait for the requests of that budget that came before, where they go one after another."""
+        """Wait for the earlier requests of that budget, where they go one after another."""
         return self._turns.setdefault(name, asyncio.Lock()) if "/channels/" in name else nullcontext()
 
     async def admit(self, name: str, *, whole: bool = True) -> None:
-        """Return when a request of that budget may go; it is counted. `whole` ones go before texts that still change.
+        """Wait until a request of that budget may go, and count it. `whole` texts go before those that still change.
 
         Raises:
-            SurfaceBusy: not for a while.
+            ChannelBusy: not for a while.
         """
         while (known := self._budgets.get(name)) and (wait_s := known.wait_s(self._clock.monotonic(), whole=whole)):
             await self._wait(wait_s)
         wait_s = self._overall_wait_s()
-        if wait_s <= _PATIENCE_S:  # spent before it is there: who comes next waits for the next one
-            self._tokens -= 1.0
+        if wait_s <= _PATIENCE_S:  # spent before it is there: the next caller waits for the next one
+            self._overall.tokens -= 1.0
             if known is not None:
                 known.remaining -= 1
         await self._wait(wait_s)
 
     def failed(self) -> ChannelBusy:
-        """Return how long to leave a network or a server alone that did not answer."""
-        self._outages += 1
-        return ChannelBusy(min(2.0 ** (self._outages - 1), _LONGEST_OUTAGE_S))
+        """Return the wait after a network or a server that did not answer."""
+        return ChannelBusy(self._backoff.next_s())
 
     async def _wait(self, wait_s: float) -> None:
         if wait_s > _PATIENCE_S:
@@ -114,9 +111,8 @@ class Pacer:
 
     def _overall_wait_s(self) -> float:
         now_s = self._clock.monotonic()
-        self._tokens = min(self._tokens + (now_s - self._refilled_s) * OVERALL_PER_S, float(OVERALL_BURST))
-        self._refilled_s = now_s
-        return max((1.0 - self._tokens) / OVERALL_PER_S, self._quiet_until_s - now_s, 0.0)
+        self._overall.refill(now_s)
+        return max(self._overall.wait_s(), self._quiet_until_s - now_s)
 
     async def _ended(
         self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams
@@ -124,7 +120,7 @@ class Pacer:
         """Learn from a response.
 
         Raises:
-            SurfaceBusy: it is a refusal that the library would sleep over; raised into the request itself.
+            ChannelBusy: it is a refusal that the library would sleep over; raised into the request itself.
         """
         del session, context
         if "Upgrade" in params.headers:  # the gateway: no request of a budget, and the library reconnects by itself
@@ -134,7 +130,7 @@ class Pacer:
             raise self._flooded(budget(params.method, params.url.path), response)
         if response.status >= 500:  # noqa: PLR2004
             raise ChannelDown(self.failed().retry_after_s)
-        self._outages = 0
+        self._backoff.reset()
         self._learn(budget(params.method, params.url.path), response)
 
     def _learn(self, name: str, response: aiohttp.ClientResponse) -> None:
@@ -166,7 +162,7 @@ class Pacer:
 
 
 def _seconds(header: str, otherwise: float) -> float:
-    """Return the number in a header, which a wall in front of Discord may have written (as a date, for instance)."""
+    """Return the number in a header; a proxy in front of Discord may have written something else, such as a date."""
     try:
         number = float(header)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where people talk in Discord. Knows which conversation a channel is. Does not know what is said there."""
+"""Where people talk in Discord: which conversation a channel is, and who reads an answer there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import discord
 
+from core.commands.menu import MenuEntry
 from core.types import ChatKey
 
 PLATFORM = "discord"
@@ -32,7 +33,7 @@ class Room:
 
     @property
     def chat(self) -> ChatKey:
-        """The place as the core names it."""
+        """The place by its name in the core."""
         return ChatKey(PLATFORM, str(self.parent), str(self.id)) if self.parent else ChatKey(PLATFORM, str(self.id))
 
     def allowed(self, rooms: frozenset[int]) -> bool:
@@ -40,7 +41,7 @@ class Room:
         return self.private or not rooms or not rooms.isdisjoint((self.id, self.parent, self.category, self.guild))
 
     def shard(self, count: int) -> int:
-        """Return which of so many shards tells of it. Source: discord.com/developers/docs/events/gateway#sharding."""
+        """Return the shard, of `count`, of its events. Source: discord.com/developers/docs/events/gateway#sharding."""
         return (self.guild >> 22) % count
 
 
@@ -64,18 +65,43 @@ def room_of(channel: Any, me: int) -> Room:
 
 
 def aside(chat: ChatKey, user_id: int) -> ChatKey:
-    """Return the place of what a person says there to the bot alone: a conversation of its own.
+    """Return the place of what a person says to the bot unseen by the room: a conversation of its own.
 
-    What is recalled in it is never part of what is said aloud in the same room, and nobody waits for anybody.
+    What is recalled in it is never part of what is said aloud in the same room, and people do not wait for each other.
     """
     return replace(chat, thread=f"{chat.thread}{_ASIDE}{user_id}")
 
 
 def is_aside(chat: ChatKey) -> bool:
-    """Whether that is such a place."""
+    """Whether that is a place made by `aside`."""
     return _ASIDE in chat.thread
 
 
 def channel_id(chat: ChatKey) -> int:
     """Return the id of the channel or thread to write into."""
     return int(chat.thread.partition(_ASIDE)[0] or chat.chat)
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who reads an answer: the conversation that it is part of, and whether only the person reads it.
+
+    An answer is `hidden` if Discord has to show it to that person alone, because the room is not private.
+    """
+
+    chat: ChatKey
+    private: bool
+    hidden: bool
+
+
+def audience(room: Room, user_id: int, command: MenuEntry | None, *, unseen: bool) -> Audience:
+    """Return who reads the answer to a command, or to what is said (None); `unseen` is wanted by the person.
+
+    In a room of many, what is recalled for one person stays in a conversation of its own: as a part of what is said
+    aloud there, the next answer to all could repeat it.
+    """
+    if room.private:
+        return Audience(room.chat, private=True, hidden=False)
+    hidden = unseen or (command is not None and not command.for_all)
+    apart = unseen or (command is not None and not command.in_conversation)
+    return Audience(aside(room.chat, user_id) if apart else room.chat, private=hidden, hidden=hidden)

@@ -1,41 +1,48 @@
-"""Slash commands: the core's tables of commands, and one to talk by, as Discord's menus show them.
-
-Knows names, options, languages and when Discord has to be told of a change. Does not know what a command does.
-"""
+"""Slash commands: those of the menu and one to talk by, with names, descriptions and fields in three languages."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias
 
 import discord
 from discord import app_commands
 
-from adapters.discord.option import MAX_MESSAGE_CHARS, filled, named, options_of, told, with_options
-from adapters.discord.texts import ASK, IN_PRIVATE, MESSAGE
-from core.commands.command import Command
-from core.features.admin.admin import ADMIN, VERBS
-from core.features.admin.verb import Verb
-from core.features.tables import COMMANDS, STAFF_COMMANDS
-from core.types import Locale
+from adapters.discord.room import PLATFORM
+from adapters.discord.texts import ASIDE, ASK, IN_PRIVATE, MESSAGE
+from core.commands.menu import MenuEntry, MenuOption, OptionKind
+from core.text.catalogue import menu_names
+from core.types import Locale, Localized
 
 _AnyCommand: TypeAlias = app_commands.Command[Any, Any, None] | app_commands.Group
 
+_MAX_MESSAGE_CHARS: Final = 6000
+"""The length of one option. Source: discord.com/developers/docs/interactions/application-commands."""
 
-class Say(Protocol):
-    """Who is told what people say by commands."""
+_MAX_ABOUT_CHARS: Final = 100
+_FIELDS: Final[Mapping[OptionKind, tuple[Any, Any]]] = {
+    OptionKind.FILE: (discord.Attachment, inspect.Parameter.empty),
+    OptionKind.PERSON: (discord.User | None, None),
+    OptionKind.TEXT: (str, ""),
+}
+"""Each kind of option as the library takes it: its type and its default (empty: it is required)."""
 
-    async def __call__(self, interaction: discord.Interaction[Any], text: str, *, unseen: bool, file: str = "") -> None:
-        """Take what a person says: for all or `unseen`, with the address of a `file` or ""."""
-        ...
-
-
-_LOCALES = {
+_LOCALES: Final = {
     discord.Locale.brazil_portuguese: Locale.PT,
     discord.Locale.spain_spanish: Locale.ES,
     discord.Locale.latin_american_spanish: Locale.ES,
 }
+
+
+class Say(Protocol):
+    """Takes what people say by commands."""
+
+    async def __call__(self, interaction: discord.Interaction[Any], text: str, *, unseen: bool, file: str = "") -> None:
+        """Take what a person says: for all or `unseen`, with the address of a `file` or ""."""
+        ...
 
 
 class CommandTranslator(app_commands.Translator):
@@ -46,7 +53,7 @@ class CommandTranslator(app_commands.Translator):
     ) -> str | None:
         """Return the text in that language, or None where it has none."""
         del context
-        told: dict[Locale, str] = string.extras.get("told", {})
+        told: Mapping[Locale, str] = string.extras.get("told", {})
         ours = _LOCALES.get(locale)
         return None if ours is None else told.get(ours)
 
@@ -54,31 +61,38 @@ class CommandTranslator(app_commands.Translator):
 class Menus:
     """The commands of one client, and where they are shown.
 
-    Those of everybody are shown wherever people write, also where somebody took the bot along (`goes_along`). Those of
-    the staff are shown in the `admin_guild` alone, or, if there is none (0), to who manages a server. That is no more
-    than tidiness: who may run them is the core's to say, each time.
+    Those of everybody are shown wherever people write, also where somebody took the bot along (`goes_along`); those of
+    the staff in the `admin_guild` alone, or, if there is none (0), to whoever manages a server. A menu is no right to a
+    command: the core checks who runs it, each time.
     """
 
     def __init__(
-        self, tree: app_commands.CommandTree[Any], say: Say, *, admin_guild: int, goes_along: bool = False
+        self,
+        tree: app_commands.CommandTree[Any],
+        say: Say,
+        entries: Sequence[MenuEntry],
+        *,
+        admin_guild: int,
+        goes_along: bool = False,
     ) -> None:
         self._tree = tree
         self._homes = [None, *([discord.Object(admin_guild)] if admin_guild else [])]
-        everywhere = [_ask(say), *(_command(command, f"/{command.name}", say) for command in COMMANDS.values())]
-        for command in everywhere:
+        for command in (_ask(say), *(_built(entry, say) for entry in entries if not entry.for_staff)):
             _show(command, goes_along=goes_along)
             tree.add_command(command)
-        for entry in STAFF_COMMANDS.values():
-            built = _admin(say) if entry is ADMIN else _command(entry, f"/{entry.name}", say)
-            built.default_permissions = discord.Permissions(manage_guild=True)
+        for entry in entries:
+            if not entry.for_staff:
+                continue
+            command = _built(entry, say)
+            command.default_permissions = discord.Permissions(manage_guild=True)
             if not admin_guild:
-                _show(built, goes_along=False)
-            tree.add_command(built, guild=self._homes[-1])
+                _show(command, goes_along=False)
+            tree.add_command(command, guild=self._homes[-1])
 
     async def tell_if_new(self, known: str) -> str:
         """Send the commands to Discord unless it knows them by that fingerprint; return the fingerprint.
 
-        Telling it at each start is what locks bots out: 200 new commands a day.
+        Discord locks out bots that send more than 200 new commands a day.
         """
         offered = [[str(home and home.id), *await self._payload(home)] for home in self._homes]
         said = json.dumps([self._tree.client.application_id, offered], sort_keys=True)
@@ -104,32 +118,81 @@ def _show(command: _AnyCommand, *, goes_along: bool) -> None:
 
 
 def _ask(say: Say) -> app_commands.Command[Any, Any, None]:
-    @app_commands.rename(message=named("message"), private=named("private"))
-    @app_commands.describe(message=told(MESSAGE), private=told(IN_PRIVATE))
+    @app_commands.rename(message=_named("message"), private=_named("private"))
+    @app_commands.describe(message=_told(MESSAGE), private=_told(IN_PRIVATE))
     async def ask(
         interaction: discord.Interaction[Any],
-        message: app_commands.Range[str, 1, MAX_MESSAGE_CHARS],
+        message: app_commands.Range[str, 1, _MAX_MESSAGE_CHARS],
         private: bool = False,
     ) -> None:
         await say(interaction, message, unseen=private)
 
-    return app_commands.Command(name=named("ask"), description=told(ASK), callback=ask)
+    return app_commands.Command(name=_named("ask"), description=_told(ASK), callback=ask)
 
 
-def _admin(say: Say) -> app_commands.Group:
-    """Return the group of what owners and admins do."""
-    group = app_commands.Group(name=named(ADMIN.name), description=told(ADMIN.about))
-    for verb in VERBS.values():
-        group.add_command(_command(verb, f"/{ADMIN.name} {verb.name}", say))
-    return group
+def _built(entry: MenuEntry, say: Say, group: str = "") -> _AnyCommand:
+    """Return a command, or, for an entry with verbs, a group of commands."""
+    words = f"{group or '/'}{entry.name}"
+    if not entry.verbs:
+        return _command(entry, words, say)
+    built = app_commands.Group(name=_named(entry.name), description=_told(entry.about))
+    for verb in entry.verbs:
+        built.add_command(_built(verb, say, f"{words} "))
+    return built
 
 
-def _command(entry: Command | Verb, words: str, say: Say) -> app_commands.Command[Any, Any, None]:
-    """Return a command that says `words`, and after them what is filled in."""
+def _command(entry: MenuEntry, words: str, say: Say) -> app_commands.Command[Any, Any, None]:
+    """Return a command that says `words`, and after them what is filled in.
+
+    Its callback gets a signature of its own, since the library reads the fields off the callback's parameters.
+    """
 
     async def fill_in(interaction: discord.Interaction[Any], **given: Any) -> None:
-        said = filled(words, given)
-        await say(interaction, said.text, unseen=said.unseen, file=said.file)
+        file = given.get("file")
+        unseen = bool(given.get("private"))
+        await say(interaction, said(words, given), unseen=unseen, file=file.url if file else "")
 
-    callback: Any = with_options(fill_in, options_of(words.removeprefix("/"), entry.usage))
-    return app_commands.Command(name=named(entry.name), description=told(entry.about), callback=callback)
+    callback: Any = fill_in
+    parameters = [inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    parameters += [_parameter(option.name, *_FIELDS[option.kind]) for option in entry.options]
+    parameters += [_parameter("private", bool, default=False)] if entry.in_conversation else []
+    callback.__signature__ = inspect.Signature(parameters)
+    _describe(callback, entry.options, private=entry.in_conversation)
+    return app_commands.Command(name=_named(entry.name), description=_told(entry.about), callback=callback)
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _describe(callback: Any, options: Sequence[MenuOption], *, private: bool) -> None:
+    """Give the fields their names, descriptions and words to choose from."""
+    names = {option.name: _named(option.name) for option in options}
+    abouts = {option.name: _told(option.about) for option in options}
+    if private:
+        names["private"], abouts["private"] = _named("private"), _told(ASIDE)
+    words = {option.name: option.words for option in options if option.words}
+    app_commands.rename(**names)(callback)
+    app_commands.describe(**abouts)(callback)
+    app_commands.choices(
+        **{name: [app_commands.Choice(name=word, value=word) for word in those] for name, those in words.items()}
+    )(callback)
+
+
+def said(words: str, given: Mapping[str, Any]) -> str:
+    """Return what a person says by a command: its own words, then what they filled in, in order."""
+    person = given.get("person")
+    parts = [words, f"{PLATFORM}:{person.id}" if person else "", given.get("text", "")]
+    return " ".join(part for part in parts if part)
+
+
+def _named(name: str) -> app_commands.locale_str:
+    """Return a name, with what it is called in other languages."""
+    return app_commands.locale_str(name, told=menu_names(name))
+
+
+def _told(text: Localized) -> app_commands.locale_str:
+    """Return a description in every language; one that is the same in all has no translations."""
+    english = text[Locale.EN][:_MAX_ABOUT_CHARS]
+    told = {} if len(set(text.values())) == 1 else text
+    return app_commands.locale_str(english, told=told)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from core.text.catalogue import text
 
 NOT_HERE = text("discord.not_here")
-NOT_YOURS = text("discord.not_yours")
 YOUR_TEXT = text("discord.your_text")
 BEGIN_ANEW = text("discord.begin_anew")
 STOPPING = text("discord.stopping")
@@ -13,5 +12,3 @@ ASK = text("discord.ask")
 MESSAGE = text("discord.message")
 IN_PRIVATE = text("discord.in_private")
 ASIDE = text("discord.aside")
-PERSON = text("discord.person")
-FILE = text("discord.file")

@@ -1,7 +1,7 @@
-"""The HTTP form of `core.ask` (document 2): `POST /api/chat/process` on 127.0.0.1, for programs of this machine.
+"""The HTTP form of `core.ask`: `POST /api/chat/process` on 127.0.0.1, for programs of this machine.
 
-Whoever can connect names the person who asks, so nothing but loopback is listened on, and pages in a browser are kept
-out: a foreign one can neither send JSON here nor use our name as its own.
+A caller names the person who asks, so it listens on loopback only, and pages in a browser are kept out: a foreign one
+can neither send JSON here nor use our name as its own.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NAMES: Final = {
 
 
 def address(port: int) -> str:
-    """Return where the server is asked."""
+    """Return the address of the server."""
     return f"http://{_HOST}:{port}{PATH}"
 
 
@@ -87,7 +87,7 @@ async def _fields(request: web.Request) -> dict[str, Any]:
 async def _in_json(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Keep browsers out, and refuse in JSON."""
+    """Refuse requests of browsers, and answer errors as JSON."""
     if urlsplit(f"//{request.host}").hostname not in _HOST_NAMES:
         return _refusal(HTTPStatus.FORBIDDEN, f"ask at {_HOST}, by that name")
     if request.method == "POST" and request.content_type != "application/json":

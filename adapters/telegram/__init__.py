@@ -1,14 +1,11 @@
-"""Telegram as a platform: Updates become Incoming, a Channel writes the answers.
-
-Knows how a run begins and ends. Does not know what the bot says.
-"""
+"""Telegram as a platform: Updates become Incoming, a Channel writes the answers."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any
@@ -17,6 +14,7 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 from telegram.request import HTTPXRequest
 
+from adapters.running import keep_trying, until
 from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.failure import MALFORMED, rejected_token
@@ -25,11 +23,11 @@ from adapters.telegram.pacer import Pacer
 from adapters.telegram.state import State
 from adapters.telegram.update_handler import Streams, UpdateHandler
 from adapters.telegram.updates import LongPoll, Take
+from core.commands.menu import MenuEntry
 from core.ports import Clock, MessageHandler
 
 _LOG = logging.getLogger(__name__)
 
-_LONGEST_PAUSE_S = 30.0
 _KNOWN_REFUSALS = (400, 401, 403, 404, 409, 429)
 _PRIVACY = (
     "Telegram: privacy mode is on. In groups the bot sees commands and replies to it, but no mentions. To change that: "
@@ -43,6 +41,7 @@ async def run(
     clock: Clock,
     stop: asyncio.Event,
     *,
+    menu: Sequence[MenuEntry],
     say: Callable[[str], None] = _LOG.info,
     claim_code: str | None = None,
     streams: Streams | None = None,
@@ -50,34 +49,45 @@ async def run(
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
-    `say` is told what the owner should read: who the bot is, and, with a `claim_code`, the one-time link that makes
-    whoever opens it the owner; and whether groups hide from the bot what is said there. `streams` says of a message
-    whether its answer is to grow in a draft, `staff` who is offered the commands of owners and admins.
+    `menu` are the commands that people are offered. `say` is told what the owner should read: who the bot is, whether
+    groups hide from the bot what is said there, and, with a `claim_code`, the one-time link that makes whoever opens
+    it the owner. `streams` says of a message whether its answer is to grow in a draft, `staff` who is offered the
+    commands of owners and admins.
 
     Raises:
         ConfigError: Telegram does not know the token, be it at the start or later.
     """
     async with _bot(config) as bot:
-        if not await _unless(stop, _introduce(bot, clock)):
+        lines = await until(stop, _introduce(bot, clock))
+        if lines is None:
             return
-        for line in _lines(bot):
+        for line in lines:
             say(line)
         if claim_code is not None:
             say(f"Telegram: open https://t.me/{bot.username}?start={claim_code} to own this bot; the link works once")
         state = State(config.state_path)
         api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock), state)
-        menus = Menus(bot, state, staff)
-        claimed = staff.changed.set if staff is not None else _nothing
-        intake = UpdateHandler(handler, api, bot.bot, clock, config, state=state, streams=streams, claimed=claimed)
-        await intake.resume()
-        await _unless(stop, menus.offer())
+        menus = Menus(bot, state, menu, staff)
+        updates = UpdateHandler(
+            handler,
+            api,
+            bot.bot,
+            clock,
+            config,
+            state=state,
+            commands=frozenset(entry.name for entry in menu),
+            streams=streams,
+            claimed=menus.changed,
+        )
+        await updates.resume()
+        await until(stop, menus.offer())
         following = asyncio.create_task(menus.follow())
         try:
-            await _unless(stop, _listen(config, bot, intake.take, clock), _until_rejected(api))
+            await until(stop, _listen(config, bot, updates.take, clock), _until_rejected(api))
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
-        await intake.drain(config.drain_s)
+        await updates.drain(config.drain_s)
 
 
 async def about(config: TelegramConfig, clock: Clock) -> list[str]:
@@ -87,16 +97,25 @@ async def about(config: TelegramConfig, clock: Clock) -> list[str]:
         ConfigError: Telegram does not know the token.
     """
     async with _bot(config) as bot:
-        await _introduce(bot, clock)
-        return _lines(bot)
+        return await _introduce(bot, clock)
 
 
-def _lines(bot: Bot) -> list[str]:
+async def _introduce(bot: Bot, clock: Clock) -> list[str]:
+    """Learn who the bot is, and return what the owner should read about it. While nobody answers, keep asking."""
+
+    async def ask() -> None:
+        try:
+            await bot.initialize()
+        except InvalidToken:
+            raise rejected_token() from None  # the library's own message holds the token
+
+    await keep_trying(ask, clock, "telegram cannot be reached", TelegramError, *MALFORMED)
+    _LOG.info("telegram is connected", extra={"bot": bot.username})
     return [f"Telegram: connected as @{bot.username}", *([] if bot.can_read_all_group_messages else [_PRIVACY])]
 
 
 async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock) -> None:
-    """Take updates for ever, in the way that the owner chose."""
+    """Take updates for ever: pushed to the webhook if the owner set one, else by asking."""
     if config.webhook is None:
         await LongPoll(bot, take, clock, config.poll_timeout_s).run()
         return
@@ -105,11 +124,16 @@ async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock) ->
     await WebhookListener(bot, take, clock, config.webhook).run()
 
 
+async def _until_rejected(api: TelegramApi) -> None:
+    await api.rejected.wait()
+    raise rejected_token()
+
+
 class _Request(HTTPXRequest):
-    """Requests whose refusals are all told apart from a network or a server that fails."""
+    """Requests that report each refusal as such, not as a failure of the network or the server."""
 
     async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
-        """Make a request; the library takes the refusals that it does not know for a failing network."""
+        """Make a request; the library treats refusals that it does not know as a failing network."""
         code, payload = await super().do_request(*args, **kwargs)
         known = code not in range(400, 500) or code in _KNOWN_REFUSALS
         return (code if known else HTTPStatus.BAD_REQUEST), payload
@@ -117,7 +141,7 @@ class _Request(HTTPXRequest):
 
 @asynccontextmanager
 async def _bot(config: TelegramConfig) -> AsyncIterator[Bot]:
-    """Open the client, which does not speak to anybody yet."""
+    """Open the client; nothing is sent yet."""
     os.environ.setdefault("PTB_TIMEDELTA", "true")  # else every flood wait comes with a deprecation warning
     logging.getLogger("telegram.request.BaseRequest").setLevel(logging.CRITICAL)  # it logs answers that it cannot read
     for talkative in ("httpx", "httpcore", "telegram"):  # they log addresses, which hold the token, and what people say
@@ -129,45 +153,3 @@ async def _bot(config: TelegramConfig) -> AsyncIterator[Bot]:
         yield bot
     finally:
         await bot.shutdown()
-
-
-def _nothing() -> None:
-    """Nobody wants to know."""
-
-
-async def _introduce(bot: Bot, clock: Clock) -> None:
-    """Learn who we are. While nobody answers, keep asking: a bot that starts before its network is no failure."""
-    pause_s = 1.0
-    while True:
-        try:
-            await bot.initialize()
-        except InvalidToken:
-            raise rejected_token() from None  # the library's own message holds the token
-        except (TelegramError, *MALFORMED) as error:
-            _LOG.warning("telegram cannot be reached", extra={"error": type(error).__name__})
-            await clock.sleep(pause_s)
-            pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
-        else:
-            _LOG.info("telegram is connected", extra={"bot": bot.username})
-            return
-
-
-async def _until_rejected(api: TelegramApi) -> None:
-    await api.rejected.wait()
-    raise rejected_token()
-
-
-async def _unless(stop: asyncio.Event, *work: Coroutine[None, None, None]) -> bool:
-    """Do the work until the first of it is done, but leave off when `stop` is set. Return whether one was done."""
-    doing = [asyncio.create_task(one) for one in work]
-    stopping = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait({*doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        done = [task for task in doing if task.done()]
-        await asyncio.gather(*done)
-        return bool(done)
-    finally:
-        stopping.cancel()
-        for task in doing:
-            task.cancel()
-        await asyncio.gather(*doing, stopping, return_exceptions=True)

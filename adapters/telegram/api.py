@@ -1,7 +1,6 @@
-"""The Bot API as we use it: a few ways to write into a chat, each within its budget, each failure one of ours.
+"""The Bot API as we use it: each call within its budget, each failure one of `core.errors`.
 
-Knows python-telegram-bot's calls. Does not know what is said, nor when it is worth saying. Nothing is tried again here
-but what moved elsewhere: whoever holds the newest text decides about that.
+Only a chat that moved is tried again here: the caller holds the newest text and decides about the rest.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from telegram import Bot, LinkPreviewOptions, ReplyParameters
 from telegram.constants import ChatAction, ReactionEmoji
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
+from adapters.pacing import Backoff
 from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
@@ -29,7 +29,6 @@ _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
-_LONGEST_OUTAGE_S = 30.0
 _MAX_FILE_BYTES = 50_000_000
 _MAX_PICTURE_BYTES = 10_000_000
 """What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
@@ -47,21 +46,21 @@ class Place:
 
 
 class TelegramApi:
-    """Writes through one bot. Raises SurfaceError only."""
+    """Writes through one bot. Raises ChannelError only."""
 
     def __init__(self, bot: Bot, pacer: Pacer, state: State | None = None) -> None:
         self._bot = bot
         self._state = state or State()
-        self._outages = 0
-        self._in_doubt = False  # a write was not answered as it should be: is anybody there?
-        self._is_known = False  # our token was good after that
+        self._backoff = Backoff()
+        self._in_doubt = False  # a write was not answered as documented: ask who we are before the next one
+        self._is_known = False  # that was asked, and the token was good
         self.rejected = asyncio.Event()
-        """Set when Telegram does not know the token any more."""
+        """Set when Telegram no longer knows the token."""
         self._markless: dict[int, float] = {}  # chats where no message can be marked, and until when
         self.pacer = pacer
 
     async def send(self, place: Place, rendered: Rendered, priority: Priority, reply_to: int | None = None) -> int:
-        """Write a new message and return its id. A message to reply to that is gone is no hindrance."""
+        """Write a new message and return its id. If the message to reply to is gone, it is sent without a reply."""
 
         async def call(chat_id: int, what: Rendered) -> int:
             sent = await self._bot.send_message(
@@ -83,7 +82,7 @@ class TelegramApi:
         """Write a new message that is a file, a picture where it can be shown as one, and return its id.
 
         Raises:
-            SurfaceError: it cannot be read, or Telegram takes none of that size.
+            ChannelError: it cannot be read, or Telegram takes none of that size.
         """
         content = await _content(file)
         pictured = file.media_type in _PICTURES and len(content) <= _MAX_PICTURE_BYTES
@@ -109,7 +108,7 @@ class TelegramApi:
             return await self._formatted(place, caption, priority, call)
 
     async def edit(self, place: Place, message_id: int, rendered: Rendered, priority: Priority) -> None:
-        """Replace a message, buttons included. One that says the same already is a success."""
+        """Replace a message and its buttons; succeed if it says the same already."""
 
         async def call(chat_id: int, what: Rendered) -> None:
             await self._bot.edit_message_text(
@@ -125,7 +124,7 @@ class TelegramApi:
             await self._formatted(place, rendered, priority, call)
 
     async def remove(self, place: Place, message_id: int) -> None:
-        """Take a message away. One that is gone already is fine."""
+        """Delete a message; do nothing if it is gone."""
         with suppress(MessageLost):
             await self._call(
                 place.chat_id, Priority.ANSWER, lambda chat_id: self._bot.delete_message(chat_id, message_id)
@@ -155,9 +154,9 @@ class TelegramApi:
         )
 
     async def mark_seen(self, place: Place, message_id: int) -> None:
-        """Put a pair of eyes on a message. It is no message, so it costs nothing of what the chat bears.
+        """React to a message with a pair of eyes, which takes nothing from the chat's budget.
 
-        A chat that takes no such mark (its admins choose which), or too many of them, is left alone for a while.
+        A chat that refuses the reaction (its admins choose which are allowed) is left alone for ten minutes.
         """
         address, now_s = self._state.address(place.chat_id), self.pacer.now_s
         if self._markless.get(address, 0.0) > now_s:
@@ -173,9 +172,9 @@ class TelegramApi:
             self._markless[address] = now_s + wait_s
 
     async def acknowledge(self, query_id: str, notice: str = "") -> None:
-        """Tell the client of whoever pressed a button that it was heard, with a notice to show for a moment.
+        """Tell the client that a press was received, with a notice to show for a moment. It takes no budget.
 
-        That costs no budget. A press that is too old to be told about is a press all the same.
+        Failures are logged only: the press counts in any case.
         """
         try:
             await self._bot.answer_callback_query(query_id, text=notice or None)
@@ -187,7 +186,7 @@ class TelegramApi:
 
         Raises:
             FileTooLarge: it is larger than that.
-            SurfaceError: it cannot be had.
+            ChannelError: it cannot be fetched.
         """
         try:
             file = await self._bot.get_file(file_id)
@@ -197,7 +196,7 @@ class TelegramApi:
         except (TelegramError, *MALFORMED) as error:
             if "file is too big" in str(error).casefold():
                 raise FileTooLarge("more than the server hands out") from None
-            raise ChannelError(f"the file cannot be had ({type(error).__name__})") from None
+            raise ChannelError(f"the file cannot be fetched ({type(error).__name__})") from None
         if content is None:
             raise ChannelError("the file is not there any more")
         if len(content) > max_bytes:
@@ -207,7 +206,7 @@ class TelegramApi:
     async def _formatted(
         self, place: Place, rendered: Rendered, priority: Priority, call: Callable[[int, Rendered], Awaitable[_Answer]]
     ) -> _Answer:
-        """Send with formatting, and without it where the server cannot read it."""
+        """Send with formatting, or without it if the server refuses the formatting."""
         try:
             return await self._call(place.chat_id, priority, lambda chat_id: call(chat_id, rendered))
         except Unreadable:
@@ -232,11 +231,11 @@ class TelegramApi:
         except (TelegramError, *MALFORMED) as error:
             raise self._ours(error) from None
         if priority is not Priority.TYPING:  # that goes where no message does
-            self._outages = 0
+            self._backoff.reset()
         return answer
 
     def _ours(self, error: Exception) -> ChannelError:
-        """Return what the failure means to whoever writes."""
+        """Return the failure as one of `core.errors`."""
         if isinstance(error, Forbidden):
             return ChannelGone(error.message)
         if isinstance(error, BadRequest | Conflict):
@@ -244,30 +243,26 @@ class TelegramApi:
         if isinstance(error, InvalidToken):
             # The token was just revoked, or this is no method of that server's: asking who we are tells which.
             self._in_doubt, self._is_known, known = not self._is_known, False, self._is_known
-            return ChannelError("not a method of that server") if known else ChannelBusy(self._wait_s())
-        ours = failed(error, self._wait_s())
+            return ChannelError("not a method of that server") if known else ChannelBusy(self._backoff.next_s())
+        ours = failed(error, self._backoff.next_s())
         if isinstance(ours, ChannelUnclear):
             _LOG.warning("telegram gave no clear answer", extra={"error": type(error).__name__})
             self._in_doubt = True
         return ours
 
     async def _ask_who_we_are(self) -> None:
-        """Find out whether Telegram answers at all before a write is repeated that it may have done.
+        """Find out whether Telegram answers before a write is repeated that may have succeeded.
 
         Raises:
-            SurfaceBusy: it does not.
+            ChannelBusy: it does not.
         """
         try:
             await self._bot.get_me()
         except (TelegramError, *MALFORMED) as error:
             if isinstance(error, InvalidToken):
                 self.rejected.set()
-            raise ChannelBusy(self._wait_s()) from None
+            raise ChannelBusy(self._backoff.next_s()) from None
         self._in_doubt, self._is_known = False, True
-
-    def _wait_s(self) -> float:
-        self._outages += 1
-        return min(2.0 ** (self._outages - 1), _LONGEST_OUTAGE_S)
 
 
 def _reply(reply_to: int | None) -> ReplyParameters | None:
@@ -275,7 +270,7 @@ def _reply(reply_to: int | None) -> ReplyParameters | None:
 
 
 async def _content(file: File) -> bytes:
-    """Read a file that is to be handed over, if Telegram takes one of that size."""
+    """Read a file to send, if Telegram takes one of that size."""
     try:
         size = (await asyncio.to_thread(file.path.stat)).st_size
         if size > _MAX_FILE_BYTES:
@@ -283,4 +278,4 @@ async def _content(file: File) -> bytes:
             raise ChannelError(f"a file of {size / 1e6:.0f} MB is more than Telegram takes from a bot ({limit})")
         return await asyncio.to_thread(file.path.read_bytes)
     except OSError as error:
-        raise ChannelError(f"the file to hand over cannot be read ({error.strerror})") from None
+        raise ChannelError(f"the file to send cannot be read ({error.strerror})") from None

@@ -1,12 +1,12 @@
-"""One Telegram chat to write into, for one answer.
+"""One Telegram chat to write into, for one answer: by messages and edits, or by drafts that become messages.
 
-Knows what rank a write has, which message answers which, what stands there already, and what may be there twice. Does
-not know when to write, nor where to cut: that is `core/delivery`'s.
+What may be there twice, after a confirmation that got lost, says so. When to write and where to cut a long text is
+decided in `core/delivery`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,14 +20,17 @@ from adapters.telegram.pacer import Priority
 from core.aside import aside
 from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear
 from core.outgoing import ChannelLimits, File, OutgoingMessage
-from core.ports import Channel
+from core.ports import Channel, Clock
 from core.types import Modal
+
+_REFRESH_S = 20.0  # a draft fades after 30 s
 
 
 @dataclass(slots=True)
 class _Message:
-    """A message as it stands there. One that is `marked` may be there twice, and says so; a `passing` one only while
-    it is a status: what takes its place is there once.
+    """A message as it stands in the chat.
+
+    One that is `marked` may be there twice, and says so; a `passing` one only while it is a status.
     """
 
     id: int
@@ -36,7 +39,7 @@ class _Message:
     passing: bool = False
 
     def bears(self, shown: OutgoingMessage) -> bool:
-        """Whether that text, in its place, carries the mark."""
+        """Whether a text that replaces it carries the mark."""
         return self.marked and not (self.passing and shown.modal is not Modal.TEXT_FOR_REPLACE)
 
 
@@ -81,7 +84,7 @@ class TelegramChannel(Channel):
 
     @property
     def limits(self) -> ChannelLimits:
-        """What one post holds in UTF-16 units, and how often the chat bears an edit."""
+        """What one post holds in UTF-16 units, and how often it may be edited."""
         return ChannelLimits(ROOM, self._api.pacer.pace(self._place.chat_id).edit_interval_s)
 
     def measure(self, text: str) -> int:
@@ -123,11 +126,11 @@ class TelegramChannel(Channel):
         return known
 
     async def remove(self, handle: str) -> None:
-        """Take a message away."""
+        """Delete a message."""
         await self._api.remove(self._place, self._messages[handle].id)
 
     async def show_waiting(self) -> None:
-        """Put a pair of eyes on the message that is answered."""
+        """React with a pair of eyes to the message that is answered."""
         if self._asked is not None:
             await self._api.mark_seen(self._place, self._asked)
 
@@ -136,7 +139,7 @@ class TelegramChannel(Channel):
         return await self._api.fetch(file, max_bytes)
 
     async def refresh(self) -> None:
-        """Show that the bot is at work, as long as nothing but a status says so."""
+        """Show that the bot is typing, until the answer itself is on the screen."""
         if self._thinking:
             await self._api.typing(self._place)
 
@@ -168,7 +171,7 @@ class TelegramChannel(Channel):
         return _Message(message_id, what, marked, passing=passing and not self._again)
 
     async def _replace(self, shown: OutgoingMessage, message_id: int) -> _Message:
-        """Take the place of a message, which is done once however often it is tried; if it cannot, write a new one."""
+        """Replace a message, which is safe to repeat; write a new one if it cannot be replaced."""
         rendered = await self._drawn(shown)
         try:
             await self._api.edit(self._place, message_id, rendered, self._rank(shown))
@@ -183,7 +186,7 @@ class TelegramChannel(Channel):
         return message
 
     async def _hand_over(self, shown: OutgoingMessage, file: File) -> _Message:
-        """Write the file, its text below it; one that is too long for that stands before it."""
+        """Write the file with its text as caption, or before it if the text is too long for one."""
         caption = await self._drawn(shown) if shown.text else Rendered("", keyboard=keyboard(shown))
         if caption.size > MAX_CAPTION_UNITS:
             if self._introduced is not shown:  # else only the file is tried again
@@ -217,3 +220,73 @@ class TelegramChannel(Channel):
         if not shown.stays:
             return drawn if self._stop is None else replace(drawn, keyboard=self._stop())
         return replace(drawn, keyboard=keyboard(shown)) if shown.choices or shown.menu else drawn
+
+
+class DraftChannel(TelegramChannel):
+    """A private chat that shows what may still change as a draft, the preview that Telegram animates.
+
+    A draft fades after 30 s and has no id; what stays is always a message. `wanted` is asked once, when there is
+    something to show. A draft that is refused becomes a message with edits, for that message only.
+    Source: core.telegram.org/bots/api#sendmessagedraft.
+    """
+
+    def __init__(
+        self,
+        api: TelegramApi,
+        place: Place,
+        style: RenderConfig,
+        clock: Clock,
+        *,
+        draft_id: int,
+        asked: int | None = None,
+        wanted: Callable[[], Awaitable[bool]] | None = None,
+        whole: Priority = Priority.FINAL,
+        stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
+    ) -> None:
+        super().__init__(api, place, style, asked=asked, whole=whole, stop=stop)
+        self._clock = clock
+        self._draft_id = draft_id
+        self._ask = wanted
+        self._wanted = wanted is None
+        self._shown: Rendered | None = None
+        self._shown_s = 0.0
+
+    @property
+    def limits(self) -> ChannelLimits:
+        """What one post holds, and how often it may be edited; a draft fades by itself."""
+        return replace(super().limits, previews=self._wanted or self._ask is not None)
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        """Show a draft, or write the message if the text is whole."""
+        if not shown.stays and await self._draft(shown):
+            return ""
+        self._shown = None
+        return await super().post(shown)
+
+    async def refresh(self) -> None:
+        """Show the draft again before it fades."""
+        if self._shown is None:
+            await super().refresh()
+        elif self._clock.monotonic() - self._shown_s >= _REFRESH_S:
+            await self._show(self._shown, Priority.EDIT)
+
+    async def _draft(self, shown: OutgoingMessage) -> bool:
+        """Show it as a draft; False if nobody wants that, or this chat or server does not take drafts."""
+        if self._ask is not None:
+            self._wanted, self._ask = await self._ask(), None
+        if not self._wanted:
+            return False
+        rendered = await self._drawn(shown)
+        if rendered == self._shown:
+            return True
+        try:
+            await self._show(rendered, self._rank(shown))
+        except ChannelBusy:
+            raise
+        except ChannelError:  # if the chat itself is gone, the message will tell
+            return False
+        return True
+
+    async def _show(self, rendered: Rendered, rank: Priority) -> None:
+        await self._api.draft(self._place, self._draft_id, rendered, rank)
+        self._shown, self._shown_s = rendered, self._clock.monotonic()

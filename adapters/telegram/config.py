@@ -1,4 +1,4 @@
-"""What the Telegram adapter is told. Knows the settings' meaning. Does not know where they are read from."""
+"""The settings of the Telegram adapter, as `bot/settings/telegram.py` fills them in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What one chat bears: `writes` in any `period_s`, of which `burst` at once; and the time between two edits.
+    """The budget of a chat: `writes` in any `period_s`, of which `burst` at once; and the least time between two edits.
 
     Source: core.telegram.org/bots/faq: about one message a second in a chat, 20 a minute in a group, 30 a second in
     all. Edits and chat actions count like messages.
@@ -21,13 +21,13 @@ class Pace:
 
     @property
     def refill_per_s(self) -> float:
-        """Tokens a second that never let a window of `period_s` hold more than `writes`, burst included."""
+        """Tokens a second, so that no window of `period_s` has more than `writes`, burst included."""
         return (self.writes - self.burst) / self.period_s
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Updates pushed to us. `cert` and `key` are our own TLS; without them a proxy in front speaks it."""
+    """Where Telegram pushes updates. `cert` and `key` are our own TLS; without them a proxy in front does TLS."""
 
     url: str
     host: str = "127.0.0.1"
@@ -38,11 +38,11 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class TelegramConfig:
-    """All of it. `base_url` is a Bot API server without the token; `max_age_s` is when an update is too old to answer.
+    """`base_url` is a Bot API server without the token; an update older than `max_age_s` is not answered.
 
-    `drafts` streams into private chats by `sendMessageDraft` instead of edits, where nobody chose; `stop_button` puts a
-    Stop button below an answer that grows. `drain_s` bounds a graceful stop. `state_path` is the file that keeps what
-    has to outlive the process; None keeps nothing.
+    `drafts` is whether answers in private chats grow by `sendMessageDraft` instead of edits, unless somebody chose
+    otherwise; `stop_button` puts a Stop button below an answer that grows. `drain_s` limits a graceful stop.
+    `state_path` is the file for what outlives the process; None keeps nothing.
     """
 
     token: str = field(repr=False)

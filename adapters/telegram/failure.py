@@ -1,4 +1,4 @@
-"""What the Bot API's failures mean to whoever writes. Knows the words of its refusals. Does not know what was said.
+"""Translate failures of the Bot API into those of `core.errors`, by the words of its refusals.
 
 Source of the words: the errors of tdlib/td and tdlib/telegram-bot-api.
 """
@@ -62,7 +62,7 @@ _KINDS: tuple[tuple[tuple[str, ...], type[ChannelError]], ...] = (
 
 
 def refused(said: str) -> ChannelError:
-    """Return what a 400 means, from its description in lower case."""
+    """Return the error that a 400 means, from its description in lower case."""
     if "message is not modified" in said:
         return Unchanged("not modified")
     for signs, kind in _KINDS:
@@ -73,7 +73,7 @@ def refused(said: str) -> ChannelError:
 
 
 def failed(error: Exception, wait_s: float) -> ChannelError:
-    """Return what a failure besides a refusal means: of the network, of the server, or to understand the answer."""
+    """Return the error that any other failure means: of the network, of the server, or to parse the answer."""
     if isinstance(error, NetworkError):
         if type(error.__cause__).__name__ in _NOT_WRITTEN:
             return ChannelBusy(wait_s)
@@ -83,11 +83,11 @@ def failed(error: Exception, wait_s: float) -> ChannelError:
 
 
 def seconds(error: RetryAfter) -> float:
-    """Return the wait that a flood error names; the library gives it in one of two forms."""
+    """Return the wait that a flood error names, in seconds; the library gives it in one of two forms."""
     wait = error.retry_after
     return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)
 
 
 def rejected_token() -> ConfigError:
-    """Return what the owner has to mend when Telegram does not know the token."""
+    """Return the error for a token that Telegram does not know."""
     return ConfigError("TELEGRAM_TOKEN", "Telegram does not know this token; ask @BotFather for the one of your bot")

@@ -1,7 +1,4 @@
-"""Choices as buttons below a message, and what a press of one means.
-
-Knows how they are laid out and what stands in each. Does not know who presses, nor what a command does.
-"""
+"""Lay out buttons below a message, and read what a press of one means from its data."""
 
 from __future__ import annotations
 
@@ -38,14 +35,14 @@ def keyboard(shown: OutgoingMessage) -> InlineKeyboardMarkup | None:
 
 
 def stop_keyboard(label: str, user: str) -> InlineKeyboardMarkup:
-    """Return the button that stops an answer, for whoever asked for it."""
+    """Return the button that stops an answer; only that user may press it."""
     return InlineKeyboardMarkup([[InlineKeyboardButton(label, callback_data=f"{_STOP}{user}")]])
 
 
 def pressed(data: str) -> Pressed | None:
-    """Return what a press means, or None for one that sends nothing.
+    """Return what a press means, or None for one without data.
 
-    A client may send anything: what no button of ours holds is passed on as it is, to be answered as such.
+    A client may send anything: data of no button of ours is passed on as it is, and answered as such.
     """
     mark, rest = data[:1], data[1:]
     if mark == _STOP and rest:
@@ -68,6 +65,6 @@ def _grid(buttons: Sequence[InlineKeyboardButton], columns: int) -> list[list[In
 
 
 def _columns(choices: Sequence[Button]) -> int:
-    """Return how many can be read side by side: by the widest, so that a word that changes moves no button."""
+    """Return how many can be read side by side, by the widest, so that a changed word moves no button."""
     widest = max((len(choice.label) for choice in choices), default=1)
     return max(1, min(_COLUMNS, _ROW_CHARS // widest))

@@ -1,33 +1,61 @@
-"""Update -> Incoming. Knows what people do in Telegram and what of it is said to the bot. Does not know any answer."""
+"""Update -> Incoming: what people do in Telegram, as messages for the bot, with attachments and quoted words."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
-from telegram import CallbackQuery, Message, MessageEntity, Update, User
+from telegram import (
+    CallbackQuery,
+    Chat,
+    ExternalReplyInfo,
+    Message,
+    MessageEntity,
+    MessageOrigin,
+    MessageOriginChannel,
+    MessageOriginChat,
+    MessageOriginHiddenUser,
+    MessageOriginUser,
+    Update,
+    User,
+)
 
-from adapters.telegram.enclosed import attachments_of, forwarded, replied_to
+from adapters.messages import display_name, without_mention
 from adapters.telegram.keyboard import Pressed
-from core.features.tables import COMMANDS, DRAFT_COMMANDS, STAFF_COMMANDS
-from core.text.unicode import one_line
+from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.types import ChatKey, Incoming, UserKey
 
 PLATFORM = "telegram"
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
-_OURS = frozenset(COMMANDS) | frozenset(DRAFT_COMMANDS) | frozenset(STAFF_COMMANDS) | {"start"}
-_MAX_NAME_CHARS = 64
 _IN_PLACE, _ANEW, _MOVED = "!", "+", "s"  # in ids of messages
-_AROUND_MENTION = " \t\n,;:-–—"
+
+_KINDS: Final = {
+    "photo": AttachmentKind.PHOTO,
+    "voice": AttachmentKind.VOICE,
+    "audio": AttachmentKind.AUDIO,
+    "video": AttachmentKind.VIDEO,
+    "video_note": AttachmentKind.VIDEO,
+    "animation": AttachmentKind.VIDEO,
+    "sticker": AttachmentKind.STICKER,
+    "document": AttachmentKind.FILE,
+    "venue": AttachmentKind.LOCATION,
+    "location": AttachmentKind.LOCATION,
+    "contact": AttachmentKind.CONTACT,
+    "poll": AttachmentKind.POLL,
+}
+"""The kind by the Bot API's field; the first that is set counts, since some messages set a second one."""
 
 
-def incoming_of(message: Message, me: User, *, edit: int | None = None) -> Incoming | None:
+def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: int | None = None) -> Incoming | None:
     """Return what a person said, or None where no person speaks (bots, channels, the service itself).
 
-    `edit` is the id of the update that brought a changed text: the same message says something new. The text is empty
-    where there is none to read, and where it was somebody else who said it: then it is a quote.
+    `commands` are the names that address the bot in a group; `edit` is the id of the update that brought a changed
+    text: the same message says something new. The text is empty where there is none to read, and where somebody else
+    said it: then it is a quote.
     """
     if message.from_user is None or message.is_automatic_forward:
         return None
@@ -42,11 +70,11 @@ def incoming_of(message: Message, me: User, *, edit: int | None = None) -> Incom
     return Incoming(
         chat=ChatKey(PLATFORM, str(message.chat.id), _topic(message)),
         user=UserKey(PLATFORM, str(message.from_user.id if speaker is None else speaker.id)),
-        user_name=one_line(name, _MAX_NAME_CHARS),
+        user_name=display_name(name),
         message_id=str(message.message_id) if edit is None else f"{message.message_id}.{edit}",
         text=text,
         at=message.date if edit is None else message.edit_date or message.date,
-        addressed=private or _addressed(message, me),
+        addressed=private or _addressed(message, me, commands),
         private=private,
         language=message.from_user.language_code or "",
         file=message.document.file_id if message.document is not None else "",
@@ -73,7 +101,7 @@ def press_of(query: CallbackQuery, button: Pressed, at: datetime) -> Incoming | 
     return Incoming(
         chat=ChatKey(PLATFORM, str(message.chat.id), "" if known is None else _topic(known)),
         user=UserKey(PLATFORM, str(person.id)),
-        user_name=one_line(person.full_name, _MAX_NAME_CHARS),
+        user_name=display_name(person.full_name),
         message_id=f"{hangs_on}.{_IN_PLACE if in_place else _ANEW}{query.id}",
         text=button.command,
         at=at,
@@ -95,7 +123,7 @@ def stop_of(update: Update, at: datetime) -> Incoming | None:
     return Incoming(
         chat=ChatKey(PLATFORM, person, str(stopped.get("message_thread_id") or "")),
         user=UserKey(PLATFORM, person),
-        user_name=one_line(str(chat.get("first_name", "")), _MAX_NAME_CHARS),
+        user_name=display_name(str(chat.get("first_name", ""))),
         message_id=f"stop.{update.update_id}",
         text="/stop",
         at=at,
@@ -121,7 +149,7 @@ def replaced_by(incoming: Incoming) -> int | None:
 
 
 def asked_in(incoming: Incoming) -> int | None:
-    """Return the id of the message itself, edited or not; None for what is no message."""
+    """Return the id of the message itself, edited or not; None for presses without a message."""
     head = incoming.message_id.split(".", maxsplit=1)[0]
     return int(head) if head.isdecimal() else None
 
@@ -137,12 +165,12 @@ def _topic(message: Message) -> str:
     return str(message.message_thread_id) if message.is_topic_message and message.message_thread_id else ""
 
 
-def _addressed(message: Message, me: User) -> bool:
+def _addressed(message: Message, me: User, commands: Collection[str]) -> bool:
     """Whether a message in a group is for the bot: a command of ours, a reply to us, or our name in it."""
     text = message.text or message.caption or ""
     if command := _COMMAND.match(text):
         at = command["at"]
-        return at.lower() == _handle(me) if at else command["name"].lower() in _OURS
+        return at.lower() == _handle(me) if at else command["name"].lower() in commands
     replied = message.reply_to_message
     # In a topic, whatever replies to nothing "replies" to the message that opened it.
     if replied is not None and replied.from_user == me and replied.forum_topic_created is None:
@@ -170,11 +198,79 @@ def _without_me(text: str, message: Message, me: User) -> str:
     if (command := _COMMAND.match(text)) and command["at"] and command["at"].lower() == _handle(me):
         return f"/{command['name']}{text[command.end() :]}"
     for entity, word in _entities(message).items():
-        if not _names(entity, word, me):
-            continue
-        stripped = text.strip(_AROUND_MENTION)
-        if stripped.startswith(word):
-            text = stripped.removeprefix(word).lstrip(_AROUND_MENTION)
-        elif stripped.endswith(word):
-            text = stripped.removesuffix(word).rstrip(_AROUND_MENTION)
+        if _names(entity, word, me):
+            text = without_mention(text, word)
     return text
+
+
+# --- what comes along with a message ---
+
+
+def attachments_of(message: Message | ExternalReplyInfo) -> tuple[Attachment, ...]:
+    """Return the attachment of a message, also one of a kind that the library does not know yet."""
+    for field, kind in _KINDS.items():
+        if value := getattr(message, field, None):
+            return (Attachment(kind, _name(value)),)
+    unknown = isinstance(message, Message) and (
+        message.effective_attachment is not None
+        or bool(message.api_kwargs and not message.text and not message.caption)
+    )
+    return (Attachment(AttachmentKind.OTHER),) if unknown else ()
+
+
+def forwarded(message: Message, me: User) -> Quote | None:
+    """Return what a message forwards; None if it forwards nothing, or a message of its own sender."""
+    if message.forward_origin is None:
+        return None
+    speaker, name = _origin(message.forward_origin, message.from_user, me)
+    if speaker is Speaker.SELF:
+        return None
+    return Quote(QuoteKind.FORWARD, message.text or message.caption or "", speaker, name, "", attachments_of(message))
+
+
+def replied_to(message: Message, me: User) -> Quote | None:
+    """Return what a message replies to, or None."""
+    excerpt = message.quote.text if message.quote is not None else ""
+    if (other := message.external_reply) is not None:  # in another chat, of which only the marked part is told
+        speaker, name = _origin(other.origin, message.from_user, me)
+        return Quote(QuoteKind.REPLY, excerpt, speaker, name, "", attachments_of(other))
+    replied = message.reply_to_message
+    # In a topic, whatever replies to nothing "replies" to the message that opened it.
+    if replied is None or replied.forum_topic_created is not None:
+        return None
+    if (passed_on := forwarded(replied, me)) is not None:
+        speaker, name = passed_on.speaker, passed_on.name
+    else:
+        speaker, name = _speaker(replied.sender_chat or replied.from_user, message.from_user, me)
+    text = replied.text or replied.caption or excerpt
+    return Quote(QuoteKind.REPLY, text, speaker, name, excerpt, attachments_of(replied))
+
+
+def _origin(origin: MessageOrigin, sender: User | None, me: User) -> tuple[Speaker, str]:
+    match origin:
+        case MessageOriginUser(sender_user=user):
+            return _speaker(user, sender, me)
+        case MessageOriginHiddenUser(sender_user_name=name):
+            return Speaker.OTHER, name
+        case MessageOriginChat(sender_chat=chat) | MessageOriginChannel(chat=chat):
+            return _speaker(chat, sender, me)
+        case _:
+            return Speaker.OTHER, ""
+
+
+def _speaker(who: User | Chat | None, sender: User | None, me: User) -> tuple[Speaker, str]:
+    if who is None:
+        return Speaker.OTHER, ""
+    if who.id == me.id:
+        return Speaker.BOT, ""
+    if sender is not None and who.id == sender.id:
+        return Speaker.SELF, ""
+    return Speaker.OTHER, (who.full_name or "") if isinstance(who, User) else who.title or ""
+
+
+def _name(value: object) -> str:
+    """Return the name of an attachment: a file's name or type, a sticker's emoji, a venue's title."""
+    for field in ("file_name", "title", "emoji", "question", "mime_type"):
+        if isinstance(name := getattr(value, field, None), str) and name:
+            return name
+    return ""

@@ -1,8 +1,4 @@
-"""Markdown as Telegram shows it: plain text and entities.
-
-Knows what the reader sees and how Telegram counts it. Does not know who reads it, nor how it is sent. Entities, unlike
-a `parse_mode`, cannot fail on half-written Markdown.
-"""
+"""Render Markdown as plain text and entities, which, unlike a `parse_mode`, cannot fail on half-written Markdown."""
 
 from __future__ import annotations
 
@@ -25,13 +21,13 @@ MAX_UNITS = 4096
 """UTF-16 units of one message, counted after formatting. Source: core.telegram.org/bots/api#sendmessage."""
 
 MAX_CAPTION_UNITS = 1024
-"""The same of what stands below a file. Source: core.telegram.org/bots/api#senddocument."""
+"""The same of a file's caption. Source: core.telegram.org/bots/api#senddocument."""
 
 AGAIN = "↻"
-"""Stands before what may be there twice: a post that was not confirmed, an answer that a stop interrupted."""
+"""Marks what may be there twice: a post that was not confirmed, an answer that a restart interrupted."""
 
 ROOM = MAX_UNITS - utf16_len(f"{AGAIN} ")
-"""What a message holds besides that mark."""
+"""UTF-16 units of a message besides that mark."""
 
 MAX_ENTITIES = 100
 """Entities of one message; the server drops the rest in silence. Source: `telegram.constants.MessageLimit`."""
@@ -64,7 +60,7 @@ class Rendered:
 
     @property
     def again(self) -> Rendered:
-        """The same with the mark of what may be there twice; what has such a mark already is as it was."""
+        """The same with the mark of what may be there twice, once."""
         if self.text.startswith(AGAIN):
             return self
         head = f"{AGAIN} "
@@ -72,13 +68,13 @@ class Rendered:
 
     @property
     def size(self) -> int:
-        """The length in UTF-16 units, or what the entities come to on the same scale if that is more."""
+        """The length in UTF-16 units, or the share of entities on the same scale if that is more."""
         units, count = utf16_len(self.text), len(self.entities) + 1  # one more: the quote around memories
         return units if count <= MAX_ENTITIES else max(units, math.ceil(count * MAX_UNITS / MAX_ENTITIES))
 
 
 def style() -> RenderConfig:
-    """Return our taste: no emoji that the author did not write, plain bullets."""
+    """Return the converter's settings: no emoji that the author did not write, plain bullets."""
     config = RenderConfig.isolated()
     symbol = config.markdown_symbol
     symbol.heading_level_1 = symbol.heading_level_2 = symbol.heading_level_3 = symbol.heading_level_4 = ""
@@ -100,7 +96,7 @@ def render(markdown: str, config: RenderConfig) -> Rendered:
 
 
 def draw(shown: OutgoingMessage, rendered: Rendered) -> Rendered:
-    """Return how a message of that kind looks, given its text: never empty, and memories in a quote that opens."""
+    """Return how a message looks, given its rendered text: never empty, memories in a quote that can be opened."""
     if not rendered.text:
         return Rendered(NOTHING_VISIBLE)
     if shown.modal is not Modal.MEMORY:
@@ -112,7 +108,7 @@ def draw(shown: OutgoingMessage, rendered: Rendered) -> Rendered:
 
 
 def _memories(items: Sequence[MemoryItem]) -> Rendered:
-    """Draw memories a line each, letter by letter: what is remembered is no Markdown (think of `a*b*c`)."""
+    """Draw memories a line each, letter by letter: they are no Markdown (think of `a*b*c`)."""
     text, entities = "", []
     for item in items:
         text += "\n🧠 " if text else "🧠 "
@@ -123,7 +119,7 @@ def _memories(items: Sequence[MemoryItem]) -> Rendered:
 
 
 def _hidden(markdown: str) -> str:
-    """Return the Markdown with what the converter would take hidden from it."""
+    """Return the Markdown with everything replaced that the converter would wrongly take for markup."""
     return _TAKEN.sub(lambda found: found[0] if found[0][0] == "\\" else found[0].translate(_HIDE), _clean(markdown))
 
 

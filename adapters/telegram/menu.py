@@ -1,4 +1,7 @@
-"""The menus of commands that Telegram's clients offer. Knows who is offered which. A menu is no right to use it."""
+"""Set the menus of commands that Telegram's clients offer: everybody's, and those of staff in their private chats.
+
+A menu is no right to a command: the core checks who runs it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from telegram import (
@@ -21,48 +24,52 @@ from telegram.error import BadRequest, Forbidden, TelegramError
 
 from adapters.telegram.failure import MALFORMED
 from adapters.telegram.state import State
-from core.commands.command import Command
+from core.commands.menu import MenuEntry
 from core.errors import StorageError
-from core.features.tables import COMMANDS, DRAFT_COMMANDS, STAFF_COMMANDS
 from core.types import Locale
 
 _LOG = logging.getLogger(__name__)
 
 # The menu without a language is what everybody sees whose language has none of its own.
 _LANGUAGES = {"": Locale.PT, "en": Locale.EN, "es": Locale.ES}
-_EVERYBODY = (*COMMANDS.values(), *DRAFT_COMMANDS.values())
-_STAFF = (*_EVERYBODY, *STAFF_COMMANDS.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Staff:
-    """The Telegram ids of who may run the commands of owners and admins; `changed` is set when they may be others."""
+    """The Telegram ids of owners and admins; `changed` is set when there may be others."""
 
     ids: Callable[[], Awaitable[Collection[int]]]
     changed: asyncio.Event
 
 
 class Menus:
-    """Sets each menu where it is not what it should be already."""
+    """Sets each menu that is not yet what it should be."""
 
-    def __init__(self, bot: Bot, state: State, staff: Staff | None = None) -> None:
+    def __init__(self, bot: Bot, state: State, entries: Sequence[MenuEntry], staff: Staff | None = None) -> None:
         self._bot = bot
         self._state = state
+        self._entries = entries
         self._staff = staff
 
+    def changed(self) -> None:
+        """Have the menus of staff set again: somebody may have become one of them."""
+        if self._staff is not None:
+            self._staff.changed.set()
+
     async def offer(self) -> None:
-        """Set the menus of everybody, in each language; groups get what may be read there. Then those of staff."""
-        public = [command for command in _EVERYBODY if not command.in_private]
+        """Set everybody's menus in each language, in groups only what may be read there; then those of staff."""
+        everybody = [entry for entry in self._entries if not entry.for_staff]
+        public = [entry for entry in everybody if not entry.in_private]
         try:
             for tag, locale in _LANGUAGES.items():
-                await self._set(_offers(_EVERYBODY, locale), BotCommandScopeDefault(), tag)
+                await self._set(_offers(everybody, locale), BotCommandScopeDefault(), tag)
                 await self._set(_offers(public, locale), BotCommandScopeAllGroupChats(), tag)
         except (TelegramError, *MALFORMED) as error:  # a menu is a convenience
             _LOG.warning("the menu of commands was not set", extra={"error": type(error).__name__})
         await self._offer_staff()
 
     async def follow(self) -> None:
-        """Keep the menus of staff as they should be, for ever."""
+        """Set the menus of staff again after each change, for ever."""
         while self._staff is not None:
             await self._staff.changed.wait()
             self._staff.changed.clear()
@@ -74,7 +81,7 @@ class Menus:
             await self._bot.set_my_commands(commands, scope=scope, language_code=tag or None)
 
     async def _offer_staff(self) -> None:
-        """Offer staff their commands, each in their private chat, and nobody else any more."""
+        """Offer staff their commands in their private chats; take them from those who are staff no more."""
         if self._staff is None:
             return
         try:
@@ -82,7 +89,7 @@ class Menus:
         except StorageError as error:
             _LOG.warning("who the staff are could not be read", extra={"error": type(error).__name__})
             return
-        menus = {tag: _offers(_STAFF, locale) for tag, locale in _LANGUAGES.items()}
+        menus = {tag: _offers(self._entries, locale) for tag, locale in _LANGUAGES.items()}
         fingerprint = _fingerprint(menus)
         for person in sorted(staff | set(known)):
             wanted = fingerprint if person in staff else ""
@@ -108,8 +115,8 @@ class Menus:
             await self._bot.delete_my_commands(scope=scope, language_code=tag or None)
 
 
-def _offers(commands: Iterable[Command], locale: Locale) -> list[BotCommand]:
-    return [BotCommand(command.name, command.about[locale]) for command in commands]
+def _offers(entries: Iterable[MenuEntry], locale: Locale) -> list[BotCommand]:
+    return [BotCommand(entry.name, entry.about[locale]) for entry in entries]
 
 
 def _fingerprint(menus: dict[str, list[BotCommand]]) -> str:

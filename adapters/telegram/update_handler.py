@@ -1,24 +1,21 @@
-"""What becomes of each update. Knows messages, presses and moves. Does not know how they come, nor any answer.
-
-Every message goes through the door, and is on disk when `take` returns.
-"""
+"""Take updates: messages, edits, presses, moves of groups, invitations. A message is on disk when `take` returns."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from typing import TypeAlias, TypeVar
 
-from telegram import CallbackQuery, InlineKeyboardMarkup, Message, Update, User
+from telegram import CallbackQuery, ChatMember, ChatMemberUpdated, InlineKeyboardMarkup, Message, Update, User
 
+from adapters.messages import NOT_YOURS
+from adapters.running import Session
 from adapters.telegram.api import Place, TelegramApi
-from adapters.telegram.channel import TelegramChannel
+from adapters.telegram.channel import DraftChannel, TelegramChannel
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.draft import DraftChannel
 from adapters.telegram.keyboard import pressed, stop_keyboard
 from adapters.telegram.listener import (
     PLATFORM,
@@ -33,15 +30,17 @@ from adapters.telegram.listener import (
 )
 from adapters.telegram.markup import style
 from adapters.telegram.pacer import Priority
-from adapters.telegram.presence import accompany
 from adapters.telegram.state import State
-from adapters.telegram.texts import NOT_YOURS, STOP
-from adapters.telegram.welcome import welcome
+from core.delivery.view import View
 from core.enclosures import QuoteKind
-from core.errors import BotError
+from core.errors import BotError, ChannelError
+from core.outgoing import OutgoingMessage
 from core.ports import Channels, Clock, MessageHandler
+from core.text.catalogue import text
 from core.text.language import choose
 from core.types import Incoming, UserKey
+
+_LOG = logging.getLogger(__name__)
 
 Streams: TypeAlias = Callable[[Incoming], Awaitable[bool | None]]
 """Whether the answer to a message is to grow in a draft; None: as the settings say."""
@@ -49,11 +48,17 @@ Streams: TypeAlias = Callable[[Incoming], Awaitable[bool | None]]
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
+_TYPING_EVERY_S = 5.0  # it fades after that time. Source: core.telegram.org/bots/api#sendchataction
+_IN_CHAT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED, ChatMember.OWNER}
 _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that changed nothing a person wrote
 
 
 class UpdateHandler(Channels):
-    """Takes updates one by one. `claimed` is called when somebody may have become the owner."""
+    """Takes updates one by one.
+
+    `commands` are the names that address the bot in a group; `claimed` is called when somebody may have become the
+    owner.
+    """
 
     def __init__(
         self,
@@ -64,26 +69,26 @@ class UpdateHandler(Channels):
         config: TelegramConfig,
         *,
         state: State | None = None,
+        commands: Collection[str] = (),
         streams: Streams | None = None,
         claimed: Callable[[], None] = lambda: None,
     ) -> None:
-        self._door = handler
+        self._session = Session(PLATFORM, handler, clock, config.max_age_s)
         self._api = api
         self._me = me
         self._clock = clock
         self._config = config
-        self._max_age = timedelta(seconds=config.max_age_s)
         self._state = state or State()
+        self._commands = {*commands, "start"}
         self._streams = streams
         self._claimed = claimed
         self._style = style()
         self._texts: OrderedDict[tuple[int, int], int] = OrderedDict()
         self._albums: OrderedDict[str, None] = OrderedDict()
         self._presses: set[tuple[str, str, str]] = set()
-        self._open: set[asyncio.Future[None]] = set()
 
     async def take(self, update: Update) -> None:
-        """See to it that nothing of this update is lost when the server forgets it."""
+        """Take one update. The server may forget it when this returns."""
         if update.message is not None:
             await self._message(update.message)
         elif update.edited_message is not None:
@@ -93,31 +98,24 @@ class UpdateHandler(Channels):
         elif (change := update.my_chat_member) is not None:
             if self._state.home(change.chat.id) == change.chat.id:  # a supergroup that was a group was greeted as that
                 channel = TelegramChannel(self._api, Place(change.chat.id), self._style, whole=Priority.ANSWER)
-                self._keep(asyncio.ensure_future(welcome(change, self._me, channel, self._clock)))
+                self._session.keep(welcome(change, self._me, channel, self._clock))
         elif (stop := stop_of(update, self._clock.now())) is not None:
             await self._receive(stop)
 
     async def resume(self) -> None:
-        """Go on with what was accepted before the last stop and never answered."""
-        await self._door.resume(PLATFORM, self)
+        """Connect, and queue what was accepted before the last stop and never answered."""
+        await self._session.resume(self)
 
     async def drain(self, limit_s: float) -> None:
-        """Return when everything that was taken is answered; after that time, the rest is broken off and kept."""
-        timer = asyncio.create_task(self._clock.sleep(limit_s))
-        try:
-            while self._open and not timer.done():
-                await asyncio.wait({timer, *self._open}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in {timer, *self._open}:
-                task.cancel()
-        await self._door.leave(PLATFORM)
+        """Wait until everything taken is answered, `limit_s` at most, and disconnect."""
+        await self._session.drain(limit_s)
 
     def again(self, incoming: Incoming) -> TelegramChannel:
         """Return where to answer a message that was accepted earlier, and may have been answered."""
         return self._channel(incoming)
 
     def private(self, user: UserKey) -> TelegramChannel:
-        """Return the person's private chat, which has their id; nobody's, for an id that is no person's."""
+        """Return the person's private chat, whose id is theirs; for the id of no person, a chat that nobody reads."""
         place = Place(int(user.user) if user.user.isdecimal() else 0)
         return TelegramChannel(self._api, place, self._style, whole=Priority.ANSWER)
 
@@ -175,7 +173,7 @@ class UpdateHandler(Channels):
             self._state.moved(message.chat.id, message.migrate_to_chat_id)
         if message.migrate_from_chat_id is not None:
             self._state.moved(message.migrate_from_chat_id, message.chat.id)
-        incoming = incoming_of(message, self._me)
+        incoming = incoming_of(message, self._me, self._commands)
         if incoming is None:
             return
         self._is_news(message, incoming)
@@ -184,16 +182,16 @@ class UpdateHandler(Channels):
             await self._receive(incoming)
 
     async def _edited(self, message: Message, update_id: int) -> None:
-        incoming = incoming_of(message, self._me, edit=update_id)
+        incoming = incoming_of(message, self._me, self._commands, edit=update_id)
         if incoming is not None and incoming.text and self._is_news(message, incoming):
             await self._receive(incoming)
 
     async def _press(self, query: CallbackQuery) -> None:
-        """Tell the client that it was heard, and send the command; a double press is one while it is answered."""
+        """Acknowledge a press and send its command; a second press is ignored while the first is being answered."""
         button = pressed(query.data or "")
         mine = button is None or button.stops in {"", str(query.from_user.id)}
         notice = "" if mine else NOT_YOURS[choose("", query.from_user.language_code or "")]
-        self._keep(asyncio.ensure_future(self._api.acknowledge(query.id, notice)))
+        self._session.keep(self._api.acknowledge(query.id, notice))
         incoming = press_of(query, button, self._clock.now()) if button is not None and mine else None
         if incoming is None or query.message is None:
             return
@@ -207,24 +205,17 @@ class UpdateHandler(Channels):
         chat_id = int(incoming.chat.chat)
         if (home := self._state.home(chat_id)) != chat_id:
             incoming = rehoused(incoming, home)
-        age = self._clock.now() - incoming.at
-        if age > self._max_age:
-            incoming = replace(incoming, stale=True)
+        incoming = self._session.aged(incoming)
         channel = self._channel(incoming)
-        answered = asyncio.ensure_future(await self._door.receive(incoming, channel))
+        answered = await self._session.receive(incoming, channel)
         if incoming.text.startswith("/start "):
             self._claimed()
-        if not answered.done():  # a repeat, or what is nobody's business, is
-            self._keep(answered)
-            self._keep(asyncio.ensure_future(accompany(channel, answered, self._clock)))
+        if not answered.done():  # a repeat is, and so is what will not be answered
+            self._session.keep(accompany(channel, answered, self._clock))
         return answered
 
-    def _keep(self, task: asyncio.Future[None]) -> None:
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
-
     def _is_news(self, message: Message, incoming: Incoming) -> bool:
-        """Whether the message says something else than when it was last seen (Telegram re-sends it for less)."""
+        """Whether the text changed since the message was last seen; Telegram reports other edits, too."""
         key, said = (message.chat.id, message.message_id), hash(incoming.text)
         news = self._texts.get(key) != said
         _remember(self._texts, key, said)
@@ -240,13 +231,52 @@ class UpdateHandler(Channels):
 
 
 def _says_something(incoming: Incoming) -> bool:
-    """Whether there are words in it, be they passed on."""
+    """Whether there are words in it, its sender's or passed on."""
     return bool(incoming.text) or any(quote.kind is QuoteKind.FORWARD for quote in incoming.quotes)
 
 
 def _remember(seen: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Put the newest last, and forget the oldest."""
+    """Put the newest last, and drop the oldest."""
     seen[key] = value
     seen.move_to_end(key)
     if len(seen) > _REMEMBERED:
         seen.popitem(last=False)
+
+
+async def accompany(channel: TelegramChannel, answered: asyncio.Future[None], clock: Clock) -> None:
+    """Show that the bot is typing until the answer is given; signs that exceed the chat's budget are left out."""
+    while not answered.done():
+        timer = asyncio.create_task(clock.sleep(_TYPING_EVERY_S))
+        try:
+            await asyncio.wait({timer, answered}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
+        if answered.done():
+            return
+        try:
+            await channel.refresh()
+        except ChannelError as error:
+            _LOG.debug("no sign of life", extra={"error": type(error).__name__})
+
+
+async def welcome(change: ChatMemberUpdated, me: User, channel: TelegramChannel, clock: Clock) -> None:
+    """Say how to talk to the bot where it was just invited, and what privacy mode hides; log every other change."""
+    was, now = change.old_chat_member.status in _IN_CHAT, change.new_chat_member.status in _IN_CHAT
+    _LOG.info("membership", extra={"chat": change.chat.id, "member": now})
+    if was or not now or change.chat.type == change.chat.PRIVATE:
+        return
+    locale = choose("", change.from_user.language_code or "")
+    lines = [JOINED[locale].format(name=me.username)]
+    if not me.can_read_all_group_messages and change.new_chat_member.status != ChatMember.ADMINISTRATOR:
+        lines.append(PRIVACY_MODE[locale])
+    view = View(channel, clock)
+    try:
+        await view.show(OutgoingMessage("\n\n".join(lines)))
+        await view.close()
+    except ChannelError as error:
+        _LOG.info("courtesy not delivered", extra={"error": type(error).__name__})
+
+
+STOP = text("telegram.stop")
+JOINED = text("telegram.joined")
+PRIVACY_MODE = text("telegram.privacy_mode")

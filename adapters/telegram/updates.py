@@ -1,7 +1,7 @@
-"""Where updates come from when we ask for them: the long poll.
+"""The long poll: ask for updates. The offset tells the server what it may forget.
 
-Knows the offset, which is our word to the server that it may forget. Does not know what an update means. Each one is
-taken, and thereby on disk, before the next batch is asked for: a crash repeats updates and never loses one.
+Each update is taken, and thereby on disk, before the next batch is asked for: a crash repeats updates and never loses
+one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from telegram import Bot, Update
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter, TelegramError
 
+from adapters.pacing import Backoff
 from adapters.telegram.failure import MALFORMED, rejected_token, seconds
 from core.ports import Clock
 
@@ -24,7 +25,6 @@ ALLOWED = ("message", "edited_message", "callback_query", "my_chat_member", "sto
 """The kinds of update we ask for; the server keeps the list between runs."""
 
 _ANSWER_SLACK_S = 10.0  # beyond the poll's own time, before we call the connection dead
-_LONGEST_PAUSE_S = 30.0
 _CONFLICT_PAUSE_S = 5.0
 
 
@@ -37,13 +37,14 @@ class LongPoll:
         self._clock = clock
         self._timeout_s = timeout_s
         self._offset = 0
-        self._failures = 0
+        self._failures = 0  # in a row
+        self._backoff = Backoff()
 
     async def run(self) -> None:
         """Poll for ever; what was taken is acknowledged when this is cancelled.
 
         Raises:
-            ConfigError: the token does not count any more.
+            ConfigError: the token is no longer valid.
         """
         try:
             await self._poll()
@@ -64,7 +65,7 @@ class LongPoll:
                 self._recovered()
 
     async def _acknowledge(self) -> None:
-        """Tell the server what it may forget. Not a must: what it repeats is known."""
+        """Tell the server what it may forget; without this it repeats updates, which are known by their ids."""
         if self._offset:
             try:
                 await self._fetch(limit=1, timeout_s=0)
@@ -95,7 +96,7 @@ class LongPoll:
         self._offset = number + 1
 
     def _pause_s(self, error: Exception) -> float:
-        """Return how long to wait before asking again; the first failure in a row is told, the others are not."""
+        """Return how long to wait before asking again; only the first failure in a row is logged."""
         self._failures += 1
         if isinstance(error, Conflict):
             if self._failures == 1:
@@ -105,16 +106,17 @@ class LongPoll:
             _LOG.warning("telegram cannot be reached", extra={"error": type(error).__name__})
         if isinstance(error, RetryAfter):
             return seconds(error)
-        return min(2.0 ** (self._failures - 1), _LONGEST_PAUSE_S)
+        return self._backoff.next_s()
 
     def _recovered(self) -> None:
         if self._failures:
             _LOG.info("telegram answers again", extra={"failures": self._failures})
         self._failures = 0
+        self._backoff.reset()
 
 
 async def take_one(raw: Mapping[str, Any], bot: Bot, take: Take) -> None:
-    """Take one update. One that cannot be read or taken is left out and never tried again; the others are not."""
+    """Take one update; one that cannot be read or taken is logged, left out and never tried again."""
     try:
         await take(Update.de_json(dict(raw), bot))
     except Exception as error:  # noqa: BLE001  (whatever stands in it)

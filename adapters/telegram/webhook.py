@@ -1,6 +1,6 @@
-"""Where updates come from when Telegram pushes them. Knows HTTP and the shared secret. Does not know what they mean.
+"""The webhook: a small HTTP server that Telegram pushes updates to, with a shared secret.
 
-An update is answered with 200 only after it was taken, and thereby is on disk; anything else makes Telegram bring it
+An update is answered with 200 only after it was taken, and thereby is on disk; anything else makes Telegram send it
 again. Updates of one chat come one after another. Source: core.telegram.org/bots/api#setwebhook and WebhookActor.cpp.
 """
 
@@ -18,6 +18,7 @@ from aiohttp import web
 from telegram import Bot
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
+from adapters.running import keep_trying
 from adapters.telegram.config import Webhook
 from adapters.telegram.failure import MALFORMED, rejected_token
 from adapters.telegram.updates import ALLOWED, Take, take_one
@@ -28,7 +29,6 @@ _LOG = logging.getLogger(__name__)
 
 _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 (the header's name is no secret)
 _MAX_UPDATE_BYTES = 1 << 20
-_LONGEST_PAUSE_S = 30.0
 
 
 class WebhookListener:
@@ -45,7 +45,7 @@ class WebhookListener:
         """Listen, tell Telegram where, and wait for ever.
 
         Raises:
-            ConfigError: the address or the certificate cannot be used, or the token does not count.
+            ConfigError: the address or the certificate cannot be used, or the token is not valid.
         """
         app = web.Application(client_max_size=_MAX_UPDATE_BYTES)
         app.router.add_post(urlsplit(self._webhook.url).path or "/", self._pushed)
@@ -68,8 +68,8 @@ class WebhookListener:
 
     async def _announce(self) -> None:
         """Tell Telegram where to push; while it does not answer, again."""
-        pause_s = 1.0
-        while True:
+
+        async def announce() -> None:
             try:
                 await self._bot.set_webhook(
                     self._webhook.url,
@@ -81,12 +81,8 @@ class WebhookListener:
                 raise rejected_token() from None
             except BadRequest as error:
                 raise ConfigError("TELEGRAM_WEBHOOK_URL", f"Telegram refused it: {error.message}") from None
-            except (TelegramError, *MALFORMED) as error:
-                _LOG.warning("the webhook was not set", extra={"error": type(error).__name__})
-                await self._clock.sleep(pause_s)
-                pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
-            else:
-                return
+
+        await keep_trying(announce, self._clock, "the webhook was not set", TelegramError, *MALFORMED)
 
     async def _pushed(self, request: web.Request) -> web.Response:
         if not hmac.compare_digest(request.headers.get(_SECRET_HEADER, "").encode(), self._secret.encode()):

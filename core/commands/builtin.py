@@ -30,13 +30,9 @@ AFRESH = text("conversations.afresh")
 NOTHING_WAITS = text("conversations.nothing_waits")
 NOTHING_TO_STOP = text("conversations.nothing_to_stop")
 
-RESET = Command(
-    "reset",
-    text("commands.reset"),
-    reset,
-)
+RESET = Command("reset", text("commands.reset"), reset, in_conversation=True, in_order=True)
 
 
 def stop_command(replies: ReplyReader) -> Command:
     """Return /stop, which drops what the bot asked in the conversation."""
-    return Command("stop", text("commands.stop"), partial(stop, replies))
+    return Command("stop", text("commands.stop"), partial(stop, replies), in_conversation=True)

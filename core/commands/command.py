@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from core.commands.menu import MenuEntry
 from core.deadline import Deadline
 from core.text.catalogue import text
 from core.turn import Turn
@@ -52,7 +53,7 @@ class Command:
 
     `for_staff`: only owners and admins may run it; to others it does not exist. `in_private`: its answer is never given
     where others read along. `in_menus` is False for what only buttons say. `on_platforms`, if set, are the only
-    platforms that offer it.
+    platforms that offer it. The fields after it are for menus: see `MenuEntry`.
     """
 
     name: str
@@ -63,6 +64,15 @@ class Command:
     in_private: bool = False
     in_menus: bool = True
     on_platforms: frozenset[str] | None = None
+    takes_file: bool = False
+    in_conversation: bool = False
+    for_all: bool = False
+    in_order: bool = False
+    verbs: Sequence[MenuEntry] = ()
+
+    def entry(self) -> MenuEntry:
+        """Return what menus show of it."""
+        return MenuEntry(**{each.name: getattr(self, each.name) for each in fields(MenuEntry)})
 
     def is_for(self, role: Role) -> bool:
         """Whether a person of that role may run it."""

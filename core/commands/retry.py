@@ -45,8 +45,4 @@ async def retry(request: Request, _: str) -> None:
 
 NOTHING_ASKED = text("conversations.retry.nothing_asked")
 
-RETRY = Command(
-    NAME,
-    text("commands.retry"),
-    retry,
-)
+RETRY = Command(NAME, text("commands.retry"), retry, in_conversation=True, for_all=True, in_order=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from core.commands.command import ONLY_IN_PRIVATE, Command, Request
+from core.commands.menu import MenuEntry
 from core.text.catalogue import text
 
 _ALIASES: Final = {"start": "help"}
@@ -34,6 +35,10 @@ class CommandTable:
     def by_name(self) -> Mapping[str, Command]:
         """The commands by name."""
         return self._commands
+
+    def menu(self, platform: str) -> tuple[MenuEntry, ...]:
+        """Return what menus of that platform show."""
+        return tuple(command.entry() for command in self if command.is_offered_on(platform))
 
     async def run(self, request: Request, said: str) -> None:
         """Run the command that `said` starts with ("/name argument"), or say that there is none.

@@ -96,9 +96,7 @@ THREADS = Command(
     threads,
     usage=" [name | switch | archive N]",
     in_private=True,
+    in_conversation=True,
+    in_order=True,
 )
-CONTEXT_COMMAND = Command(
-    "context",
-    text("commands.context"),
-    context,
-)
+CONTEXT_COMMAND = Command("context", text("commands.context"), context, in_conversation=True)

@@ -11,8 +11,8 @@ import pytest
 
 from bot.settings.settings import Settings
 from core.features.admin.admin import VERBS
-from core.features.tables import COMMANDS, STAFF_COMMANDS
 from core.types import Locale
+from tests.fakes.commands import COMMANDS, STAFF_COMMANDS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

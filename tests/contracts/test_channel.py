@@ -24,12 +24,11 @@ from adapters.console.pipe import PipeChannel
 from adapters.discord.api import DiscordApi
 from adapters.discord.channel import DiscordChannel
 from adapters.discord.channel import Place as DiscordPlace
-from adapters.discord.client import point_rest_at
+from adapters.discord.identity import point_rest_at
 from adapters.discord.pacer import Pacer as DiscordPacer
 from adapters.telegram.api import Place, TelegramApi
-from adapters.telegram.channel import TelegramChannel
+from adapters.telegram.channel import DraftChannel, TelegramChannel
 from adapters.telegram.config import Pace
-from adapters.telegram.draft import DraftChannel
 from adapters.telegram.markup import style
 from adapters.telegram.pacer import Pacer
 from core.clock import SystemClock

@@ -13,6 +13,7 @@ from core.chatbot import ChatBot
 from core.ports import MessageHandler
 from core.types import Incoming, UserKey
 from tests.fakes.clock import FakeClock
+from tests.fakes.commands import menu
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, Person
@@ -68,7 +69,9 @@ async def serving(
             await owned(user, name)
 
     config = replace(config or DiscordConfig(TOKEN), api_base_url=server.api_url)
-    task = asyncio.create_task(discord.run(config, handler, clock, stop, say=said.append, own=own))
+    task = asyncio.create_task(
+        discord.run(config, handler, clock, stop, menu=menu("discord"), say=said.append, own=own)
+    )
     try:
         await flow(server, clock, lambda: server.gateway.online or task.done())
         yield Bot(handler if isinstance(handler, ScriptedDoor) else ScriptedDoor(clock), task, stop, said, owners)

@@ -13,6 +13,7 @@ from adapters.telegram.config import TelegramConfig
 from core.ports import Clock, MessageHandler
 from core.types import Incoming
 from tests.fakes.clock import FakeClock
+from tests.fakes.commands import menu
 from tests.fakes.handler import Script, ScriptedDoor, echo
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
@@ -50,7 +51,7 @@ async def serving(
     """Run the adapter against the server; leaving stops it gracefully."""
     stop = asyncio.Event()
     config = replace(config or TelegramConfig(TOKEN), base_url=server.url)
-    task = asyncio.create_task(telegram.run(config, handler, clock, stop, **wired))
+    task = asyncio.create_task(telegram.run(config, handler, clock, stop, menu=menu("telegram"), **wired))
     try:
         yield task, stop
     finally:

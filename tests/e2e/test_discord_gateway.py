@@ -41,7 +41,7 @@ async def test_a_stop_while_discord_cannot_be_reached_ends_the_run() -> None:
     clock = FakeClock()
     stop = asyncio.Event()
     config = DiscordConfig(TOKEN, api_base_url="http://127.0.0.1:9")
-    task = asyncio.create_task(run(config, ScriptedDoor(clock), clock, stop))
+    task = asyncio.create_task(run(config, ScriptedDoor(clock), clock, stop, menu=()))
     await clock.advance(10.0)
     stop.set()
     async with asyncio.timeout(120):

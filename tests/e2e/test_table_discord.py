@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from adapters.discord.audience import SPEAKS
 from tests.e2e.discord_kit import ME, flow, idle, serving
 from tests.e2e.table import Cell, Cells, wrong
 from tests.fakes.clock import FakeClock
+from tests.fakes.commands import COMMANDS
 from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, Person
@@ -109,5 +109,5 @@ async def slash(server: DiscordServer, cell: Cell, place: str) -> Interaction:
     if name == "admin":
         verb, _, rest = rest.partition(" ")
         name = f"admin {verb}"
-    given: dict[str, Any] = {"text": rest} if rest else unseen if name in SPEAKS else {}
+    given: dict[str, Any] = {"text": rest} if rest else unseen if name in COMMANDS and COMMANDS[name].for_all else {}
     return await command(person, name, room=room, **given)

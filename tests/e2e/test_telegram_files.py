@@ -211,5 +211,5 @@ async def test_a_file_that_the_server_keeps_no_more_is_told_as_that() -> None:
 async def test_a_file_that_cannot_be_had_is_told_without_an_address(fault: str) -> None:
     with pytest.raises(ChannelError) as caught:
         await fetched(b"{}", 100, fault)
-    assert "cannot be had" in str(caught.value)
+    assert "cannot be fetched" in str(caught.value)
     assert "http" not in str(caught.value)

@@ -11,9 +11,9 @@ import pytest
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.menu import Staff
 from core.errors import StorageError
-from core.features.tables import STAFF_COMMANDS
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
+from tests.fakes.commands import STAFF_COMMANDS
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.clock import SystemClock
-from core.features.tables import STAFF_COMMANDS
 from tests.crash.test_telegram_kill import ANA, bot, own
+from tests.fakes.commands import STAFF_COMMANDS
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 

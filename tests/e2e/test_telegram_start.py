@@ -9,9 +9,9 @@ import pytest
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
-from core.features.tables import COMMANDS, DRAFT_COMMANDS
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
+from tests.fakes.commands import COMMANDS, DRAFT_COMMANDS, menu
 from tests.fakes.handler import ScriptedDoor
 from tests.fakes.telegram_people import BOT, Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -29,7 +29,9 @@ async def test_the_start_says_who_the_bot_is_how_to_own_it_and_what_groups_hide(
     async with TelegramServer(clock) as server:
         config = replace(TelegramConfig(TOKEN), base_url=server.url)
         task = asyncio.create_task(
-            telegram.run(config, ScriptedDoor(clock), clock, stop, say=said.append, claim_code=code)
+            telegram.run(
+                config, ScriptedDoor(clock), clock, stop, menu=menu("telegram"), say=said.append, claim_code=code
+            )
         )
         await flow(server, clock, lambda: server.polled)
         stop.set()

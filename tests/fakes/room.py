@@ -15,6 +15,7 @@ from core.models import HotModel
 from core.ports import Clock, MessageHandler
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
+from tests.fakes.commands import menu
 from tests.fakes.discord_limits import Limits as DiscordLimits
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import Note
@@ -133,7 +134,7 @@ async def _listening(server: DiscordServer, clock: Clock, handler: MessageHandle
             yield
         return
     stop, config = asyncio.Event(), DiscordConfig(TOKEN, api_base_url=server.api_url)
-    task = asyncio.create_task(discord.run(config, handler, clock, stop))
+    task = asyncio.create_task(discord.run(config, handler, clock, stop, menu=menu("discord")))
     await server.until(lambda: server.gateway.online)
     yield
     stop.set()

@@ -10,8 +10,8 @@ import pytest
 from core.dialogue import Task
 from core.features.access.rules import Mode
 from core.features.admin.admin import VERBS
-from core.features.tables import COMMANDS, DRAFT_COMMANDS
 from core.types import ChatKey
+from tests.fakes.commands import COMMANDS, DRAFT_COMMANDS
 from tests.fakes.house import House
 from tests.table import (
     ASIDE,

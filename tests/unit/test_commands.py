@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.features.tables import COMMANDS
 from core.types import Locale, MemoryDraft, MemoryKind, MessageRole, UserKey
+from tests.fakes.commands import COMMANDS
 from tests.fakes.house import ANA, House
 
 

@@ -8,76 +8,74 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.discord.audience import IN_ORDER, SPEAKS, STEERS, audience, overtakes
+from adapters.discord.button import MAX_ID_CHARS, press_id, press_of, stop_id, stopped_by
 from adapters.discord.form import Forms
+from adapters.discord.interaction_handler import command_of
 from adapters.discord.markup import Drawn
-from adapters.discord.option import filled, options_of
-from adapters.discord.press import MAX_ID_CHARS, press_id, press_of, stop_id, stopped_by
-from adapters.discord.room import Room, aside, channel_id, is_aside
-from core.features.admin.admin import VERBS
-from core.features.tables import COMMANDS, STAFF_COMMANDS
+from adapters.discord.room import Room, aside, audience, channel_id, is_aside
+from adapters.discord.slash import said
+from core.commands.menu import MenuEntry
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.text.catalogue import menu_names
 from core.types import ChatKey, ConversationKey, Locale, UserKey
 from tests.fakes.clock import FakeClock
+from tests.fakes.commands import menu
 
-TABLES = (COMMANDS, STAFF_COMMANDS, VERBS)
+MENU = menu("discord")
+COMMANDS = {entry.name: entry for entry in MENU}
+VERBS = [verb for entry in MENU for verb in entry.verbs]
 ROOM = Room(5, guild=1)
-OPTION_NAMES = ("file", "message", "person", "private", "text")
+OPTIONS = [option.name for entry in (*MENU, *VERBS) for option in entry.options]
+OWN = ("ask", "message", "private")  # what only Discord has
 
 
-@pytest.mark.parametrize("name", sorted({"ask", *OPTION_NAMES, *(name for table in TABLES for name in table)}))
+@pytest.mark.parametrize("name", sorted({*OWN, *OPTIONS, *(entry.name for entry in (*MENU, *VERBS))}))
 def test_every_name_in_a_menu_is_there_in_every_language_and_as_discord_wants_it(name: str) -> None:
     names = menu_names(name)
     assert set(names) == {Locale.PT, Locale.ES}
-    for said in (name, *names.values()):
-        assert re.fullmatch(r"[-_'\w]{1,32}", said)
-        assert said == said.lower()
+    for shown in (name, *names.values()):
+        assert re.fullmatch(r"[-_'\w]{1,32}", shown)
+        assert shown == shown.lower()
 
 
 @pytest.mark.parametrize("locale", [Locale.PT, Locale.ES])
 def test_no_two_commands_of_a_menu_have_one_name_in_any_language(locale: Locale) -> None:
-    for names in (["ask", *COMMANDS, *STAFF_COMMANDS], list(VERBS)):
-        said = [menu_names(name)[locale] for name in names]
-        assert len(set(said)) == len(said)
+    for names in (["ask", *COMMANDS], [verb.name for verb in VERBS]):
+        shown = [menu_names(name)[locale] for name in names]
+        assert len(set(shown)) == len(shown)
 
 
 def test_descriptions_have_at_most_a_hundred_characters_and_a_group_at_most_25_commands() -> None:
-    assert all(len(table) <= 25 for table in TABLES)
-    for about in [entry.about for entry in (*COMMANDS.values(), *STAFF_COMMANDS.values())] + [
-        verb.about for verb in VERBS.values()
-    ]:
-        assert all(1 <= len(text) <= 100 for text in about.values()), about
+    assert all(len(table) <= 25 for table in (MENU, VERBS))
+    for entry in (*MENU, *VERBS):
+        assert all(1 <= len(text) <= 100 for text in entry.about.values()), entry
 
 
 def test_options_say_what_the_usage_says() -> None:
-    shape = {name: [(one.name, one.words) for one in options_of(name, usage)] for name, usage in (
-        ("language", " pt | en | es | auto"), ("forget", " N | ID | all"), ("import", ""), ("help", ""),
-        ("admin allow", " PLATFORM:ID | here"), ("reset", ""), ("admin context", " [on | off]"),
+    shape = {usage: [(one.name, one.words) for one in MenuEntry("x", {}, usage).options] for usage in (
+        " pt | en | es | auto", " N | ID | all", "", " PLATFORM:ID | here", " [on | off]",
     )}  # fmt: skip
     assert shape == {
-        "language": [("text", ("pt", "en", "es", "auto"))], "forget": [("text", ())], "import": [("file", ())],
-        "help": [], "admin allow": [("person", ()), ("text", ())], "reset": [("private", ())],
-        "admin context": [("text", ("on", "off"))],
+        " pt | en | es | auto": [("text", ("pt", "en", "es", "auto"))], " N | ID | all": [("text", ())],
+        "": [], " PLATFORM:ID | here": [("person", ()), ("text", ())], " [on | off]": [("text", ("on", "off"))],
     }  # fmt: skip
-    assert filled("/forget", {"text": "2"}).text == "/forget 2"
-
-
-def test_commands_known_by_what_they_do_to_a_conversation_exist() -> None:
-    assert {*COMMANDS} >= STEERS | SPEAKS | IN_ORDER
+    assert [one.name for one in COMMANDS["import"].options] == ["file"]
+    assert said("/forget", {"text": "2"}) == "/forget 2"
 
 
 @given(st.sampled_from(["", "oi", "/", "/reset", "/stop now", "/memories 2", "/retry", "/ x", "/x"]), st.booleans())
 def test_what_is_private_in_a_room_is_hidden_and_never_said_into_the_rooms_own_conversation(
     text: str, unseen: bool
 ) -> None:
-    to = audience(ROOM, 7, text, unseen=unseen)
+    command = command_of(text, COMMANDS)
+    to = audience(ROOM, 7, command, unseen=unseen)
     assert to.private == to.hidden
     if unseen:
         assert is_aside(to.chat)
     if to.private and not is_aside(to.chat):
-        assert text.split(maxsplit=1)[0][1:] in STEERS
-    direct = audience(Room(5, private=True), 7, text, unseen=unseen)
+        assert command is not None
+        assert command.in_conversation
+    direct = audience(Room(5, private=True), 7, command, unseen=unseen)
     assert (direct.chat, direct.private, direct.hidden) == (ChatKey("discord", "5"), True, False)
 
 
@@ -122,9 +120,9 @@ def test_a_form_as_an_older_client_sends_it_is_understood() -> None:
 
 
 def test_only_what_leaves_a_conversation_as_it_is_overtakes() -> None:
-    assert overtakes("/memories 2")
-    assert overtakes("/stop")
-    assert not any(overtakes(text) for text in ("oi", "/", "/reset", "/remember x", "/retry"))
+    commands = [command_of(text, COMMANDS) for text in ("/memories 2", "/stop", "/reset", "/remember x", "/retry")]
+    assert [command is not None and command.in_order for command in commands] == [False, False, True, True, True]
+    assert [command_of(text, COMMANDS) for text in ("oi", "/")] == [None, None]
 
 
 def test_of_many_forms_only_the_newest_are_kept_in_mind() -> None:

@@ -125,4 +125,5 @@ ADMIN = Command(
     admin,
     usage=" …",
     for_staff=True,
+    verbs=tuple(verb.entry() for verb in VERBS.values()),
 )

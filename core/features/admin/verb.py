@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from core.commands.command import Request
+from core.commands.menu import MenuEntry
 from core.text.catalogue import text
 from core.types import Localized, Role
 
@@ -25,6 +26,10 @@ class Verb:
     usage: str = ""
     for_owners: bool = False
     in_rooms: bool = False
+
+    def entry(self) -> MenuEntry:
+        """Return what menus show of it."""
+        return MenuEntry(self.name, self.about, self.usage)
 
     def is_for(self, role: Role) -> bool:
         """Whether somebody of that standing may run it."""

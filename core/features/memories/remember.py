@@ -56,9 +56,4 @@ def whole(text: str) -> Sequence[MemoryDraft]:
 
 HOW_TO_REMEMBER = text("memories.remember.how_to_remember")
 
-REMEMBER = Command(
-    "remember",
-    text("commands.remember"),
-    remember,
-    usage=" …",
-)
+REMEMBER = Command("remember", text("commands.remember"), remember, usage=" …", in_order=True)

@@ -143,9 +143,4 @@ TOO_DEEP = text("transfer.import.too_deep")
 BAD_FILE = text("transfer.import.bad_file")
 BAD_LINE = text("transfer.import.bad_line")
 
-IMPORT = Command(
-    "import",
-    text("commands.import"),
-    import_,
-    in_private=True,
-)
+IMPORT = Command("import", text("commands.import"), import_, in_private=True, takes_file=True)

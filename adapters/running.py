@@ -1,0 +1,129 @@
+"""What every platform does while it runs: connect, pass messages on, stop, drain, and keep a small file of state."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adapters.pacing import Backoff
+from core.errors import ConfigError
+from core.ports import Channel, Channels, Clock, MessageHandler
+from core.types import Incoming
+
+_LOG = logging.getLogger(__name__)
+
+_Done = TypeVar("_Done")
+
+
+async def until(stop: asyncio.Event, *work: Coroutine[Any, Any, _Done]) -> _Done | None:
+    """Run the work until the first of it ends, and return its result; cancel it and return None when `stop` is set."""
+    doing = [asyncio.create_task(one) for one in work]
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({*doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        results = [await task for task in doing if task.done()]
+        return results[0] if results else None
+    finally:
+        for task in (*doing, stopping):
+            task.cancel()
+        await asyncio.gather(*doing, stopping, return_exceptions=True)
+
+
+async def keep_trying(
+    attempt: Callable[[], Awaitable[_Done]],
+    clock: Clock,
+    failure: str,
+    *retried: type[Exception],
+    backoff: Backoff | None = None,
+) -> _Done:
+    """Repeat the attempt after the failures that are `retried`, each logged as `failure`; return its result.
+
+    A bot that starts before its network is no failure.
+    """
+    backoff = backoff or Backoff()
+    while True:
+        try:
+            return await attempt()
+        except ConfigError:
+            raise
+        except retried as error:
+            _LOG.warning(failure, extra={"error": type(error).__name__})
+            await clock.sleep(backoff.next_s())
+
+
+class Session:
+    """One platform's messages between arrival and answer. Messages older than `max_age_s` count as stale."""
+
+    def __init__(self, platform: str, handler: MessageHandler, clock: Clock, max_age_s: float) -> None:
+        self._platform = platform
+        self._handler = handler
+        self._clock = clock
+        self._max_age = timedelta(seconds=max_age_s)
+        self._open: set[asyncio.Future[None]] = set()
+
+    async def resume(self, channels: Channels) -> None:
+        """Connect the platform's channels, and queue what was accepted before the last stop and never answered."""
+        await self._handler.resume(self._platform, channels)
+
+    def aged(self, incoming: Incoming) -> Incoming:
+        """Return the message, marked as stale if it is too old to be answered."""
+        return replace(incoming, stale=True) if self._clock.now() - incoming.at > self._max_age else incoming
+
+    async def receive(self, incoming: Incoming, channel: Channel) -> asyncio.Future[None]:
+        """Pass a message on; it is on disk when this returns. The future ends when it was answered."""
+        return self.keep(await self._handler.receive(incoming, channel))
+
+    def keep(self, work: Awaitable[None]) -> asyncio.Future[None]:
+        """Run the work, so that `drain` waits for it."""
+        task = asyncio.ensure_future(work)
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+        return task
+
+    async def drain(self, limit_s: float) -> None:
+        """Wait until everything is answered, `limit_s` at most, then disconnect; the rest is answered after a restart.
+
+        Nothing is written to the platform after this.
+        """
+        timer = asyncio.create_task(self._clock.sleep(limit_s))
+        try:
+            while self._open and not timer.done():
+                await asyncio.wait({timer, *self._open}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (timer, *self._open):
+                task.cancel()
+        await self._handler.leave(self._platform)
+
+
+class StateFile:
+    """A small JSON file that outlives the process, replaced as a whole. Failures are logged; None keeps nothing."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    def load(self, read: Callable[[Any], None]) -> None:
+        """Call `read` with what the file holds. A file that is missing or damaged counts as empty."""
+        if self._path is None or not self._path.exists():
+            return
+        try:
+            read(json.loads(self._path.read_text("utf-8")))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            _LOG.warning("state not read", extra={"file": self._path.name, "error": type(error).__name__})
+
+    def save(self, value: object) -> None:
+        """Replace what the file holds."""
+        if self._path is None:
+            return
+        aside = self._path.with_suffix(".new")
+        try:
+            aside.write_text(json.dumps(value), "utf-8")
+            os.replace(aside, self._path)  # noqa: PTH105 (atomic, whatever was there)
+        except OSError as error:
+            _LOG.warning("state not written", extra={"file": self._path.name, "error": type(error).__name__})
