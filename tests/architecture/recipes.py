@@ -1,6 +1,6 @@
 """Follow a recipe of docs/extending.md in a fresh copy of the tree, as a reader would.
 
-A fence whose first line names a file is followed: `python PATH` and `toml PATH` make a new file, `diff PATH` changes one
+A fence that names a file is followed: `python PATH` and `toml PATH` make a new file, `diff PATH` changes one
 (its lines without "+" must stand there once), `toml PATH (append)` adds to its end. `sh` fences hold what to run.
 """
 
@@ -19,7 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "extending.md"
 _LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", ".import_linter_cache")
-_FENCE = re.compile(r"^```(?P<kind>\w+)(?: (?P<path>\S+)(?P<append> \(append\))?)?\n(?P<body>.*?)^```$", re.M | re.S)
+_FENCE = re.compile(r"^```(\w+)(?: (\S+)( \(append\))?)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    r"^```(?P<kind>\w+)(?: (?P<path>\S+)(?P<append> \(append\))?)?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,16 @@ class Fence:
 
 def section(title: str) -> str:
     """Return the text below a heading of the page, up to the next one."""
-    (text,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.M | re.S)
+    (text,) = re.findall(
+        rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     return str(text)
 
 
 def fences(title: str) -> Iterator[Fence]:
     """Yield the fences of a section, in order."""
-    for found in _FENCE.finditer(section(title)):
-        yield Fence(found["kind"], found["path"] or "", bool(found["append"]), found["body"])
+    for kind, path, append, body in _FENCE.findall(section(title)):
+        yield Fence(kind, path, bool(append), body)
 
 
 class Copy:
