@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from bot.settings.settings import Settings
-from bot.wiring import App, build, new_index
+from bot.wiring import App, build
 from core.errors import BotError
+from core.library import new_index
 from core.types import JSONValue
 
 PROBE = "elefante"

