@@ -1,4 +1,4 @@
-"""Conversation memory put together: store, tokenizer, what models teach of tokens, summaries in the background."""
+"""Build conversation memory from the settings: tokenizer, calibration, summaries in the background."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _CLAUDE_RATIO = 1.3  # Source: Anthropic's migration notes: about 30 % more toke
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What conversations listen to: which models are in place, what those report of tokens, what was decided where.
+    """What conversations ask while they run: the models in place, their token counts, decisions of a place.
 
-    `known` tells which memories a person has now.
+    `known` returns the memories that a person has now.
     """
 
     models: Models
@@ -35,18 +35,17 @@ class Heard:
 
 
 def new_calibration() -> Calibration:
-    """Return what learns how models count, with what is known before any of them has reported."""
+    """Return a calibration of token counts, with the ratio that is known for Claude."""
     return Calibration({"anthropic": _CLAUDE_RATIO})
 
 
 async def build_conversations(
     settings: Settings, store: HistoryStore, heard: Heard, clock: Clock, stack: AsyncExitStack, *, dry: bool
 ) -> Conversations:
-    """Return the conversations.
+    """Build the conversations.
 
-    While no language model is there to do it nothing is summarised: the mind without one does not read prose. What is
-    summarised in the background is broken off by `stack`, and begun again by the next answer. A `dry` bot summarises
-    nothing.
+    Nothing is summarised in limited mode, nor by a `dry` bot. `stack` breaks off a summary in the background; the next
+    answer begins it again.
     """
     models, calibration = heard.models, heard.calibration
     limits, tokenizer = settings.history_limits(), build_tokenizer(settings, models.chat.name, stack)
@@ -82,7 +81,7 @@ async def build_conversations(
 
 
 def build_tokenizer(settings: Settings, model: str, stack: AsyncExitStack) -> Tokenizer:
-    """Return what counts messages for a model, named `provider:model`."""
+    """Return the tokenizer that the settings choose for a model, named `provider:model`."""
     provider, _, name = model.partition(":")
     if settings.tokenizer == "provider" and provider == "anthropic":
         from core.providers.anthropic_tokens import AnthropicTokenizer

@@ -1,23 +1,24 @@
-"""The folder that holds all data: where backups and what was handed over in the terminal lie in it, and which go.
-
-Does not know how a database is copied: `core/storage/backup.py` does.
-"""
+"""The data folder: where backups, exports and the terminal's history lie, and the daily care for the database."""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC
 from pathlib import Path
 from typing import Final
 
 from adapters.console.files import EXPORTS
 from bot.settings.settings import Settings
-from core.errors import StorageError
+from core.delivery.alerts import OwnerAlerts
+from core.errors import Damaged, StorageError
 from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
 from core.storage.backup import PART, copy_database
+from core.storage.sqlite import Database
+from core.types import UserKey
 
 _BACKUPS: Final = "backups"
 _NAME: Final = "elefante-"
@@ -25,7 +26,7 @@ _ASIDE: Final = "before-restore-"
 
 
 class DataFolder(Copies):
-    """The data folder: backups in `backups`, and in `exports` what was handed over in the terminal."""
+    """Make and find copies of the data: backups in `backups`, files handed over in the terminal in `exports`."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings
@@ -34,10 +35,10 @@ class DataFolder(Copies):
         self.exports = settings.data_dir / EXPORTS
 
     async def make(self) -> Backup:
-        """Make a backup and verify it; the oldest beyond BACKUPS_KEPT go.
+        """Make and verify a backup; remove the oldest beyond BACKUPS_KEPT.
 
         Raises:
-            StorageError: there is none: no room, or the database is not sound.
+            StorageError: there is no room, or the database is damaged; no backup was made.
         """
         with self.alone():
             path = self._free(_NAME)
@@ -48,19 +49,19 @@ class DataFolder(Copies):
         return Backup(path, size_bytes, tuple(old))
 
     async def paths(self) -> Sequence[Path]:
-        """Return every file that may still hold what was deleted since."""
+        """Return every backup and export, each of which may hold what was deleted since."""
         return sorted(path for folder in (self.backups, self.exports) for path in folder.glob("*") if path.is_file())
 
     def aside(self) -> Path:
-        """Return where the database goes that is about to be replaced. To be asked, and used, `alone`."""
+        """Return a free path for a database that is about to be replaced. Call and use it inside `alone`."""
         return self._free(_ASIDE)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep everybody else from making copies here; what a crash left of one goes.
+        """Keep other processes from making copies here; remove the half copies that a crash left.
 
         Raises:
-            StorageError: somebody else is making one, or the folder cannot be made.
+            StorageError: another process is making a copy, or the folder cannot be made.
         """
         try:
             self.backups.mkdir(mode=0o700, exist_ok=True)
@@ -77,10 +78,57 @@ class DataFolder(Copies):
             os.close(lock)
 
     def _free(self, name: str) -> Path:
-        """Return a path that is not taken, named by the time, so that names sort as they were made."""
+        """Return a free path named by the time, so that names sort by age."""
         stem = f"{name}{self._clock.now().astimezone(UTC):%Y%m%d-%H%M%S}"
         path, number = self.backups / f"{stem}.db", 1
         while path.exists():
             number += 1
             path = self.backups / f"{stem}_{number:02}.db"
         return path
+
+
+class ConsoleHistory:
+    """The file of lines that the terminal's prompt brings back with the arrow up: the console owner's words."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._path = settings.data_dir / "console-history"
+        self._owner = settings.console_owner
+
+    async def forget(self, user: UserKey) -> None:
+        """Remove the file if that person is the console owner.
+
+        Raises:
+            StorageError: the file cannot be removed.
+        """
+        if user != self._owner:
+            return
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageError(f"the terminal's history cannot be removed: {error.strerror}") from error
+
+
+_DAY_S: Final = 86_400.0
+
+
+@asynccontextmanager
+async def upkeep(database: Database, alerts: OwnerAlerts, clock: Clock) -> AsyncIterator[None]:
+    """While the block runs, check the database at once and then daily, and scrub what remains of deleted data."""
+    task = asyncio.get_running_loop().create_task(_every_day(database, alerts, clock))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _every_day(database: Database, alerts: OwnerAlerts, clock: Clock) -> None:
+    while True:
+        try:
+            if found := await database.integrity():
+                raise Damaged(f"the database is not sound: {len(found)} faults")  # they may quote what is stored
+            await database.scrub()
+        except StorageError as error:
+            await alerts.storage_failed(error)
+        await clock.sleep(_DAY_S)

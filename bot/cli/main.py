@@ -1,6 +1,4 @@
-"""The command `elefante`: verbs, options, exit codes.
-
-Knows how a person at a shell calls the bot. Does not know how anything is done: each verb is a function elsewhere.
+"""The command `elefante`: its table of verbs, and how errors become one line and an exit code.
 
 Exit codes: 0 done; 1 it could not be done; 2 the call or a setting is wrong.
 """
@@ -9,18 +7,22 @@ from __future__ import annotations
 
 import logging
 import sys
-from pathlib import Path
 from types import TracebackType
 from typing import Annotated
 
 import typer
 
-from bot.cli import data as cli_data
+from bot.cli.backup import backup_, restore_
 from bot.cli.memories import app as memories_app
+from bot.cli.memories import reindex_
 from bot.cli.people import actions_app, users_app
+from bot.cli.personal import export_, forget_
+from bot.cli.setup import setup_
+from bot.cli.shell import JsonOption, load_settings, show
+from bot.cli.shell import run as run_now
+from bot.cli.think import think_
 from bot.cli.threads import app as threads_app
-from bot.shell import JsonOption, UserOption, person, settings, show
-from bot.shell import run as run_now
+from bot.cli.usage import usage_
 from core.errors import BotError, ConfigError
 
 app = typer.Typer(
@@ -38,7 +40,7 @@ app.add_typer(threads_app, name="threads")
 
 
 def main() -> None:
-    """Run the command line; errors of ours are one clear line on standard error."""
+    """Run the command line; print our own errors as one line on standard error."""
     try:
         app()
     except ConfigError as error:
@@ -63,9 +65,9 @@ def chat(
 
     Example: printf 'Remember that the wifi password is abc123\n' | elefante chat
     """
-    from bot.chat import chat as talk
+    from bot.run import chat as talk
 
-    run_now(talk(settings(stored=False), thread))
+    run_now(talk(load_settings(stored=False), thread))
 
 
 @app.command()
@@ -73,61 +75,47 @@ def run() -> None:
     """Run the bot on every platform that has a token."""
     from bot.run import run as run_platforms
 
-    run_now(run_platforms(settings(stored=False)))
+    run_now(run_platforms(load_settings(stored=False)))
 
 
-@app.command()
-def think(
-    text: Annotated[str, typer.Argument(help="The message, as you would write it in the chat.")],
-    user: UserOption = "",
-    as_json: JsonOption = False,
-) -> None:
-    """Think one message through, dry: every step, item, hit and timing is shown, and nothing is written.
-
-    Example: elefante think 'What is the wifi password?'
-    """
-    from bot import think as dry
-
-    loaded = settings(stored=False)
-    thought = run_now(dry.think(loaded, text, person(user, loaded)))
-    show(thought, as_json=as_json, plain=dry.render)
+app.command("think")(think_)
 
 
 @app.command()
 def check(as_json: JsonOption = False) -> None:
     """Check settings, storage, index, embedder and models; exit 1 if one of them fails."""
-    from bot import check as health
+    from bot import doctor as health
 
-    report = run_now(health.check(settings(stored=False)))
-    show(report, as_json=as_json, plain=health.render)
+    report = run_now(health.check(load_settings(stored=False)))
+    show(report, as_json=as_json, plain=health.render_check)
     if not report["ok"]:
         raise typer.Exit(1)
 
 
-@app.command()
-def setup() -> None:
-    """Ask for tokens and a model, prove each, and write them into .env."""
-    from bot import setup as questions
-
-    run_now(questions.setup(Path(".env"), lambda text: typer.prompt(text, default="", show_default=False), typer.echo))
+app.command("setup")(setup_)
 
 
 @app.command()
 def doctor(as_json: JsonOption = False) -> None:
     """Ask every platform who the bot is, and every model one tiny question; exit 1 if one does not answer."""
-    from bot import doctor as examination
+    from bot import doctor as health
 
-    report = run_now(examination.examine(settings(stored=False)))
-    show(report, as_json=as_json, plain=examination.render)
+    report = run_now(health.examine(load_settings(stored=False)))
+    show(report, as_json=as_json, plain=health.render)
     if not report["ok"]:
         raise typer.Exit(1)
 
 
-cli_data.add_to(app)
+app.command("usage")(usage_)
+app.command("backup")(backup_)
+app.command("restore")(restore_)
+app.command("export")(export_)
+app.command("forget")(forget_)
+app.command("reindex")(reindex_)
 
 
 def _unexpected(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    """Tell of a bug in one line; where it is stands in the log."""
+    """Report a bug in one line; its place is in the log."""
     logging.getLogger(__name__).critical("bug", exc_info=(kind, error, traceback))
     sys.stderr.write(f"elefante: something went wrong that should not ({kind.__name__}); the log says where\n")
 

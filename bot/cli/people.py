@@ -1,15 +1,21 @@
-"""`elefante users ...` and `elefante actions ...`: the verbs. Knows options. Does not know how anything is done."""
+"""`elefante users ...` and `elefante actions ...`: change who may use the bot, and which actions it has.
+
+Decisions are recorded as the console owner's, like those that owners make in a chat.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from bot import people
-from bot.shell import JsonOption, person, run, settings, show
-from core.errors import ConfigError
-from core.types import Role
+from bot.cli.shell import JsonOption, load_settings, person, run, show
+from bot.settings.settings import Settings
+from bot.wiring import App, build
+from core.errors import BotError, ConfigError
+from core.features.access.rules import STRANGERS_KEPT
+from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind
+from core.types import Role, UserKey
 
 users_app = typer.Typer(
     no_args_is_help=True, help="See and change who may use the bot. A bot that runs sees it at once."
@@ -25,7 +31,7 @@ ActionArgument = Annotated[str, typer.Argument(help="The action; see `actions li
 @users_app.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List who has which role, which rooms are let in, and who wrote without being known."""
-    show(run(people.users(settings())), as_json=as_json, plain=people.render)
+    show(run(users(load_settings())), as_json=as_json, plain=render)
 
 
 @users_app.command("allow")
@@ -34,13 +40,13 @@ def allow_(user: PersonArgument, as_json: JsonOption = False) -> None:
 
     Example: elefante users allow telegram:123456
     """
-    loaded = settings()
-    show(run(people.allow(loaded, person(user, loaded))), as_json=as_json, plain=people.render)
+    loaded = load_settings()
+    show(run(allow(loaded, person(user, loaded))), as_json=as_json, plain=render)
 
 
 @users_app.command("deny")
 def deny_(user: PersonArgument, as_json: JsonOption = False) -> None:
-    """Let a person in no more."""
+    """Take a person's role away."""
     _give(user, "", as_json=as_json)
 
 
@@ -53,22 +59,22 @@ def block_(user: PersonArgument, as_json: JsonOption = False) -> None:
 @users_app.command("role")
 def role_(
     user: PersonArgument,
-    role: Annotated[str, typer.Argument(help=", ".join(people.ROLES))],
+    role: Annotated[str, typer.Argument(help=", ".join(ROLES))],
     as_json: JsonOption = False,
 ) -> None:
     """Give a person a role.
 
     Example: elefante users role telegram:123456 admin
     """
-    if role not in people.ROLES:
-        raise ConfigError("users role", f"there is no role {role!r}; write one of {', '.join(people.ROLES)}")
+    if role not in ROLES:
+        raise ConfigError("users role", f"there is no role {role!r}; write one of {', '.join(ROLES)}")
     _give(user, role, as_json=as_json)
 
 
 @actions_app.command("list")
 def list_actions_(as_json: JsonOption = False) -> None:
     """List the actions, and whether each is on."""
-    show(run(people.actions(settings())), as_json=as_json, plain=people.render)
+    show(run(actions(load_settings())), as_json=as_json, plain=render)
 
 
 @actions_app.command("enable")
@@ -87,9 +93,127 @@ def disable_(name: ActionArgument, as_json: JsonOption = False) -> None:
 
 
 def _give(user: str, role: str, *, as_json: bool) -> None:
-    loaded = settings()
-    show(run(people.give(loaded, person(user, loaded), role)), as_json=as_json, plain=people.render)
+    loaded = load_settings()
+    show(run(give(loaded, person(user, loaded), role)), as_json=as_json, plain=render)
 
 
 def _switch(verb: str, name: str, *, as_json: bool) -> None:
-    show(run(people.switch(settings(), name, people.SWITCHES[verb])), as_json=as_json, plain=people.render)
+    show(run(switch(load_settings(), name, SWITCHES[verb])), as_json=as_json, plain=render)
+
+
+Document: TypeAlias = dict[str, Any]
+
+ROLES: Final = tuple(role.value for role in Role if role is not Role.BLOCKED)
+_MAX_STRANGERS: Final = 100
+_REFUSED: Final = {
+    Applied.STALE: "that changed meanwhile; see how it stands and try again",
+    Applied.LAST_OWNER: "the bot would be left without an owner on that platform",
+}
+
+
+async def users(settings: Settings) -> Document:
+    """Return who has which role, which rooms are allowed, and which strangers wrote lately."""
+    async with build(settings) as app:
+        access = app.access
+        rooms = await app.parts.context.stores.decisions.values(DecisionKind.ROOM)
+        return {
+            "users": [
+                {
+                    "user": str(each.user),
+                    "role": each.role.value,
+                    "name": each.name,
+                    "since": each.since.isoformat(timespec="seconds"),
+                }
+                for each in await access.people()
+            ],
+            "rooms": [name for name, value in rooms.items() if value == ALLOWED],
+            "strangers": [
+                {"user": str(each.user), "name": each.name, "at": each.at.isoformat(timespec="seconds")}
+                for each in await access.strangers(_MAX_STRANGERS)
+            ],
+        }
+
+
+async def give(settings: Settings, user: UserKey, role: str) -> Document:
+    """Give a person a role, "" for none, and return what it was and is.
+
+    Raises:
+        BotError: their platform would be left without an owner; nothing was changed.
+    """
+    async with build(settings) as app:
+        return await _decide(app, DecisionKind.ROLE, str(user), role)
+
+
+async def allow(settings: Settings, user: UserKey) -> Document:
+    """Let a person in as a member; owners and admins keep their role."""
+    async with build(settings) as app:
+        person = await app.access.person(user)
+        is_in = person is not None and person.role in {Role.OWNER, Role.ADMIN}
+        role = person.role.value if person is not None and is_in else Role.MEMBER.value
+        return await _decide(app, DecisionKind.ROLE, str(user), role)
+
+
+async def actions(settings: Settings) -> Document:
+    """Return every action, and whether it is on."""
+    async with build(settings) as app:
+        return _actions(app)
+
+
+async def switch(settings: Settings, name: str, value: str) -> Document:
+    """Turn an action on or off for good, and return every action.
+
+    Raises:
+        ConfigError: there is no such action, or it cannot be turned off.
+    """
+    async with build(settings) as app:
+        registry = app.registry
+        known = {action.name.casefold(): action.name for action in (*registry.enabled, *registry.disabled)}
+        found = known.get(name.casefold())
+        if found is None:
+            raise ConfigError("actions", f"there is no action {name!r}; there are {', '.join(known.values())}")
+        if found == registry.fallback.name:
+            raise ConfigError("actions", f"{found} ends every answer and cannot be turned off")
+        decided = await _decide(app, DecisionKind.ACTION, found, value)
+        app.parts.context.effects.take_effect(DecisionKind.ACTION, found, value)
+        return decided | _actions(app)
+
+
+def render(document: Document) -> str:
+    """Return the document as text for a person."""
+    lines = (
+        [f"{document['name']}: {document['before'] or '-'} → {document['after'] or '-'}"] if "name" in document else []
+    )
+    if "users" in document:
+        lines += [f"{each['role']:<8} {each['user']}  {each['name']}".rstrip() for each in document["users"]]
+        lines += [f"room     {name}" for name in document["rooms"]]
+        lines += [
+            f"stranger {each['user']}  {each['name']}".rstrip() + f"  (wrote {each['at'][:16]})"
+            for each in document["strangers"]
+        ]
+        lines = lines or [f"Nobody has a role, and nobody wrote in {STRANGERS_KEPT.days} days."]
+    if "actions" in document:
+        lines += [f"{'on ' if each['on'] else 'off'}  {each['name']}" for each in document["actions"]]
+    return "\n".join(lines)
+
+
+def _actions(app: App) -> Document:
+    registry = app.registry
+    states = [(action.name, True) for action in registry.enabled] + [
+        (action.name, False) for action in registry.disabled
+    ]
+    return {"actions": [{"name": name, "on": on} for name, on in states]}
+
+
+async def _decide(app: App, matter: DecisionKind, name: str, after: str) -> Document:
+    """Record a decision of the console owner; do nothing if it holds already."""
+    decisions = app.parts.context.stores.decisions
+    before = await decisions.value(matter, name)
+    if before != after:
+        by = app.settings.console_owner
+        applied = await decisions.apply(Decision(app.clock.now(), by, matter, name, before, after))
+        if applied is not Applied.DONE:
+            raise BotError(f"{name}: {_REFUSED[applied]}; nothing was changed")
+    return {"name": name, "before": before, "after": after}
+
+
+SWITCHES: Final = {"enable": ON, "disable": OFF}

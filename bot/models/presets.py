@@ -1,7 +1,4 @@
-"""The providers that a model can be named by, and what each needs.
-
-Knows addresses, settings and habits. Does not know how any of them is spoken to: importing this imports no SDK.
-"""
+"""The table of model providers: addresses, names of settings, defaults. Importing it imports no SDK."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from typing import Final
 
 
 class Mode(StrEnum):
-    """What a model is used for (T14). The value is its part of the settings' names."""
+    """What a model is used for (T14). The value is part of the settings' names."""
 
     HEAVY = "reasoning_heavy"
     REASONING = "reasoning"
@@ -22,7 +19,7 @@ class Mode(StrEnum):
 
 
 class Wire(StrEnum):
-    """Which of our leaves speaks to the provider."""
+    """The protocol that the provider speaks."""
 
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
@@ -31,15 +28,15 @@ class Wire(StrEnum):
 _THINKING: Final = MappingProxyType(
     {Mode.HEAVY: "medium", Mode.REASONING: "low", Mode.CHAT: "none", Mode.SUMMARY: "low"}
 )
-"""A choice of one name needs some thought; an answer that people wait for needs its first word soon."""
+"""Default effort: choosing an action needs thought; a chat answer should begin soon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One provider. `key_setting` is "" where the server asks for none; `key_page` is where a key is made.
+    """One provider. `key_setting` is "" if the server needs no key; `key_page` is where a key is made.
 
-    `efforts` are sent where the owner sets none; an own address (`url_setting`) may be any server, and gets none.
-    `window_tokens` is what it takes in all as it comes, where it cuts a longer prompt instead of refusing it.
+    `efforts` are defaults for the provider's own address; another server at `url_setting` gets none. `window_tokens`
+    is the default context of a provider that cuts a longer prompt silently instead of refusing it.
     """
 
     wire: Wire
@@ -52,7 +49,7 @@ class Preset:
     window_tokens: int | None = None
 
 
-_LOCAL_TIMEOUT_S = 120.0  # a model on this machine is loaded by its first question
+_LOCAL_TIMEOUT_S = 120.0  # the first question loads the model
 
 PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
     {
@@ -110,4 +107,4 @@ EMBEDDING_DIMS: Final[Mapping[str, int]] = MappingProxyType(
         "all-minilm": 384,
     }
 )
-"""The length of the vectors of models that many use; of any other it is a setting."""
+"""Length of the vectors of common embedding models; MODEL_EMBEDDING_DIMS gives that of any other."""

@@ -1,7 +1,4 @@
-"""What a call costs, as far as that is known.
-
-Knows the table that ships with this package, and the owner's own. Does not know who called, or why.
-"""
+"""Price a call by the table in this package, with the owner's own table (MODEL_PRICES) over it."""
 
 from __future__ import annotations
 
@@ -26,8 +23,7 @@ _MILLION = 1e6
 class Rate:
     """US dollars per million tokens.
 
-    `cached` is for input read from a cache, `cache_write` for input written into one; each that of other input if not
-    given.
+    `cached` is for input read from a cache, `cache_write` for input written into one; both default to `input`.
     """
 
     input: _Price
@@ -46,24 +42,24 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HigherRate(Rate):
-    """What a whole call costs whose input has more than `input_tokens`."""
+    """The rate of a whole call whose input has more than `input_tokens`."""
 
     input_tokens: Annotated[int, Field(gt=0)]
 
 
 @dataclass(frozen=True, slots=True)
 class Price(Rate):
-    """The price of one model."""
+    """The rates of one model: `above` for calls with long input."""
 
     above: HigherRate | None = None
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing is ever paid."""
+        """Tell whether every call is free."""
         return self.input == self.output == 0
 
     def cost_usd(self, usage: Usage) -> float:
-        """Return the price of a call, long ones at their own rate."""
+        """Return the price of a call; a long one has its own rate."""
         if self.above is not None and usage.input_tokens > self.above.input_tokens:
             return self.above.cost_usd(usage)
         return Rate.cost_usd(self, usage)
@@ -71,14 +67,14 @@ class Price(Rate):
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """A price table. `date` is the day it was true; models are `provider:model`, or `provider:*` for all others."""
+    """A price table as of `date`. Models are `provider:model`, or `provider:*` for all others of a provider."""
 
     date: str
     models: Mapping[str, Price]
     note: str = ""
 
     def cost_usd(self, model: str, usage: Usage | None) -> float | None:
-        """Return what the call cost, or None where that is not known: no price, or nothing was counted."""
+        """Return the cost of a call; None if the model has no price, or no tokens were counted."""
         price = self.models.get(model) or self.models.get(f"{model.partition(':')[0]}:*")
         if price is None:
             return None
@@ -88,7 +84,7 @@ class Prices:
 
 
 def load_prices(own: Path | None = None) -> Prices:
-    """Return the table that ships with this package, with the owner's entries over it.
+    """Return the price table of this package with the owner's entries over it.
 
     Raises:
         ConfigError: the owner's file cannot be read, or is no price table.

@@ -1,7 +1,4 @@
-"""Settings of Discord: the bot's token, where it answers, and how it is reached and paced.
-
-Knows names, defaults and what is wrong with a value. Does not know how Discord is spoken to.
-"""
+"""Settings of Discord: the bot's token, where it answers, addresses and pacing."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ _TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+")
 
 
 class DiscordSettings(BaseSettings):
-    """The part of the settings that Discord needs."""
+    """The settings of Discord."""
 
     discord_token: SecretStr = Field(
         default=SecretStr(""),
@@ -70,7 +67,7 @@ class DiscordSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _check_discord(self) -> DiscordSettings:
-        """Find what is wrong before anybody is asked."""
+        """Refuse settings that cannot work together."""
         token = self.discord_token.get_secret_value().strip()
         if token and not _TOKEN.fullmatch(token):
             raise ConfigError("DISCORD_TOKEN", "write it as the portal gave it: three parts with dots between them")
@@ -81,7 +78,7 @@ class DiscordSettings(BaseSettings):
         return self
 
     def discord(self, data_dir: Path | None = None) -> DiscordConfig | None:
-        """Return what the adapter is told, or None where there is no token. It keeps a small file in `data_dir`."""
+        """Return the adapter's configuration, or None without a token. Its state file lies in `data_dir`."""
         token = self.discord_token.get_secret_value().strip()
         if not token:
             return None

@@ -1,4 +1,4 @@
-"""The text of `.env.example`: each setting with its purpose and default.
+"""Render `.env.example`: each setting with its purpose and default.
 
 `python -m bot.settings.env_example` prints it.
 """

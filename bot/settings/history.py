@@ -1,7 +1,4 @@
-"""Settings of conversation memory: what of a conversation a model is shown.
-
-Knows names, defaults and what is wrong with a value. Does not know how a context is made.
-"""
+"""Settings of conversation memory: what a model is shown of a conversation."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ _USUAL = HistoryLimits()
 
 
 class HistorySettings(BaseSettings):
-    """The part of the settings that conversation memory needs."""
+    """The settings of conversation memory."""
 
     history_policy: Literal["", "summary", "last-messages", "last-tokens"] = Field(
         default="",
@@ -51,7 +48,7 @@ class HistorySettings(BaseSettings):
     )
 
     def history_limits(self) -> HistoryLimits:
-        """Return what conversation memory is told."""
+        """Return these settings as the limits of conversation memory."""
         return HistoryLimits(
             policy=self.history_policy,
             max_messages=self.history_max_messages,

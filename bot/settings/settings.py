@@ -1,7 +1,4 @@
-"""Every setting, read once from the environment and `.env`.
-
-Knows names, defaults and what is wrong with a value. Does not know what is built from it.
-"""
+"""All settings of a bot, read from the environment and `.env`; wrong ones are named before anything starts."""
 
 from __future__ import annotations
 
@@ -123,27 +120,27 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
 
     @property
     def in_memory(self) -> bool:
-        """Whether nothing is written to the disk."""
+        """Tell whether nothing is written to the disk."""
         return self.storage_url == "memory:"
 
     @property
     def state_dir(self) -> Path | None:
-        """The data folder, or None where nothing is written to the disk."""
+        """The data folder; None if nothing is written to the disk."""
         return None if self.in_memory else self.data_dir
 
     @property
     def log_folder(self) -> Path | None:
-        """The folder of the log, or None where there is no log."""
+        """The folder of the log; None if there is no log."""
         return self.log_dir or self.state_dir
 
     @property
     def database_path(self) -> Path:
-        """The one file that holds the truth."""
+        """The database file."""
         return self.data_dir / "elefante.db"
 
     @property
     def console_owner(self) -> UserKey:
-        """Whose memory the terminal talks to: CONSOLE_USER, or the system's name for who runs it."""
+        """Who talks in the terminal: CONSOLE_USER, or the name of the system user."""
         if self.console_user.strip():
             return UserKey("console", self.console_user.strip())
         try:
@@ -152,7 +149,7 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
             return UserKey("console", "me")
 
     def turn_limits(self) -> TurnLimits:
-        """Return what one turn may take."""
+        """Return the limits of one turn."""
         return TurnLimits(
             max_steps=self.max_steps,
             timeout_s=self.turn_timeout_s,
@@ -162,7 +159,7 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         )
 
     def secrets(self) -> list[str]:
-        """Return every secret that is set, so that the log can strike it out."""
+        """Return every secret that is set, for the log to strike out."""
         values = (getattr(self, name) for name in type(self).model_fields)
         return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
 

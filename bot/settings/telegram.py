@@ -1,7 +1,4 @@
-"""Settings of Telegram: the bot's token, and how it is reached and paced.
-
-Knows names, defaults and what is wrong with a value. Does not know how Telegram is spoken to.
-"""
+"""Settings of Telegram: the bot's token, addresses, webhook and pacing."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _TOKEN = re.compile(r"\d+:[\w-]+")
 
 
 class TelegramSettings(BaseSettings):
-    """The part of the settings that Telegram needs."""
+    """The settings of Telegram."""
 
     telegram_token: SecretStr = Field(
         default=SecretStr(""),
@@ -62,7 +59,7 @@ class TelegramSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _check_telegram(self) -> TelegramSettings:
-        """Find what is wrong before anybody is asked."""
+        """Refuse settings that cannot work together."""
         token = self.telegram_token.get_secret_value().strip()
         if token and not _TOKEN.fullmatch(token):
             raise ConfigError("TELEGRAM_TOKEN", "write it as @BotFather gave it: digits, a colon, letters")
@@ -75,7 +72,7 @@ class TelegramSettings(BaseSettings):
         return self
 
     def telegram(self, data_dir: Path | None = None) -> TelegramConfig | None:
-        """Return what the adapter is told, or None where there is no token. It keeps a small file in `data_dir`."""
+        """Return the adapter's configuration, or None without a token. Its state file lies in `data_dir`."""
         token = self.telegram_token.get_secret_value().strip()
         if not token:
             return None

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.architecture.pages import lines_of, programs, run
+
+ANOTHER = """
+import asyncio
+from core import open_memory
 
 
-def test_the_memory_alone_finds_what_it_was_told_and_nothing_else(tmp_path: Path) -> None:
-    [program] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "memory.md").read_text("utf-8"), re.DOTALL)
-    body = program.split("-> None:\n")[1].split("asyncio.run")[0].strip().splitlines()
-    assert len(body) == 10, "the page promises ten lines"
-    script = tmp_path / "program.py"
-    script.write_text(program, "utf-8")
+async def main():
+    async with open_memory("memory.db") as memories:
+        for user in ("ana", "edmar"):
+            print([found.text for found in await memories.of(user).search("senha do aliexpress")])
+
+
+asyncio.run(main())
+"""
+
+
+def test_the_memory_alone_finds_what_it_was_told_and_nothing_else_and_so_does_another_process(tmp_path: Path) -> None:
+    [program] = programs("memory.md")
+    assert lines_of(program) <= 15
     for _ in range(2):  # the second run finds the file of the first
-        ran = subprocess.run(
-            [sys.executable, str(script), str(tmp_path / "memory.db")],
-            env={"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert ran.stderr == ""
-        first, second = ran.stdout.splitlines()
+        first, second = run(program, tmp_path)
         assert first.startswith("Qual é a senha do aliexpress? [('123456', ")
         assert second == "Who painted the Mona Lisa? []"
+    assert run(ANOTHER, tmp_path) == ["['123456']", "[]"]

@@ -15,7 +15,7 @@ import pytest
 
 from adapters.console import terminal
 from bot import logs
-from bot.console_history import ConsoleHistory
+from bot.data_folder import ConsoleHistory
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from bot.cli.usage import usage
 from bot.settings.settings import load
-from bot.usage import usage
 from bot.wiring import build, open_chatbot
 from core.dialogue import Stop
 from core.types import ChatKey, Incoming, UserKey

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.serving import serving
+from bot.run import serving
 from bot.settings.settings import Settings
 
 ROOT = Path(__file__).parents[2]

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.chart import draw
 from core.dialogue import Task, Usage
 from core.errors import ChannelError, ChannelGone
 from core.features.access.people import Person
 from core.features.ledger.admin_usage import MAX_DAYS
 from core.features.ledger.calls import Call
-from core.features.ledger.chart import Chart
+from core.features.ledger.chart import Chart, draw
 from core.features.quotas.limits import Defaults, read
 from core.features.transfer.files import Spool
 from core.outgoing import OutgoingMessage

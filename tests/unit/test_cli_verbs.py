@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from bot.cli import data as cli_data
+from bot.cli import shell
 from bot.cli.main import app, main
 from bot.settings.settings import load
 from core.errors import BotError, ConfigError, StorageError
@@ -33,13 +33,23 @@ def elefante(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Elefante:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CONSOLE_USER", "ana")
-    monkeypatch.setattr("bot.shell.logs.configure", lambda *_: None)  # it would take the place of pytest's own
+    monkeypatch.setattr("bot.cli.shell.logs.configure", lambda *_: None)  # it would take the place of pytest's own
     runner = CliRunner()
 
     def run(*arguments: str, said: str = "") -> Result:
         return runner.invoke(app, arguments, input=said, catch_exceptions=False)
 
     return run
+
+
+class Terminal:
+    """`sys`, with somebody at the keyboard."""
+
+    stdin = SimpleNamespace(isatty=lambda: True)
+
+    @property
+    def stdout(self) -> TextIO:
+        return sys.stdout
 
 
 def document(result: Result) -> Any:
@@ -189,7 +199,7 @@ def test_what_cannot_be_taken_back_is_asked_first_of_whoever_is_there(
     elefante: Elefante, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elefante("memories", "add", "abc123", "-b", "wifi")
-    monkeypatch.setattr(cli_data, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr(shell, "sys", Terminal())
     with pytest.raises(BotError, match="nothing was changed"):
         elefante("forget", said="n\n")
     asked = elefante("forget", said="y\n")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.serving import serving
+from bot.data_folder import upkeep
+from bot.run import serving
 from bot.settings.settings import Settings
-from bot.upkeep import upkeep
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.delivery.alerts import HAS_ROOM, IS_DAMAGED, IS_FULL

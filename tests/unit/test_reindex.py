@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot import reindex as verb
+from bot.cli import memories as verb
 from bot.settings.settings import Settings, load
 from bot.wiring import build
 from core.errors import ProviderError
@@ -58,7 +58,7 @@ async def test_everything_is_embedded_for_the_new_space_with_progress(tmp_path: 
     assert seen[0] == (0, 3, 4)
     assert seen[-1] == (3, 3, 12)
     assert seen == sorted(seen)
-    assert "12 phrases of 3 people" in verb.render(document)
+    assert "12 phrases of 3 people" in verb.render_reindex(document)
 
 
 async def test_interrupted_it_goes_on_where_it_stopped_and_words_answer_meanwhile(tmp_path: Path) -> None:

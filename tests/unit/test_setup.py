@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot import platforms
+from bot.cli.setup import setup
 from bot.settings.settings import Settings
-from bot.setup import setup
 from core.errors import ConfigError
 
 

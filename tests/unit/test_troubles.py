@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.logs import LOG_FILE, JsonLines, configure
-from bot.troubles import RecentTroubles
+from bot.logs import LOG_FILE, JsonLines, RecentTroubles, configure
 from core.features.admin.machine import Trouble
 
 SECRET = "sk-SECRET"
@@ -53,7 +52,7 @@ def test_what_is_alike_is_one_with_its_count_and_the_newest_stand_first(troubles
         logged("core.chatbot")
     kinds = told(troubles)
     assert kinds == [
-        ("ERROR", "core.chatbot test_troubles.py:34 fail", "turn failed (KeyError)", 3),
+        ("ERROR", "core.chatbot test_troubles.py:33 fail", "turn failed (KeyError)", 3),
         ("ERROR", "core.chatbot", "•••; asking b", 3),
         ("WARNING", "core.chatbot", "no decision", 3),
         ("WARNING", "core.chatbot", "model busy (ProviderBusy)", 3),

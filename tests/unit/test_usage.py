@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot import usage as verb
+from bot.cli import usage as verb
 from bot.settings.settings import Settings, load
 from core.dialogue import Usage
 from core.errors import ConfigError

@@ -1,7 +1,4 @@
-"""`elefante setup`: asks for what the bot needs, proves each answer, and writes it into `.env`.
-
-Knows the questions. Does not know how a platform or a model is asked: that is theirs.
-"""
+"""`elefante setup`: ask for tokens and a model, test each answer, and write it into `.env`."""
 
 from __future__ import annotations
 
@@ -10,10 +7,18 @@ from functools import partial
 from pathlib import Path
 
 import dotenv
+import typer
 
+from bot.cli.shell import run
 from bot.platforms import PLATFORMS, Platform, about
 from bot.settings.settings import load
 from core.errors import ConfigError
+
+
+def setup_() -> None:
+    """Ask for tokens and a model, prove each, and write them into .env."""
+    run(setup(Path(".env"), lambda text: typer.prompt(text, default="", show_default=False), typer.echo))
+
 
 Ask = Callable[[str], str]
 Say = Callable[[str], None]
@@ -29,7 +34,7 @@ _MODEL = (
 
 
 async def setup(env: Path, ask: Ask, say: Say) -> None:
-    """Ask, prove, write. An empty answer leaves a setting as it is; a wrong one is told and asked again."""
+    """Ask for each setting, test and write it. An empty answer keeps the old value; a wrong one is asked again."""
     for name, where in _WHERE.items():
         say(where)
         platform = PLATFORMS[name]
@@ -68,7 +73,7 @@ async def _model(env: Path, ask: Ask, model: str) -> None:
 
 
 def _write(env: Path, name: str, value: str) -> None:
-    """Set a line of the file, which only its owner reads; everything else in it stays."""
+    """Set one line of the file, readable by its owner only; the other lines stay."""
     env.touch(mode=0o600, exist_ok=True)
     env.chmod(0o600)
     dotenv.set_key(env, name, value, quote_mode="never")

@@ -1,13 +1,11 @@
-"""`elefante export` and `elefante forget`: all that is kept of one person, taken out or deleted from the shell.
-
-Knows what each verb returns. Does not know what is kept, nor where.
-"""
+"""`elefante export` and `elefante forget`: write out or delete everything that is stored of one person."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from bot.cli.shell import JsonOption, NewFile, UserOption, YesOption, busy, confirm, load_settings, person, run, show
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.errors import StorageError
@@ -16,11 +14,38 @@ from core.features.transfer import takeout
 from core.features.transfer.admin_data import note
 from core.types import UserKey
 
+
+def export_(file: NewFile = None, user: UserOption = "", as_json: JsonOption = False) -> None:
+    """Write all that is kept of a person into a JSON file, which /import takes in again.
+
+    Example: elefante export --user telegram:123456
+    """
+    loaded = load_settings()
+    with busy("writing"):
+        done = run(export(loaded, person(user, loaded), file))
+    show(done, as_json=as_json, plain=render)
+
+
+def forget_(user: UserOption = "", yes: YesOption = False, as_json: JsonOption = False) -> None:
+    """Delete all that is kept of a person, down to the last byte; whoever is owner, admin or blocked stays that.
+
+    Example: elefante forget --user telegram:123456
+    """
+    loaded = load_settings()
+    whose = person(user, loaded)
+    there = run(kept(loaded, whose))
+    counts = f"{there['memories']} memories and {there['threads']} conversations"
+    confirm(f"Delete {counts} of {', '.join(there['accounts'])} for good?", yes=yes)
+    with busy("deleting"):
+        done = run(forget(loaded, whose))
+    show(done, as_json=as_json, plain=render)
+
+
 Document: TypeAlias = dict[str, Any]
 
 
 async def export(settings: Settings, user: UserKey, file: Path | None) -> Document:
-    """Write all that is kept of a person into a file of their own, and return where it is and what is in it.
+    """Write everything stored of a person into a new file; return its path and how much is in it.
 
     Raises:
         StorageError: there is a file of that name, or it cannot be written.
@@ -39,7 +64,7 @@ async def export(settings: Settings, user: UserKey, file: Path | None) -> Docume
 
 
 async def kept(settings: Settings, user: UserKey) -> Document:
-    """Return how much is kept of a person, on all of their accounts."""
+    """Return how much is stored of a person, over all their linked accounts."""
     async with build(settings) as app:
         accounts = await app.memories.accounts(user)
         threads = [thread for account in accounts for thread in await app.conversations.threads(account)]
@@ -48,10 +73,10 @@ async def kept(settings: Settings, user: UserKey) -> Document:
 
 
 async def forget(settings: Settings, user: UserKey) -> Document:
-    """Keep nothing of that person any more, and return which copies of before may still hold it.
+    """Delete everything stored of a person; return the backups and exports that may still hold it.
 
     Raises:
-        StorageError: it could not be deleted whole.
+        StorageError: not everything could be deleted.
     """
     async with build(settings) as app:
         context = app.parts.context
@@ -61,7 +86,7 @@ async def forget(settings: Settings, user: UserKey) -> Document:
 
 
 def render(document: Document) -> str:
-    """Return what was done, as a person reads it."""
+    """Return the document as text for a person."""
     if "file" in document:
         counts = ", ".join(f"{name} {document[name]}" for name in ("memories", "threads", "messages"))
         return f"{document['file']}  ({counts})"

@@ -1,14 +1,14 @@
-"""`elefante backup` and `elefante restore`: copies of the database, and the one of them that becomes the database.
-
-Knows what each verb returns. Does not know how a database is copied, nor where copies lie.
-"""
+"""`elefante backup` and `elefante restore`: copy the database, and put a copy in its place."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
+import typer
+
+from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
 from bot.data_folder import DataFolder
 from bot.settings.settings import Settings
 from bot.wiring import prepare_folder
@@ -17,16 +17,50 @@ from core.errors import StorageError
 from core.features.transfer.files import Backup
 from core.storage.backup import copy_database, restore_database, verify
 
+
+def backup_(
+    file: NewFile = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the backups in the data folder instead.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy the whole database, verified, while the bot runs or not.
+
+    Without FILE into the data folder, where the newest BACKUPS_KEPT stay. Example: elefante backup before-update.db
+    """
+    if list_:
+        show(listed(load_settings()), as_json=as_json, plain=render)
+        return
+    with busy("copying"):
+        done = run(backup(load_settings(), file))
+    show(done, as_json=as_json, plain=render)
+
+
+def restore_(
+    file: Annotated[Path, typer.Argument(help="A backup; see `backup --list`.")],
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Replace the database by a backup. Refused while the bot runs; what is there now is kept aside.
+
+    Example: elefante restore before-update.db
+    """
+    loaded = load_settings()
+    confirm(f"Replace {loaded.database_path} by {file}?", yes=yes)
+    with busy("verifying and copying"):
+        done = run(restore(loaded, file))
+    show(done, as_json=as_json, plain=render)
+
+
 Document: TypeAlias = dict[str, Any]
 
 _MIB: Final = 1 << 20
 
 
 async def backup(settings: Settings, file: Path | None = None) -> Document:
-    """Copy the database, into the data folder or that file, while the bot runs or not; return where it is.
+    """Copy the database to `file`, or into the data folder, while the bot runs or not; return where the copy is.
 
     Raises:
-        StorageError: there is no copy: there is no database, the file exists, or there is no room.
+        StorageError: there is no database, the file exists, or there is no room.
     """
     prepare_folder(settings.data_dir)
     if not settings.database_path.exists():
@@ -39,10 +73,10 @@ async def backup(settings: Settings, file: Path | None = None) -> Document:
 
 
 async def restore(settings: Settings, file: Path) -> Document:
-    """Let the database be what that backup is; what it was is kept aside. Refused while the bot runs.
+    """Replace the database by a backup; the replaced one is kept aside. Refused while the bot runs.
 
     Raises:
-        StorageError: the backup is not sound, or of a newer version, or the bot runs; nothing was changed.
+        StorageError: the backup is damaged or of a newer version, or the bot runs; nothing was changed.
     """
     prepare_folder(settings.data_dir)
     await verify(file)
@@ -54,7 +88,7 @@ async def restore(settings: Settings, file: Path) -> Document:
 
 
 def listed(settings: Settings) -> Document:
-    """Return the copies that lie in the data folder, the oldest first."""
+    """Return the backups in the data folder, the oldest first."""
     folder = DataFolder(settings, SystemClock())
     return {
         "folder": str(folder.backups),
@@ -66,7 +100,7 @@ def listed(settings: Settings) -> Document:
 
 
 def render(document: Document) -> str:
-    """Return what was done, or what there is, as a person reads it."""
+    """Return the document as text for a person."""
     if "restored" in document:
         aside = f"\nWhat was there before is kept as {document['aside']}" if document["aside"] else ""
         return f"{document['database']} is now what {document['restored']} was.{aside}"

@@ -1,13 +1,13 @@
-"""`elefante usage`: what models were asked, and what it cost.
-
-Knows what is summed and how it is written. Does not know SQL or options.
-"""
+"""`elefante usage`: show which models were asked, how often, and what it cost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
+import typer
+
+from bot.cli.shell import JsonOption, load_settings, run, show
 from bot.models.prices import load_prices
 from bot.settings.settings import Settings
 from bot.wiring import prepare_folder
@@ -16,6 +16,22 @@ from core.errors import ConfigError
 from core.features.ledger.calls import GROUPINGS, Sum, days_back
 from core.features.ledger.storage import SqliteLedger
 from core.storage.sqlite import open_database
+
+
+def usage_(
+    days: Annotated[int, typer.Option(min=1, help="How many days back, today included.")] = 30,
+    by: Annotated[
+        str, typer.Option(help="What to sum by, separated by commas: day, user, mode, model, outcome, room.")
+    ] = "day,model",
+    as_json: JsonOption = False,
+) -> None:
+    """Show what models were asked, and what it cost.
+
+    Example: elefante usage --days 7 --by user,model
+    """
+    parts = [part.strip() for part in by.split(",") if part.strip()]
+    show(run(usage(load_settings(), days=days, by=parts)), as_json=as_json, plain=render)
+
 
 Document: TypeAlias = dict[str, Any]
 
@@ -61,7 +77,7 @@ async def usage(settings: Settings, *, days: int = 30, by: Sequence[str] = ("day
 
 
 def render(document: Document) -> str:
-    """Return the table, and what is to be known about it."""
+    """Return the sums as a table for a person, with notes on prices."""
     rows, by, total = document["rows"], document["by"], document["total"]
     if not rows:
         return f"No model was asked since {document['since']}."

@@ -1,36 +1,39 @@
-"""What every verb of the command line shares: its settings, its event loop, its output. Knows no verb."""
+"""What every verb of the command line shares: options, settings, the event loop, questions and output."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from bot import logs
 from bot.settings.settings import Settings, load
-from core.errors import ConfigError
+from bot.wiring import prepare_folder
+from core.errors import BotError, ConfigError
 from core.types import UserKey
 
 Answer = TypeVar("Answer")
 
+NewFile = Annotated[Path | None, typer.Argument(help="A file that is not there yet. Default: one named by the time.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 UserOption = Annotated[str, typer.Option("--user", help="Whose memory, as PLATFORM:ID. Default: you, in the terminal.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
-def settings(*, stored: bool = True) -> Settings:
+def load_settings(*, stored: bool = True) -> Settings:
     """Read the settings, make the folders of the data and of the log, and open the log.
 
-    `stored` says that the verb is about what is stored, which another process wrote or will read.
+    `stored` says that the verb reads or changes what is on the disk.
 
     Raises:
         ConfigError: a setting is wrong, or nothing is stored.
     """
-    from bot.wiring import prepare_folder
-
     loaded = load()
     if loaded.in_memory and stored:
         advice = "nothing is stored with memory:, so there is nothing here for this command; write sqlite:"
@@ -48,10 +51,10 @@ def settings(*, stored: bool = True) -> Settings:
 
 
 def person(text: str, defaults: Settings) -> UserKey:
-    """Return who PLATFORM:ID is; nothing means who runs this.
+    """Return the person that PLATFORM:ID names; "" means the owner of this terminal.
 
     Raises:
-        ConfigError: it is not written so.
+        ConfigError: the text has another form.
     """
     if not text:
         return defaults.console_owner
@@ -62,11 +65,35 @@ def person(text: str, defaults: Settings) -> UserKey:
 
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Do it, in an event loop of its own."""
+    """Run a coroutine in an event loop of its own and return its result."""
     return asyncio.run(work)
 
 
 def show(document: Mapping[str, Any], *, as_json: bool, plain: Callable[[Any], str]) -> None:
-    """Print a document, for a program or for a person."""
+    """Print a document: as JSON for a program, or as `plain` renders it for a person."""
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) if as_json else plain(document))
     sys.stdout.write("\n")
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Show a spinner with that text on standard error while the block runs."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{what} …"):
+        yield
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask a yes-or-no question and return if the answer is yes.
+
+    Raises:
+        ConfigError: there is no terminal to ask in.
+        BotError: the answer is no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError("--yes", f"{question} Nobody is there to be asked; say --yes")
+    if not typer.confirm(question, err=True):
+        raise BotError("nothing was changed")

@@ -1,14 +1,14 @@
-"""`elefante think`: one turn on a copy of the data, with everything that is usually not seen.
-
-Knows how a turn is laid open. Does not know how it is thought: that is the cycle itself, unchanged.
-"""
+"""`elefante think`: run one turn on a copy of the data in RAM, and show each step, search hit and timing."""
 
 from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from bot.cli.shell import JsonOption, UserOption, load_settings, person, run, show
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.cycle import think as run_cycle
@@ -23,9 +23,23 @@ from core.turn import Turn
 from core.types import ChatKey, ConversationKey, JSONValue, MemoryHit, Message, MessageRole, Modal, UserKey
 
 
+def think_(
+    text: Annotated[str, typer.Argument(help="The message, as you would write it in the chat.")],
+    user: UserOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Think one message through, dry: every step, item, hit and timing is shown, and nothing is written.
+
+    Example: elefante think 'What is the wifi password?'
+    """
+    loaded = load_settings(stored=False)
+    thought = run(think(loaded, text, person(user, loaded)))
+    show(thought, as_json=as_json, plain=render)
+
+
 @dataclass(slots=True)
 class LoggedChannel(Channel):
-    """A channel without a screen: it keeps the statuses, and edits cost nothing."""
+    """A channel without a screen, which collects the status lines."""
 
     limits: ChannelLimits = field(default_factory=lambda: ChannelLimits(max_chars=1_000_000, edit_interval_s=3600.0))
     statuses: list[str] = field(default_factory=list)
@@ -35,12 +49,12 @@ class LoggedChannel(Channel):
         return len(text)
 
     async def post(self, shown: OutgoingMessage) -> str:
-        """Keep a status."""
+        """Collect a status line."""
         self._keep(shown)
         return "screen"
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> None:  # noqa: ARG002  (there is one screen)
-        """Keep a status that took another's place."""
+        """Collect a status line that replaced another."""
         self._keep(shown)
 
     def _keep(self, shown: OutgoingMessage) -> None:
@@ -49,7 +63,7 @@ class LoggedChannel(Channel):
 
 
 async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONValue]:
-    """Answer one message on a copy of the data, in a conversation of its own, and return everything about it."""
+    """Answer one message on a copy of the data, in a new conversation; return its steps, messages and timings."""
     async with build(settings, dry=True) as app:
         channel = LoggedChannel()
         conversation = await app.conversations.open(ConversationKey(ChatKey(user.platform, "think"), user))
@@ -86,7 +100,7 @@ async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONV
 
 
 def render(document: dict[str, JSONValue]) -> str:
-    """Return the document as a person reads it."""
+    """Return the document as text for a person."""
     thought: Any = document
     lines = [f"{thought['user']} · {thought['locale']} · {thought['total_ms']} ms · nothing was written", ""]
     for number, step in enumerate(thought["steps"], 1):

@@ -1,0 +1,150 @@
+"""The door for programs: `core.open_memory`, `core.open_conversation`, `bot.open_chat`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import bot
+import core
+from bot import open_chat
+from core import HistoryLimits, Message, MessageRole, open_conversation, open_memory
+from core.errors import InputError
+
+NOTHING_YET = "You have not asked me to remember anything yet."
+
+
+@pytest.mark.parametrize("package", [core, bot])
+def test_every_name_of_the_door_is_there_and_no_other_is(package: object) -> None:
+    for name in getattr(package, "__all__"):  # noqa: B009
+        assert getattr(package, name)
+    with pytest.raises(AttributeError, match="nothing"):
+        getattr(package, "nothing")  # noqa: B009
+
+
+async def test_a_memory_is_saved_found_changed_deleted_and_taken_back() -> None:
+    async with open_memory(None) as memories:
+        ana = memories.of("ana")
+        saved = await ana.save("my locker code is 4417")
+        assert (saved.bindings, saved.score) == (("my locker code is 4417",), 0.0)
+        [found] = await ana.search("what is the locker code?")
+        assert (found.id, found.text) == (saved.id, saved.text)
+        assert 0 < found.score <= 1
+        changed = await ana.update(saved.id, "my locker code is 9902")
+        assert changed is not None
+        assert (changed.id, changed.text, changed.bindings) == (saved.id, "my locker code is 9902", (changed.text,))
+        assert await ana.get(saved.id) == changed
+        assert await ana.delete(saved.id, "nothing") == [changed]
+        assert await ana.newest() == []
+        assert await ana.undo()
+        assert await ana.newest() == [changed]
+
+
+async def test_phrases_that_were_given_stay_when_the_text_changes() -> None:
+    async with open_memory(None) as memories:
+        ana = memories.of("ana")
+        saved = await ana.save("abc123", bindings=["wifi password", " "])
+        assert saved.bindings == ("wifi password",)
+        changed = await ana.update(saved.id, "xyz789")
+        assert changed is not None
+        assert changed.bindings == ("wifi password",)
+        other = await ana.update(saved.id, "xyz789", bindings=["router"])
+        assert other is not None
+        assert other.bindings == ("router",)
+
+
+async def test_a_known_text_is_no_second_memory() -> None:
+    async with open_memory(None) as memories:
+        ana = memories.of("ana")
+        first = await ana.save("room 12", bindings=["office"])
+        again = await ana.save("room 12", bindings=["desk"])
+        assert again.id == first.id
+        assert again.bindings == ("office", "desk")
+
+
+async def test_nobody_reaches_what_is_anothers() -> None:
+    async with open_memory(None) as memories:
+        saved = await memories.of("ana").save("room 12")
+        bia = memories.of("bia")
+        assert await bia.search("room 12") == []
+        assert await bia.newest() == []
+        assert await bia.get(saved.id) is None
+        assert await bia.update(saved.id, "room 13") is None
+        assert await bia.delete(saved.id) == []
+        assert not await bia.undo()
+        assert await memories.of("ana").get(saved.id) == saved
+
+
+async def test_memories_are_paged_the_newest_first() -> None:
+    async with open_memory(None) as memories:
+        ana = memories.of("ana")
+        texts = [(await ana.save(f"room {number}")).text for number in range(3)]
+        page = await ana.newest(limit=2)
+        rest = await ana.newest(limit=2, before=page[-1].id)
+    assert [each.text for each in (*page, *rest)] == texts[::-1]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\x00"])
+async def test_an_empty_text_is_refused(text: str) -> None:
+    async with open_memory(None) as memories:
+        ana = memories.of("ana")
+        with pytest.raises(InputError, match="no text"):
+            await ana.save(text)
+        saved = await ana.save("room 12")
+        with pytest.raises(InputError, match="no text"):
+            await ana.update(saved.id, text)
+        assert await ana.newest() == [saved]
+
+
+async def test_without_undo_nothing_is_taken_back() -> None:
+    async with open_memory(None, undo_within=timedelta(0)) as memories:
+        ana = memories.of("ana")
+        saved = await ana.save("room 12")
+        await ana.delete(saved.id)
+        assert not await ana.undo()
+
+
+@pytest.mark.spec("L6", "L2")
+async def test_a_conversation_goes_on_where_it_ended_and_has_one_thread_a_place(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    for number in range(2):
+        async with open_conversation(path, "ana", limits=HistoryLimits(policy="last-messages", max_messages=2)) as talk:
+            await talk.add(Message(MessageRole.USER, f"one {number}"))
+            await talk.add(Message(MessageRole.ASSISTANT, f"two {number}"))
+            shown = [message.text for message in (await talk.context("")).messages]
+            assert shown == [f"one {number}", f"two {number}"]
+    async with open_conversation(path, "ana", "kitchen") as elsewhere, open_conversation(path, "bia") as hers:
+        assert not (await elsewhere.context("")).messages
+        assert not (await hers.context("")).messages
+    async with open_conversation(path, "ana") as talk:
+        assert [message.text for message in (await talk.context("")).messages] == ["one 0", "two 0", "one 1", "two 1"]
+
+
+async def test_the_bot_in_ram_keeps_what_it_is_told_while_it_is_open_and_no_longer() -> None:
+    for _ in range(2):
+        async with open_chat(None, timezone="Europe/Lisbon") as chat:
+            assert (await chat.ask("ana", "/memories", language="en")).response == NOTHING_YET
+            await chat.ask("ana", "/remember room 12", language="en")
+            answer = await chat.ask("ana", "what is my room?", chat_id="another", session_id="s", language="en")
+            assert "room 12" in answer.response
+            assert answer.session_id == "s"
+
+
+async def test_a_question_without_words_is_refused() -> None:
+    async with open_chat(None) as chat:
+        with pytest.raises(InputError, match="missing: message"):
+            await chat.ask("ana", " ")
+        with pytest.raises(InputError, match="missing: chat_id, user_id"):
+            await chat.ask("", "hello")
+
+
+async def test_what_a_program_raises_comes_out_as_it_is() -> None:
+    async def program() -> None:
+        async with open_chat(None) as chat:
+            assert (await chat.ask("ana", "/memories", language="en")).response == NOTHING_YET
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        await program()
