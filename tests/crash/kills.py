@@ -263,7 +263,7 @@ async def process(scene: Scene, model: SlowModel, folder: Path) -> AsyncIterator
         await child.wait()
 
 
-async def killed(scene: Scene, folder: Path, *, kills: int, seed: int = 1) -> Tally:
+async def killed(scene: Scene, folder: Path, *, kills: int, seed: int) -> Tally:
     """Kill the bot that often, each time amid answers to two messages; then let it answer, and stop it."""
     chance = random.Random(seed)  # noqa: S311 - a dice
     model, asked = SlowModel(), 0

@@ -16,10 +16,11 @@ from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
+from tests.profile import tries
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
 SIZE, DELETED = 150, 20
-KILLS = 6
+KILLS = tries(3, 20)
 
 CHILD = textwrap.dedent(
     """

@@ -56,7 +56,7 @@ def test_a_message_that_was_accepted_is_answered_after_a_kill(
     assert first.stdin is not None
     first.stdin.write("Lembre que a senha do cofre é zebra77\n".encode())
     first.stdin.flush()
-    assert asked.wait(30), "the model was never asked"
+    assert asked.wait(180), "the model was never asked"
     first.send_signal(signal.SIGKILL)
     first.communicate()
     with closing(sqlite3.connect(tmp_path / "data" / "elefante.db")) as database:

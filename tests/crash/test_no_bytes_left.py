@@ -18,9 +18,11 @@ from core.storage.sqlite import Database, open_database
 from core.stores import ChangeContext
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
+from tests.profile import tries
 
 ANA, BIA = UserKey("telegram", "ana-of-the-house"), UserKey("telegram", "bia-next-door")
 ROOM = ChatKey("telegram", "room")
+COUNT = tries(8, 25)
 
 
 class Talk:
@@ -150,19 +152,19 @@ async def test_after_forgetting_linked_accounts_no_byte_of_either_is_left(tmp_pa
 
 
 @pytest.mark.spec("T12")
-@pytest.mark.parametrize("size", [3, 400])
+@pytest.mark.parametrize("size", [3, 400])  # words: on a page, and on several
 async def test_words_of_the_deleted_are_there_until_they_are_purged_and_then_no_byte(tmp_path: Path, size: int) -> None:
     database = await open_database(tmp_path / "elefante.db")
     talk = Talk(database)
-    kept = [await talk.save(BIA, size) for _ in range(25)]
-    gone = [await talk.save(ANA, size) for _ in range(25)]
+    kept = [await talk.save(BIA, size) for _ in range(COUNT)]
+    gone = [await talk.save(ANA, size) for _ in range(COUNT)]
     for key, _ in gone:
         await talk.memories.update(ANA, key, talk.draft(ANA), at=START, mark=ChangeContext("update"))
     for key, _ in gone:
         await talk.memories.delete(ANA, [key], at=START, mark=ChangeContext(f"delete {key}"))
     assert all(said[0].encode() in read_all(tmp_path) for _, said in gone), "for as long as it can be undone"
     assert left(tmp_path, talk.vectors[ANA]) == [], "nothing but words is kept"
-    assert await talk.memories.purge(START + timedelta(seconds=1)) == 25
+    assert await talk.memories.purge(START + timedelta(seconds=1)) == COUNT
     assert words_of_ana(tmp_path) == set()
     assert all(said[0].encode() in read_all(tmp_path) for _, said in kept)
     assert list(await talk.memories.changes(ANA)) == []

@@ -7,16 +7,18 @@ from pathlib import Path
 import pytest
 
 from tests.crash.kills import killed, scene_of
+from tests.profile import tries
 
-KILLS = 5
+KILLS = tries(2, 5)
 
 
+@pytest.mark.parametrize("seed", range(tries(1, 4)))
 @pytest.mark.parametrize("platform", ["telegram", "discord"])
 async def test_after_many_kills_every_answer_stands_there_once_and_nothing_else_does(
-    platform: str, tmp_path: Path
+    platform: str, seed: int, tmp_path: Path
 ) -> None:
     async with scene_of(platform) as scene:
-        found = await killed(scene, tmp_path / "data", kills=KILLS)
+        found = await killed(scene, tmp_path / "data", kills=KILLS, seed=1 + seed)
     assert found.lost == []
     assert found.unmarked == 0
     assert found.thinking == 0

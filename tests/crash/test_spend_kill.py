@@ -14,9 +14,10 @@ from core.features.ledger.storage import SqliteLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.fakes.clock import START
+from tests.profile import tries
 
 ANA = UserKey("telegram", "ana")
-LIMIT, ANSWER = 1_500, 10
+LIMIT, ANSWER = tries(500, 1_500), 10
 
 CHILD = textwrap.dedent(
     f"""
@@ -62,7 +63,7 @@ async def test_what_was_spent_before_a_kill_counts_after_it_and_the_limit_holds(
             sys.executable, "-c", CHILD, str(path), stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
         )
         assert child.stdout is not None
-        for _ in range(dice.randint(15, 45)):
+        for _ in range(dice.randint(10, 20)):
             lines.append((await child.stdout.readline()).strip())
             if lines[-1] == b"full":
                 break

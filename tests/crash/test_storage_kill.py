@@ -15,9 +15,10 @@ from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
+from tests.profile import tries
 
 ANA = UserKey("telegram", "ana")
-KILLS = 8
+KILLS = tries(3, 20)
 
 CHILD = textwrap.dedent(
     """

@@ -4,45 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-Elefante = Callable[..., "subprocess.CompletedProcess[str]"]
+from tests.e2e.command import ROOT, Elefante, document
 
 
 @pytest.fixture
 def elefante(tmp_path: Path) -> Elefante:
-    """Run the command with its data in a folder of its own."""
-
-    def run(*arguments: str, said: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
-        measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
-        own = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DATA_DIR": str(tmp_path / "data")}
-        environ = own | measured | settings
-        return subprocess.run(
-            [sys.executable, "-m", "bot", *arguments],
-            input=said,
-            env={"PYTHONPATH": str(ROOT)} | environ,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-
-    return run
-
-
-def document(done: subprocess.CompletedProcess[str]) -> Any:
-    """Return the one JSON document on standard output."""
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return Elefante(tmp_path)
 
 
 def test_memories_from_the_shell_and_back(elefante: Elefante) -> None:

@@ -2,52 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.e2e.command import Elefante, document
 from tests.fakes.export_file import ExportFile
 
-ROOT = Path(__file__).parents[2]
 SAID = "Lembre que a senha do cofre é zebra77\n"
-Elefante = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def environment(folder: Path, **settings: str) -> dict[str, str]:
-    measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
-    own = {"PATH": os.environ["PATH"], "HOME": str(folder), "DATA_DIR": str(folder / "data"), "CONSOLE_USER": "ana"}
-    return {"PYTHONPATH": str(ROOT)} | own | measured | settings
 
 
 @pytest.fixture
 def elefante(tmp_path: Path) -> Elefante:
-    """Run the command with its data in a folder of its own."""
-
-    def run(*arguments: str, said: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "bot", *arguments],
-            input=said,
-            env=environment(tmp_path, **settings),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    return run
-
-
-def document(done: subprocess.CompletedProcess[str]) -> Any:
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return Elefante(tmp_path)
 
 
 def holds(folder: Path, needle: str) -> list[str]:
@@ -63,7 +33,7 @@ def test_a_backup_is_made_while_the_bot_runs_and_put_back_only_when_it_does_not(
         [sys.executable, "-m", "bot", "chat"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=environment(tmp_path),
+        env=elefante.environment(),
         cwd=tmp_path,
     ) as running:
         assert running.stdin is not None

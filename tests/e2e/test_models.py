@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,7 @@ from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
 from core.dialogue import Stop
 from core.types import ChatKey, Incoming, UserKey
+from tests.e2e.command import Elefante
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
 from tests.fakes.wires import Api, Wire, wire
@@ -45,21 +43,6 @@ def saying(api: Api) -> Any:
     return lambda asked: api.says(thought(asked.body))
 
 
-async def elefante(*arguments: str, said: str = "", **environment: str) -> tuple[int, str, str]:
-    """Run the command to its end."""
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot", *arguments),
-        env=inherited | environment,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await process.communicate(said.encode())
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
-
-
 def settings(lab: Wire) -> dict[str, str]:
     """What an owner would write into `.env`."""
     provider = lab.label.upper()
@@ -78,10 +61,12 @@ async def test_with_a_key_the_bot_saves_forgets_nothing_over_a_restart_and_count
     async with wire(label) as lab:
         lab.server.answers = [saying(lab.api)]
         environment = settings(lab) | {"DATA_DIR": str(tmp_path)}
-        code, out, err = await elefante("chat", said="Lembre que a senha do wifi é abacate42\n", **environment)
+        code, out, err = await Elefante(tmp_path).meanwhile(
+            "chat", said="Lembre que a senha do wifi é abacate42\n", **environment
+        )
         assert (code, err) == (0, "")
         assert "Anotado." in out
-        code, out, err = await elefante("chat", said="Qual é a senha do wifi?\n", **environment)
+        code, out, err = await Elefante(tmp_path).meanwhile("chat", said="Qual é a senha do wifi?\n", **environment)
         assert (code, err) == (0, "")
         assert "É abacate42." in out
         sums = await usage(load(None, data_dir=tmp_path), by=["mode", "outcome"])
@@ -110,7 +95,7 @@ async def test_the_log_tells_each_step_of_an_answer_with_its_tokens_and_none_of_
         lab.server.answers = [saying(lab.api)]
         environment = settings(lab) | {"DATA_DIR": str(tmp_path), "TOKEN_THRESHOLD": "100", "RECENT_WINDOW_SIZE": "2"}
         lines = "".join(f"Gosto muito de {fruit} e de {'x' * 200}\n" for fruit in ("uva", "pera", "kiwi"))
-        code, _, err = await elefante("chat", said=lines, **environment)
+        code, _, err = await Elefante(tmp_path).meanwhile("chat", said=lines, **environment)
         assert (code, err) == (0, "")
     log = [json.loads(line) for line in (tmp_path / "elefante.log").read_text("utf-8").splitlines()]
     events = [line["event"] for line in log]

@@ -14,8 +14,7 @@ import pytest
 
 from bot.run import serving
 from bot.settings.settings import Settings
-
-ROOT = Path(__file__).parents[2]
+from tests.e2e.command import Elefante
 
 
 class Shell:
@@ -24,10 +23,10 @@ class Shell:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.data = folder / "data"
+        self.elefante = Elefante(folder)
         self.started: list[subprocess.Popen[str]] = []
 
     def start(self, *arguments: str, **settings: str) -> subprocess.Popen[str]:
-        own = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "DATA_DIR": str(self.data)}
         process = subprocess.Popen(
             [sys.executable, "-m", "bot", *arguments],
             stdin=subprocess.PIPE,
@@ -35,15 +34,14 @@ class Shell:
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.folder,
-            env=own | {"PYTHONPATH": str(ROOT), "LANG": "en_US.UTF-8"} | settings,
+            env=self.elefante.environment(LANG="en_US.UTF-8", **settings),
         )
         self.started.append(process)
         return process
 
     def call(self, *arguments: str, said: str = "", **settings: str) -> tuple[int, str, str]:
-        process = self.start(*arguments, **settings)
-        out, err = process.communicate(said, timeout=180)
-        return process.returncode, out, err
+        done = self.elefante(*arguments, said=said, LANG="en_US.UTF-8", **settings)
+        return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.dialogue import Stop
-from tests.e2e.test_chat_with_model import elefante
+from tests.e2e.command import Elefante
 from tests.fakes import openai_server
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
 
@@ -40,7 +40,7 @@ def served(window: int, complaint: str = VLLM, said: str = "Olá, Ana!") -> Call
 async def talk(folder: Path, server: LoopbackServer, *said: str, **settings: str) -> str:
     async with server.running():
         models = {"MODEL": "openai:m", "OPENAI_BASE_URL": f"{server.url}/v1", "TOKENIZER": "characters"}
-        _, out, _ = await elefante(folder, "chat", said="\n".join(said) + "\n", **models | settings)
+        _, out, _ = await Elefante(folder).meanwhile("chat", said="\n".join(said) + "\n", **models | settings)
     return out
 
 
