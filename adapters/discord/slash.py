@@ -18,6 +18,7 @@ from core.commands.command import Command
 from core.features.admin.admin import ADMIN, VERBS
 from core.features.admin.verb import Verb
 from core.features.tables import COMMANDS, STAFF_COMMANDS
+from core.text.language import from_tag
 from core.types import Locale
 
 _AnyCommand: TypeAlias = app_commands.Command[Any, Any, None] | app_commands.Group
@@ -31,13 +32,6 @@ class Say(Protocol):
         ...
 
 
-_LOCALES = {
-    discord.Locale.brazil_portuguese: Locale.PT,
-    discord.Locale.spain_spanish: Locale.ES,
-    discord.Locale.latin_american_spanish: Locale.ES,
-}
-
-
 class CommandTranslator(app_commands.Translator):
     """Gives each text in the languages that it came with; English is the text itself."""
 
@@ -47,8 +41,8 @@ class CommandTranslator(app_commands.Translator):
         """Return the text in that language, or None where it has none."""
         del context
         told: dict[Locale, str] = string.extras.get("told", {})
-        ours = _LOCALES.get(locale)
-        return None if ours is None else told.get(ours)
+        ours = from_tag(locale.value)
+        return None if ours in {None, Locale.EN} else told.get(ours)
 
 
 class Menus:
