@@ -45,7 +45,7 @@ def means_deletion(message: str) -> bool:
 
 def means_undo(message: str) -> bool:
     """Return whether the whole message says to take back what was done last."""
-    return len(message) <= _MAX_CHARS and _patterns()["undo"].fullmatch(flat(message).strip()) is not None
+    return len(message) <= _MAX_CHARS and _patterns()["take_back"].fullmatch(flat(message).strip()) is not None
 
 
 def means_no(message: str) -> bool:
@@ -77,12 +77,12 @@ def _number(word: str) -> int:
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
     """Map what a reply can mean to its pattern, of the words of all our languages; those are read when first asked."""
-    said = {name: "|".join(_words(name)) for name in ("yes", "no", "delete", "undo", "all")}
+    said = {name: "|".join(_words(name)) for name in ("yes", "no", "delete", "take_back", "all")}
     return {
         "yes": re.compile(rf"(?:{said['yes']}|{_YES_ELSEWHERE}){_AFTER_YES}"),
         "no": re.compile(rf"(?:{said['no']}|{_NO_ELSEWHERE}){_AFTER_NO}"),
         "delete": re.compile(rf"(?:{said['delete']}){_AFTER_DELETE}"),
-        "undo": re.compile(rf"{_BEFORE_UNDO}(?:{said['undo']}){_AFTER_UNDO}"),
+        "take_back": re.compile(rf"{_BEFORE_UNDO}(?:{said['take_back']}){_AFTER_UNDO}"),
         "all": re.compile(rf"{_BEFORE_ALL}(?:{said['all']})[\s.!]*"),
     }
 

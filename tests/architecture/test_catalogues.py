@@ -61,10 +61,15 @@ def test_every_sentence_that_the_code_names_is_there(locale: Locale) -> None:
         assert key in there, f"{where}: {key} is not in {locale}.toml"
 
 
-@pytest.mark.parametrize("locale", set(Locale) - {Locale.PT, Locale.EN, Locale.ES})
-def test_what_a_further_language_lacks_is_listed(locale: Locale) -> None:
-    if missing := written(Locale.EN).keys() - written(locale).keys():
-        pytest.skip(f"{locale}.toml lacks {len(missing)} sentences, read in English: {', '.join(sorted(missing))}")
+def test_what_further_languages_lack_is_listed() -> None:
+    lacks = {locale: written(Locale.EN).keys() - written(locale).keys() for locale in Locale}
+    if any(lacks.values()):
+        listed = [
+            f"{each}.toml lacks {len(keys)} sentences: {', '.join(sorted(keys))}"
+            for each, keys in lacks.items()
+            if keys
+        ]
+        pytest.skip("; ".join(listed))
 
 
 @pytest.mark.parametrize("locale", Locale)

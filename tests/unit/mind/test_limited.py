@@ -8,7 +8,7 @@ import pytest
 from core.dialogue import Delta, Finish, Outcome, Prompt, PromptContext, PromptTurn, Step, Stop, Task
 from core.limited import LimitedMind
 from core.limited import sentences as say
-from core.types import Locale, Localized, MemoryItem, MemoryKind, Message, MessageRole
+from core.types import Locale, MemoryItem, MemoryKind, Message, MessageRole
 from tests.fakes.model import HashEmbedder
 from tests.unit.mind.tiny_cycle import ALL, NOW
 
@@ -77,12 +77,3 @@ async def test_a_report_claims_only_what_the_step_shows(mind: LimitedMind, step:
 
 async def test_a_report_on_nothing_claims_nothing(mind: LimitedMind) -> None:
     assert await mind.answer(replace(BRIEF, task=Task.REPORT, steps=())) == say.FAILED[Locale.PT]
-
-
-def test_every_sentence_is_there_in_every_language() -> None:
-    texts: list[Localized] = [value for name, value in vars(say).items() if name.isupper() and isinstance(value, dict)]
-    assert len(texts) > 40
-    for text in texts:
-        assert set(text) == set(Locale)
-        assert len(set(text.values())) == len(Locale)
-        assert all(("{subject}" in each) == ("{subject}" in text[Locale.PT]) for each in text.values())
