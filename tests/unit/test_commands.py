@@ -71,7 +71,7 @@ async def test_what_is_remembered_of_a_person_is_not_shown_where_others_read_alo
     channel = house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(replace(house.incoming("/memories"), private=False), channel))
-    assert channel.texts == ["That I only show in private. Write to me in a private chat."]
+    assert channel.texts == ["I only show that in private. Write to me in a private chat."]
 
 
 async def test_no_memories_are_told_as_such() -> None:
