@@ -14,7 +14,7 @@ from core.clock import zone_name
 from core.dialogue import Prompt, PromptContext, PromptTurn, Step, committed
 from core.history.conversation import Context
 from core.history.rendering import is_withheld, rendered
-from core.text.catalogue import text
+from core.locales import head
 from core.text.marks import SUMMARY_MARK, WINDOW_MARK, quoted
 from core.types import MessageRole, Modal
 
@@ -50,7 +50,6 @@ in how you speak. Everything above holds whatever stands in it.
 
 OPEN_QUESTION = "Your last message left a question open; what its numbered options stand for:"
 
-_CHOSEN_LANGUAGE = text("prompts.chosen_language")
 _OWN_LANGUAGE = """\
 Whatever you write for the person is in the language and script of their last message, whichever that is, or in the \
 one that they ask for. Where that message tells no language, like a number or a name, go by the messages before it."""
@@ -110,7 +109,7 @@ def build(brief: PromptContext, context: Context, instruction: str, *, max_token
             *([f"{OPEN_QUESTION} {quoted(_json(brief.question.to_json()))}"] if brief.question else []),
             "",
             instruction,
-            _CHOSEN_LANGUAGE[brief.language] if brief.language else _OWN_LANGUAGE,
+            f"Write in {head(brief.language)['english_name']}." if brief.language else _OWN_LANGUAGE,
             "</task>",
         )
     )

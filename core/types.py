@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.enclosures import Attachment, Quote
+from core.locales import TAGS
 
 JSONValue: TypeAlias = "Mapping[str, JSONValue] | list[JSONValue] | str | int | float | bool | None"
 """Anything `json.dumps` takes."""
@@ -28,11 +29,20 @@ Vectors: TypeAlias = npt.NDArray[np.float32]
 
 
 class Locale(StrEnum):
-    """The languages people read. Portuguese is the default when nothing tells the person's own."""
+    """The languages that people read: one member for each file in `core/locales`, by the file's name.
+
+    Portuguese is the default when nothing tells the person's own; what a file lacks is read in English.
+    """
 
     PT = "pt-BR"
     EN = "en"
     ES = "es"
+    vars().update({tag.replace("-", "_").upper(): tag for tag in TAGS if tag not in {"pt-BR", "en", "es"}})
+
+    @property
+    def code(self) -> str:
+        """The language without its region: `pt`."""
+        return self.value.partition("-")[0]
 
 
 Localized: TypeAlias = Mapping[Locale, str]

@@ -35,19 +35,19 @@ EVERYBODYS = {
     "/forget": "Say what to delete",
     "/undo": "There is nothing to undo.",
     "/memory": "Memory is on",
-    "/export": "All I keep of {platform}:{me}.",
+    "/export": "Everything I keep about {platform}:{me}.",
     "/drafts": "{drafts}",
     "/import": "Send a file of at most 5 MB with the caption /import",
-    "/link": "For your other account and this one to have one memory",
+    "/link": "To share one memory between your other account and this one",
     "/unlink": "This account is not linked to another.",
-    "/privacy": "**What I keep of you:**",
+    "/privacy": "**What I keep about you:**",
     "/language": "Choose: /language pt",
-    "/news": "You get what the bot's owners tell everybody.",
+    "/news": "You get the news that the bot's owners send to everybody.",
     "/threads": "Your conversations:",
     "/usage": "**Today:** 0 messages, 0 tokens, US$ 0.00\n**This month:**",
     "/context": "A model is shown 0 messages of this conversation.",
-    "/reset": "A fresh conversation.",
-    "/retry": "There is no question of yours in this conversation to answer again.",
+    "/reset": "This is a new conversation.",
+    "/retry": "There is no question in this conversation that I could answer again.",
     "/stop": "Nothing is running.",
     "/wonder": "I do not know the command /wonder. See /help.",
     "hello": "Hello",
@@ -56,12 +56,12 @@ ONES_OWN = {"/recall", "/memories", "/forget", "/export", "/import", "/link", "/
 STAFFS = {
     "/admin": "/admin status",
     "/admin status": "State: answering",
-    "/admin users": "Whom I answer:",
+    "/admin users": "Who I answer:",
     "/admin users {zoe}": "stranger · `{platform}:{zoe}`",
     "/admin allow {zoe}": "Done. `{platform}:{zoe}`: stranger → member",
     "/admin allow here": "Done. `{platform}:{here}`: not let in → let in",
     "/admin deny {zoe}": "Done. `{platform}:{zoe}`: stranger → denied",
-    "/admin deny here": "That is so already. `{platform}:{here}`: not let in",
+    "/admin deny here": "That is already so. `{platform}:{here}`: not let in",
     "/admin block {zoe}": "Done. `{platform}:{zoe}`: stranger → blocked",
     "/admin actions": "Actions:\n✅ on: MemorySearch",
     "/admin actions disable MemorySave": "Done. `MemorySave`: as the settings say → off",
@@ -79,20 +79,20 @@ OWNERS = {
     "/admin role {zoe} admin": "Done. `{platform}:{zoe}`: stranger → admin",
     "/admin role {zoe} guest": "Done. `{platform}:{zoe}`: stranger → guest",
     "/admin access members": "Done. access: as the settings say → members only",
-    "/admin access open": "Open means: anybody who finds this bot is answered",
-    "/admin access": "Whom I answer, besides those who were let in",
-    "/admin model": "Which model thinks what:",
+    "/admin access open": "Open means: I answer anybody who finds this bot",
+    "/admin access": "Who I answer, besides the people who were let in",
+    "/admin model": "Which model does what:",
     "/admin prompt": "There is no persona in the whole bot: I am Elefante.",
     "/admin prompt here Speak like a pirate.": "Done. persona `{platform}:{here}`: none → Speak like a pirate.",
     "/admin broadcast": "To speak to everybody: /admin broadcast TEXT.",
     "/admin backup": "No backup was made.",
-    "/admin export {zoe}": "All I keep of {platform}:{zoe}.",
-    "/admin forget {zoe}": "This deletes all that is kept of {platform}:{zoe} for good",
+    "/admin export {zoe}": "Everything I keep about {platform}:{zoe}.",
+    "/admin forget {zoe}": "This deletes everything about {platform}:{zoe} for good",
     "/admin pause": "Done. the bot: answering → paused",
-    "/admin resume": "That is so already. the bot: answering",
+    "/admin resume": "That is already so. the bot: answering",
 }
 WHERE_IT_WAS_LET_IN = {
-    "/admin allow here": "That is so already. `{platform}:{here}`: let in",
+    "/admin allow here": "That is already so. `{platform}:{here}`: let in",
     "/admin deny here": "Done. `{platform}:{here}`: let in → not let in",
     "/admin changes": "Last changes",
     "/admin undo": "Done. `{platform}:{here}`: let in → not let in",
@@ -141,7 +141,7 @@ def expected(role: str, text: str, place: str, mode: Mode) -> str:
     if instead is not None:
         return instead
     if text in EVERYBODYS:
-        return "That I only show in private." if text in ONES_OWN and place not in SEEN_BY_ONE else EVERYBODYS[text]
+        return "I only show that in private." if text in ONES_OWN and place not in SEEN_BY_ONE else EVERYBODYS[text]
     if role not in {OWNER, ADMIN}:
         return "I do not know the command /admin. See /help."
     if place not in SEEN_BY_ONE and text.split()[2:3] != ["here"]:

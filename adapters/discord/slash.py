@@ -15,6 +15,7 @@ from adapters.discord.room import PLATFORM
 from adapters.discord.texts import ASIDE, ASK, IN_PRIVATE, MESSAGE
 from core.commands.menu import MenuEntry, MenuOption, OptionKind
 from core.text.catalogue import menu_names
+from core.text.language import from_tag
 from core.types import Locale, Localized
 
 _AnyCommand: TypeAlias = app_commands.Command[Any, Any, None] | app_commands.Group
@@ -29,12 +30,6 @@ _FIELDS: Final[Mapping[OptionKind, tuple[Any, Any]]] = {
     OptionKind.TEXT: (str, ""),
 }
 """Each kind of option as the library takes it: its type and its default (empty: it is required)."""
-
-_LOCALES: Final = {
-    discord.Locale.brazil_portuguese: Locale.PT,
-    discord.Locale.spain_spanish: Locale.ES,
-    discord.Locale.latin_american_spanish: Locale.ES,
-}
 
 
 class Say(Protocol):
@@ -53,9 +48,9 @@ class CommandTranslator(app_commands.Translator):
     ) -> str | None:
         """Return the text in that language, or None where it has none."""
         del context
-        told: Mapping[Locale, str] = string.extras.get("told", {})
-        ours = _LOCALES.get(locale)
-        return None if ours is None else told.get(ours)
+        told: dict[Locale, str] = string.extras.get("told", {})
+        ours = from_tag(locale.value)
+        return None if ours in {None, Locale.EN} else told.get(ours)
 
 
 class Menus:

@@ -31,7 +31,8 @@ from core.types import Locale
 _LOG = logging.getLogger(__name__)
 
 # The menu without a language is what everybody sees whose language has none of its own.
-_LANGUAGES = {"": Locale.PT, "en": Locale.EN, "es": Locale.ES}
+# Telegram takes codes of two letters. Source: core.telegram.org/bots/api#setmycommands.
+_LANGUAGES = {"": Locale.PT} | {each.code: each for each in Locale if each is not Locale.PT and len(each.code) == 2}  # noqa: PLR2004
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,9 +67,9 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         description="Who is answered besides those who were let in: people in rooms that were let in (private), nobody "
         "(members), everybody, within the guests' quotas (open). Default: private; /admin access changes it at once.",
     )
-    language: Literal["", "pt-BR", "en", "es"] = Field(
+    language: str = Field(
         default="",
-        description="Answer everybody in this language (pt-BR, en, es). Default: each person's own.",
+        description=f"Answer everybody in this language ({', '.join(Locale)}). Default: each person's own.",
     )
     actions_off: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Actions that are not offered, separated by commas, such as MemoryDelete."
@@ -110,6 +110,13 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     def _scheme(cls, value: Any) -> Any:
         """Take `memory` and `memory://` for `memory:`."""
         return f"{value.strip().rstrip(':/').lower()}:" if isinstance(value, str) else value
+
+    @field_validator("language")
+    @classmethod
+    def _is_spoken(cls, value: str) -> str:
+        if value and value not in set(Locale):
+            raise ConfigError("LANGUAGE", f"write one of {', '.join(Locale)}, or nothing")
+        return value
 
     @field_validator("default_thread")
     @classmethod

@@ -86,7 +86,8 @@ def _read(table: str) -> dict[str, Concept]:
     concepts: dict[str, Concept] = {}
     for line in table.strip().splitlines():
         head, _, rest = line.partition(":")
-        names = dict(zip(Locale, head.split("/"), strict=True))
+        told = dict(zip((Locale.PT, Locale.EN, Locale.ES), head.split("/"), strict=True))
+        names = {locale: told.get(locale, told[Locale.EN]) for locale in Locale}
         concept = Concept(names, frozenset(flat(word) for word in (*names.values(), *rest.split())))
         for word in concept.words:
             concepts.setdefault(word, concept)

@@ -1,19 +1,17 @@
-"""The sentences people read, from `core/locales`: one TOML file a language, read when that language is first needed.
+"""The sentences people read, from `core/locales`: a language's file is read when that language is first needed.
 
 A key is the path of a sentence in the file: `text("access.cards.who")` is `who` in the table `[access.cards]`.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
+from core.locales import body
 from core.types import Locale, Localized
 
-LOCALES: Final = Path(__file__).parents[1] / "locales"
 _Form = TypeVar("_Form", str, Mapping[str, str])
 
 
@@ -24,7 +22,8 @@ class _Entry(Mapping[Locale, _Form], Generic[_Form]):
         self._key = key
 
     def __getitem__(self, locale: Locale) -> _Form:
-        return cast("_Form", sentences(locale)[self._key])
+        own = sentences(locale)
+        return cast("_Form", own[self._key] if self._key in own else sentences(Locale.EN)[self._key])
 
     def __iter__(self) -> Iterator[Locale]:
         return iter(Locale)
@@ -34,7 +33,7 @@ class _Entry(Mapping[Locale, _Form], Generic[_Form]):
 
 
 def text(key: str) -> Localized:
-    """Return the sentence of that key in every language."""
+    """Return the sentence of that key in every language; in English where a language lacks it."""
     return _Entry[str](key)
 
 
@@ -43,11 +42,17 @@ def forms(key: str) -> Mapping[Locale, Mapping[str, str]]:
     return _Entry[Mapping[str, str]](key)
 
 
+def menu_names(name: str) -> Localized:
+    """Return what a command or option is called in menus, in the languages that have a name of their own for it."""
+    own = {locale: sentences(locale).get(f"names.{name}") for locale in Locale}
+    return {locale: called for locale, called in own.items() if called}
+
+
 @cache
 def sentences(locale: Locale) -> Mapping[str, Any]:
-    """Map every key of a language, tables included, to its sentence or table."""
+    """Map every key that a language has, tables included, to its sentence or table."""
     found: dict[str, Any] = {}
-    _flatten(tomllib.loads((LOCALES / f"{locale.value}.toml").read_text(encoding="utf-8")), "", found)
+    _flatten({name: value for name, value in body(locale).items() if isinstance(value, Mapping)}, "", found)
     return found
 
 
@@ -56,9 +61,3 @@ def _flatten(table: Mapping[str, Any], prefix: str, into: dict[str, Any]) -> Non
         into[prefix + name] = value
         if isinstance(value, Mapping):
             _flatten(value, f"{prefix}{name}.", into)
-
-
-def menu_names(name: str) -> Localized:
-    """Return what a command or option is called in menus, in the languages that have a name of their own for it."""
-    own = {locale: sentences(locale).get(f"names.{name}") for locale in Locale}
-    return {locale: called for locale, called in own.items() if called}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Final
 
+from core.locales import head
 from core.text.unicode import fold
 from core.types import Locale
 
@@ -17,116 +19,101 @@ _WORDS = re.compile(r"[a-z']+")
 
 # Frequent words, folded (no accents). One that several languages share tells nothing, and is left out below: so the
 # languages that we do not speak are there to keep theirs from counting for ours.
-_TOLD: Final[Mapping[str, str]] = {
-    "pt-BR": """
-        nao voce voces eu meu minha meus minhas sou estou qual quais quem quando onde quanto quanta porque pra para com
-        um uma umas uns dos das nos nas ele ela eles elas isso isto aquilo lembre lembra lembrar guarde salve anote
-        apague esqueca esquece obrigado obrigada oi ola bom dia boa tarde noite tchau senha chama chamo sim foi o os em
-        na da sao tem tenho quero mudou agora ja mais tambem muito esta estao fica moro trabalho aniversario que e do no
-        ao aos pelo pela num numa vc vcs eh ta tb pq mae pai amanha hoje ontem preciso anota me se to esse essa ai tou
-        bota poe deixa explique escreva traduza resuma mostre faca conte diga ajude fale tudo bem como por favor ate
-        depois entao ainda sempre nunca coisa nome cachorro filho filha irmao irma carro dinheiro gosto amiga amigo""",
-    "en": """
-        the is are was were my your his her its our their i you he she we they what which who when where how much many
-        why do does did don't not please remember forget save delete remove update change thanks thank hello hi hey bye
-        yes and of to in on at for from with have has had it this that these those birthday password i'm it's what's can
-        could would should will am be been tell know about there no a an me us them if or but so because explain write
-        translate describe list show give make create find search compare summarize suggest fix help let get go want
-        need think like good morning afternoon evening night great nice today tomorrow yesterday now later weather time
-        word words sentence text code example between into than then more most some any all every between without
-        english name book new old best better free short long simple quick story joke poem recipe meaning difference
-        dog cat car house money sister brother mother father wife husband son daughter friend capital phone address
-        define draft rewrite improve calculate convert check review plan learn teach code sorry okay welcome right wrong
-        does isn't can't won't you're that's let's""",
-    "es": """
-        yo tu usted ustedes mi mis soy estoy cual cuales quien cuando donde cuanto cuanta por el la los las una unos
-        unas del al ella ellos ellas esto eso aquello recuerda recuerde guarda guarde borra borre olvida olvide gracias
-        hola buenos buenas dias tardes noches adios contrasena llama llamo si fue son tiene tengo quiero cambio ahora ya
-        mas tambien muy esta estan vivo trabajo cumpleanos es y con en que me se hoy ayer manana pero porque anota no un
-        para de como explica escribe traduce resume muestra dime haz ayudame puedes necesito donde nunca siempre cosa
-        entonces todavia hasta despues todo bien favor nombre perro hijo hija hermano hermana coche dinero gusta""",
-    "German": """
+_UNSPOKEN: Final[Mapping[str, str]] = {
+    "de": """
         der die das den dem des ein eine einen einem einer und oder aber ich du er sie es wir ihr mich mir dich dir uns
         euch mein meine meinen meinem meiner dein deine sein seine nicht kein keine ist sind war waren bin bist hat habe
         haben hatte wird werden kann kannst konnen muss soll will mochte was wer wie wo wann warum welche welcher
         welches mit von zu zum zur fur auf in im an am aus bei nach uber unter vor durch um dass wenn weil als auch noch
         nur schon sehr mehr hier dort heute morgen gestern jetzt bitte danke hallo guten tag abend ja nein passwort
         heisst heisse wohne merke merk vergiss erklare schreib sag mach gib hast weiss geht alles wieder immer""",
-    "French": """
+    "fr": """
         le la les un une des du de et ou mais je tu il elle nous vous ils elles me te se mon ma mes ton ta tes son sa
         ses notre votre leur leurs ne pas plus est sont suis es etait ont ai as avons avez avoir etre fait faire qui que
         quoi quel quelle quels quelles quand comment pourquoi combien avec pour dans sur sous par sans chez en au aux ce
         cet cette ces ca c'est j'ai d'un qu'est l'ai n'est si oui non merci bonjour bonsoir salut s'il s'appelle
         m'appelle aujourd'hui demain hier maintenant tres bien aussi toujours jamais rien tout tous mot passe chien
         chat explique ecris dis souviens retiens oublie veux peux dois sais habite""",
-    "Italian": """
+    "it": """
         il lo la i gli le un uno una di a da in con su per tra fra e o ma io tu lui lei noi voi loro mi ti si ci vi mio
         mia miei mie tuo tua suo sua nostro non e' sono sei siamo siete ho hai ha abbiamo hanno era che chi cosa quale
         quali quando dove come perche quanto quanta del della dello dei delle degli dal dalla al alla ai alle nel nella
         nei sul sulla questo questa quello quella anche ancora molto piu qui li oggi domani ieri adesso ora grazie ciao
         buongiorno buonasera prego chiama chiamo abito ricorda ricordati salva dimmi scrivi spiega puoi voglio vorrei
         sai fatto fare essere avere gatto cane tutto bene sempre""",
-    "Dutch": """
+    "nl": """
         de het een en maar ik jij je hij zij ze wij we jullie mij jou hem haar ons hun mijn jouw zijn niet geen is
         ben bent was waren heb hebt heeft had hebben wordt worden kan kun kunt moet wil zal wat wie waar wanneer waarom
         hoe welke met van voor op in aan uit bij naar over onder door om dat dit deze die als ook nog al heel meer hier
         daar vandaag morgen gisteren nu alsjeblieft dank bedankt hallo goedemorgen ja nee wachtwoord heet woon onthoud
         vergeet schrijf leg""",
-    "Polish": """
+    "pl": """
         i a ale lub nie tak jest sa byl byla bylo jestem jestes ja ty on ona ono my wy oni moj moja moje twoj twoja jego
         jej mnie mi ciebie ci sie co kto gdzie kiedy jak dlaczego ile ktory ktora z ze do od na po w we przez dla bez
         o przy ten ta to te ci tego tej tym juz jeszcze tylko bardzo dzis jutro wczoraj teraz prosze dzien dobry czesc
         haslo nazywa mieszkam zapamietaj mam masz""",
-    "Scandinavian": """
+    "sv": """
         jag du han hon vi ni de jeg hun dere mig dig min mitt mina mine din ditt och og eller men inte ikke ej ar er var
         har hade havde kan ska skal vil vill vad hva hvad vem hvem var hvor hur hvordan nar varfor hvorfor med av fra
         til till pa i om for som det den detta dette en ett et nu na idag tack takk tak hej hei losenord passord heter
         hedder bor kom ihag husk""",
-    "Finnish": """
+    "fi": """
         mina sina han me te he on ovat oli olen olet ei en et ja tai mutta mika mita kuka missa milloin miten miksi
         minun sinun taman tama tuo se ne etta kun jos myos viela nyt tanaan huomenna kiitos hei moi salasana nimeni
         asun muista""",
-    "Czech": """
+    "cs": """
         ja ty on ona my vy oni muj moje tvuj tvoje jeho jeji je jsem jsi jsou byl byla nebo ale ne ano co kdo kde kdy
         jak proc kolik ktery ktera se si s z ze do od na po v ve pro bez pri ten ta to uz jeste jen velmi dnes zitra
         vcera ted prosim dekuji ahoj heslo jmenuje bydlim pamatuj""",
-    "Turkish": """
+    "tr": """
         ben sen o biz siz onlar benim senin onun bir ve veya ama degil var yok ne kim nerede nasil neden kac hangi bu su
         icin ile gibi cok daha simdi bugun yarin dun evet hayir lutfen tesekkurler merhaba sifre adim misin mi""",
-    "Romanian": """
+    "ro": """
         eu tu el ea noi voi ei ele meu mea mei mele tau sau si sau dar nu da este sunt esti era am ai are avem au ce
         cine unde cand cum cat care cu de la din pe in pentru fara prin un o al ale acest aceasta mai foarte azi maine
         ieri acum multumesc buna salut parola numeste locuiesc tine minte""",
-    "Catalan": """
+    "ca": """
         jo tu ell ella nosaltres el la els les un una i o pero es son soc estic amb per de del dels a al als en que qui
         quan on com quant quina quin meu meva teu seva no si molt mes aquest aquesta avui dema ahir ara gracies hola bon
         dia contrasenya dic visc recorda""",
-    "Indonesian": """
+    "id": """
         saya aku kamu anda dia kami kita mereka ini itu dan atau tapi tidak bukan ya apa siapa mana kapan bagaimana
         kenapa berapa yang di ke dari untuk dengan pada adalah ada akan sudah belum bisa sangat hari besok kemarin
         sekarang tolong terima kasih halo kata sandi nama tinggal ingat""",
-    "Hungarian": """
+    "hu": """
         en te o mi ti az egy es vagy de nem igen van vannak volt vagyok mi ki hol mikor hogyan miert mennyi melyik
         ez hogy ha mert is meg mar csak nagyon ma holnap tegnap most kerem koszonom szia jelszo hivnak lakom""",
 }
-_LISTS = {name: frozenset(words.split()) for name, words in _TOLD.items()}
-_NEAR: Final = ("pt-BR", "en", "es", "German", "French", "Italian", "Dutch")
-_COUNTS = Counter(word for words in _LISTS.values() for word in words)
-_NEAR_COUNTS = Counter(word for name in _NEAR for word in _LISTS[name])
-# What a distant language shares with one of these is told from the words around it.
-_MARKERS = {
-    name: frozenset(word for word in words if (_NEAR_COUNTS if name in _NEAR else _COUNTS)[word] == 1)
-    for name, words in _LISTS.items()
-}
-
-# Letters that only one of the languages we speak writes, or none of them.
-_LETTERS: Final[Mapping[str, str]] = {
-    "pt-BR": "ãõ",
-    "es": "ñ¿¡",
-    "another": "èëìîïòùûœäöüßåøæœăđğışțţąęłśźżčďěňřšťůžőűơư",
-}
+_NEAR: Final = frozenset({"de", "fr", "it", "nl"})
 _SPOKEN: Final = frozenset(locale.value for locale in Locale)
+_OTHER_LETTERS: Final = "èëìîïòùûœäöüßåøæœăđğışțţąęłśźżčďěňřšťůžőűơư"
+"""Letters that none of Portuguese, English and Spanish writes."""
+
 _LATIN_ENDS: Final = "\u024f"
+
+
+@cache
+def _markers() -> Mapping[str, frozenset[str]]:
+    """Map each language to the words that only it has; read from the heads of our languages' files when first asked."""
+    ours = {locale.value: head(locale).get("words", _UNSPOKEN.get(locale.code, "")) for locale in Locale}
+    others = {code: words for code, words in _UNSPOKEN.items() if code not in {locale.code for locale in Locale}}
+    lists = {name: frozenset(fold(words).split()) for name, words in (ours | others).items()}
+    near = {*ours, *_NEAR}
+    counts = Counter(word for words in lists.values() for word in words)
+    near_counts = Counter(word for name, words in lists.items() if name in near for word in words)
+    # What a distant language shares with one of these is told from the words around it.
+    return {
+        name: frozenset(word for word in words if (near_counts if name in near else counts)[word] == 1)
+        for name, words in lists.items()
+    }
+
+
+@cache
+def _letters() -> Mapping[str, re.Pattern[str]]:
+    """Map each language that has letters of its own to them; "another" to those that none of our languages writes."""
+    own = {locale.value: re.compile(f"[{letters}]") for locale in Locale if (letters := head(locale).get("letters"))}
+    others = "".join(char for char in _OTHER_LETTERS if not any(pattern.match(char) for pattern in own.values()))
+    return own | {"another": re.compile(f"[{others}]")}
 
 
 def detect(text: str) -> Locale | None:
@@ -146,7 +133,9 @@ def spoken(text: str) -> Locale | None:
 
 def from_tag(tag: str) -> Locale | None:
     """Return the locale of a platform's tag or of a LANG value: `pt-br`, `es_MX.UTF-8`; None for other languages."""
-    return {"pt": Locale.PT, "en": Locale.EN, "es": Locale.ES}.get(_primary(tag))
+    whole = re.split(r"[.@]", tag.strip().lower().replace("_", "-"), maxsplit=1)[0]
+    exact = (locale for locale in Locale if locale.value.lower() == whole)
+    return next(exact, {locale.code: locale for locale in reversed(Locale)}.get(_primary(tag)))
 
 
 def spoken_tag(tag: str) -> Locale | None:
@@ -174,14 +163,17 @@ def _language(text: str) -> str:
     text = text[:_HEAD_CHARS].lower()
     letters = [char for char in text if char.isalpha()]
     foreign = sum(char > _LATIN_ENDS and not "\u1e00" <= char <= "\u1eff" for char in letters)
+    written = {name: len(own.findall(text)) for name, own in _letters().items()}
     if foreign * 2 > len(letters):
-        return "another"
+        most = _best(written, written)
+        return most if written[most] * 2 > foreign else "another"
     told = Counter(_WORDS.findall(fold(text)))
-    scores = {name: sum(told[word] for word in told if word in markers) for name, markers in _MARKERS.items()}
-    for name, own in _LETTERS.items():
-        scores[name] = scores.get(name, 0) + 2 * sum(text.count(letter) for letter in own)
+    markers = _markers()
+    scores = {name: sum(told[word] for word in told if word in own) for name, own in markers.items()}
+    for name, count in written.items():
+        scores[name] = scores.get(name, 0) + 2 * count
     scores["another"] += sum("\u1ea0" <= char <= "\u1ef9" for char in letters)  # Vietnamese
-    ours, others = _best(scores, _SPOKEN), _best(scores, _MARKERS.keys() - _SPOKEN)
+    ours, others = _best(scores, _SPOKEN), _best(scores, markers.keys() - _SPOKEN)
     if scores[others] + scores["another"] > scores[ours]:
         return others if scores[others] else "another"
     second = max(score for name, score in scores.items() if name != ours)

@@ -342,7 +342,7 @@ async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() ->
             [button] = note.buttons
             meddling = await server.interactions.press(BIA, note, button)
             await flow(server, clock, lambda: meddling.notes)
-            assert meddling.screen == ["Only who asked can stop this answer."] == [NOT_YOURS[Locale.EN]]
+            assert meddling.screen == ["Only the person who asked can stop this answer."] == [NOT_YOURS[Locale.EN]]
             assert not bot.handler.answered
             pressed = await server.interactions.press(ANA, note, button)
             await flow(server, clock, lambda: bot.handler.answered and not pressed.thinking)

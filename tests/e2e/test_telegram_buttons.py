@@ -244,7 +244,7 @@ async def test_who_asked_stops_the_answer_by_the_button_and_nobody_else_does() -
         await flow(server, clock, lambda: server.chats.get(GROUP) and server.chats[GROUP].screen() == ["um"])
         server.presses(BIA, "⏹ Parar", chat_id=GROUP)
         await flow(server, clock, lambda: server.notifier)
-        assert server.notifier == [("Bia", "Only who asked can stop this answer.")]
+        assert server.notifier == [("Bia", "Only the person who asked can stop this answer.")]
         assert len(bot.handler.received) == 1
         server.presses(ANA, "⏹ Parar", chat_id=GROUP)
         await flow(server, clock, lambda: bot.handler.answered == 1)
@@ -255,7 +255,7 @@ async def test_who_asked_stops_the_answer_by_the_button_and_nobody_else_does() -
     stop = bot.handler.received[1]
     assert (stop.text, stop.pressed, stop.user.user) == ("/stop", True, "7")
     assert stop.conversation == bot.handler.received[0].conversation
-    assert server.notifier == [("Bia", "Only who asked can stop this answer.")]
+    assert server.notifier == [("Bia", "Only the person who asked can stop this answer.")]
 
 
 async def test_the_owner_may_want_no_stop_button_and_who_speaks_for_a_group_has_none() -> None:

@@ -81,7 +81,7 @@ async def test_whoever_sends_the_code_first_owns_the_bot() -> None:
         await (await bot.receive(house.incoming(f"/start {code}", user=BIA), channel))
         await (await bot.receive(house.incoming(f"/start {code}", message_id="2"), house.channel()))
     assert channel.texts == [
-        "Done: this bot is yours now. Only you are answered, until you let others in. Say hi, or see /help."
+        "Done: this bot is yours now. I answer only you until you let others in. Say hi, or see /help."
     ]
     owner = await house.people.find(BIA)
     assert owner is not None
@@ -111,7 +111,7 @@ async def test_the_code_holds_in_every_mode_for_whoever_sends_it(
             if user is BIA:
                 [told] = channel.texts
                 assert told.startswith("Done: this bot is yours now.")
-                assert ("Everybody is answered" in told) is (mode is Mode.OPEN)
+                assert ("I answer everybody" in told) is (mode is Mode.OPEN)
     assert {p.user: p.role for p in await house.people.all()} == {BIA: Role.OWNER}
 
 
@@ -181,7 +181,9 @@ async def test_a_paused_bot_answers_its_owner_and_tells_the_others_whom_it_would
     await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.PAUSE, "", "", ON))
     if role is not None:
         await house.people.put(Person(ANA, role, "Ana", house.clock.now()))
-    paused = ["The bot is paused and answers nobody for now. This message was not kept; please send it again later."]
+    paused = [
+        "The bot is paused and is not answering anyone for now. This message was not saved; please send it again later."
+    ]
     assert (
         await say(house, "hi", private=False)
         == {

@@ -28,9 +28,9 @@ from tests.fakes.lobby import FINISH, Lobby
 PHOTO = Attachment(AttachmentKind.PHOTO)
 
 CARO = UserKey("test", "caro")
-AWAY = "I was offline and only now see what you wrote. Please send again whatever still matters."
+AWAY = "I was offline and have only just seen what you wrote. If it still matters, please send it again."
 PRIVATE_LINE = "This bot is private and does not know you yet. Ask its owner to let you in."
-DEAD = "That button is of no use any more. See /help."
+DEAD = "That button no longer works. See /help."
 
 
 async def test_what_is_too_old_gets_one_honest_line_a_chat_until_something_fresh_comes() -> None:

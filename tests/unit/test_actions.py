@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-
 import pytest
 
 from core.actions import ACTIONS, Action
 from core.cycle import think
 from core.dialogue import Task
-from core.types import Locale, Localized
+from core.types import Locale
 from tests.fakes.house import House
 
 SIX = ("MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete", "Question", "Finish")
@@ -31,20 +28,13 @@ def test_there_are_the_six_actions_of_the_document_and_finish_is_the_fallback() 
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.name)
-def test_an_action_tells_the_model_when_and_speaks_every_language(action: Action) -> None:
+def test_an_action_tells_the_model_when(action: Action) -> None:
     assert len(action.when) > 20
-    module = importlib.import_module(action.run.__module__)
-    localized: list[Localized] = [
-        value for value in vars(module).values() if isinstance(value, Mapping) and Locale.PT in value
-    ]
-    for sentences in localized:
-        assert set(sentences) == set(Locale)
-        assert all(sentences.values())
 
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.name)
 def test_an_action_can_be_chosen_without_a_language_model(action: Action) -> None:
-    assert action.task is not None or set(action.cues) == set(Locale)
+    assert action.task is not None or Locale.EN in action.cues
     assert all(len(phrases) >= 1 and all(map(str.strip, phrases)) for phrases in action.cues.values())
 
 

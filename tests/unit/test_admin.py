@@ -90,11 +90,11 @@ async def test_to_an_admin_there_is_no_verb_that_is_for_owners(office: Office, v
 async def test_who_was_let_in_is_answered_from_then_on_and_who_was_denied_no_more(office: Office) -> None:
     assert "private" in await office.say("hi", CARO)
     assert await office.say("/admin allow test:caro") == (
-        "Done. `test:caro`: stranger → member\nTo take it back: /admin undo"
+        "Done. `test:caro`: stranger → member\nTo undo it: /admin undo"
     )
     assert await office.say("hi", CARO) == "Hello"
     assert await office.say("/admin allow caro", BIA) == (
-        "That is so already. `test:caro`: member\nDecided by: `test:ana` ana, 2026-03-14 15:09 (UTC)"
+        "That is already so. `test:caro`: member\nDecided by: `test:ana` ana, 2026-03-14 15:09 (UTC)"
     )
     assert "member → denied" in await office.say("/admin deny caro", BIA)
     assert await office.say("hi", CARO) == ""
@@ -103,8 +103,8 @@ async def test_who_was_let_in_is_answered_from_then_on_and_who_was_denied_no_mor
 
 
 async def test_who_is_more_than_a_member_stays_so_when_let_in(office: Office) -> None:
-    assert await office.say("/admin allow bia") == "That is so already. `test:bia`: admin"
-    assert await office.say("/admin allow ana", BIA) == "That is so already. `test:ana`: owner"
+    assert await office.say("/admin allow bia") == "That is already so. `test:bia`: admin"
+    assert await office.say("/admin allow ana", BIA) == "That is already so. `test:ana`: owner"
 
 
 @pytest.mark.parametrize("text", ["deny ana", "block ana", "role ana member", "role ana admin"])
@@ -240,11 +240,11 @@ async def test_the_owner_sees_who_is_who_and_who_asked(office: Office) -> None:
     async with office.house.chatbot() as bot:
         await (await bot.receive(stranger, office.house.channel()))
     assert (await office.say("/admin users", BIA)).splitlines() == [
-        "Whom I answer:",
+        "Who I answer:",
         "owner · `test:ana` · `ana`",
         "admin · `test:bia` · `bia`",
         "",
-        "Wrote without my knowing them (the newest first, times in UTC; /admin allow ID lets one in):",
+        "People I do not know who wrote (the newest first, times in UTC; /admin allow ID lets one in):",
         "1. 2026-03-14 15:09 · `test:caro` · `[x](http://evil) y /admin` · `en`",
     ]
 
@@ -258,7 +258,7 @@ async def test_every_change_is_on_record_and_taken_back_the_newest_first(office:
     await office.say("/admin allow caro", BIA)
     await office.say("/admin actions disable question")
     assert await office.say("/admin undo", BIA) == (
-        "Done. `Question`: off → as the settings say\nTo take it back: /admin undo"
+        "Done. `Question`: off → as the settings say\nTo undo it: /admin undo"
     )
     assert "`test:caro`: member → stranger" in await office.say("/admin undo", BIA)
     assert await office.say("/admin undo", BIA) == "There is nothing to undo."
@@ -281,7 +281,7 @@ async def test_an_admin_takes_nothing_back_that_only_an_owner_may_decide(office:
 async def test_what_changed_otherwise_meanwhile_is_not_taken_back(office: Office) -> None:
     await office.say("/admin allow caro")
     await office.house.people.remove(CARO)
-    assert (await office.say("/admin undo")).startswith("That changed meanwhile")
+    assert (await office.say("/admin undo")).startswith("That has changed in the meantime")
 
 
 async def test_before_anything_was_changed_there_is_nothing_to_show(office: Office) -> None:
@@ -321,10 +321,10 @@ def test_everything_that_can_become_of_a_decision_is_told() -> None:
 async def test_the_modes_are_shown_with_what_each_means(office: Office) -> None:
     told = await office.say("/admin access")
     assert told.splitlines() == [
-        "Whom I answer, besides those who were let in (/admin access MODE changes it):",
-        "● private — whoever writes in a room that was let in, only there, as a guest",
-        "○ members — nobody else, not in rooms that were let in either",
-        "○ open — everybody, everywhere, as a guest, but those who are blocked",
+        "Who I answer, besides the people who were let in (to change it: /admin access MODE):",
+        "● private — people who write in a room that was let in: only there, as guests",
+        "○ members — nobody else, not even in rooms that were let in",
+        "○ open — everybody, everywhere, as guests, except people who are blocked",
     ]
     assert await office.say("/admin access wonder") == told
     assert "as the settings say → members only" in await office.say("/admin access MEMBERS")
@@ -342,7 +342,7 @@ async def test_opening_to_everybody_is_asked_once_more_and_then_holds_at_once_an
             return channel.screen[0]
 
         asked = await say("/admin access open", "1")
-        assert asked.text.startswith("Open means: anybody who finds this bot is answered, in private and in every room")
+        assert asked.text.startswith("Open means: I answer anybody who finds this bot, in private and in every room")
         (button,) = asked.choices
         assert button.label == "Open it to everybody"
         assert asked.text.endswith(f"To confirm: {button.command}")
@@ -354,7 +354,7 @@ async def test_opening_to_everybody_is_asked_once_more_and_then_holds_at_once_an
         done = await say(button.command, "5", pressed=True)
         assert done.text.startswith("Done. access: as the settings say → open to everybody\nDecided by: `test:ana` ana")
         assert (await say("hi", "6", user=CARO)).text == "Hello"
-        assert "That is so already. access: open to everybody" in (await say("/admin access open", "7")).text
+        assert "That is already so. access: open to everybody" in (await say("/admin access open", "7")).text
         assert "open to everybody → as the settings say" in (await say("/admin undo", "8")).text
         assert "private" in (await say("hi", "9", user=CARO)).text
     assert [each.after for each in await house.decisions.newest(9)] == ["", "open"]

@@ -79,7 +79,7 @@ async def test_an_owner_has_somebody_forgotten_once_they_confirm_it_and_is_told_
     async with office_in(tmp_path) as office:
         await office.told("/admin backup")
         [copy] = [path.name for path in (tmp_path / "backups").iterdir()]
-        assert "does not hold" in await office.told("/admin forget confirm ABCD")
+        assert "wrong or has expired" in await office.told("/admin forget confirm ABCD")
         asked = await office.say(f"/admin forget {ANA}")
         assert "memories (1)" in asked.texts[-1]
         assert holding(tmp_path, "zqabc123") != [copy]
@@ -97,7 +97,7 @@ async def test_whoever_is_forgotten_and_was_blocked_stays_blocked_and_that_is_sa
     async with office_in(tmp_path) as office:
         await office.told(f"/admin block {ANA}")
         asked = await office.say(f"/admin forget {ANA}")
-        assert asked.texts[-1].endswith("\nOnly the account's id stays, with what it is here: blocked.")
+        assert asked.texts[-1].endswith("\nOnly the account's id stays, with its role here: blocked.")
         await office.told(asked.screen[-1].choices[0].command)
         person = await office.app.access.person(ANA)
         assert person is not None
@@ -126,7 +126,7 @@ async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_pat
         await office.told("/admin backup")
         [code] = re.findall(r"all ([A-Z]{4})", await office.told("/forget all", ANA))
         told = await office.told(f"/forget all {code}", ANA)
-        assert told.endswith("One backup of before still holds it; only the bot's owner can delete it.")
+        assert told.endswith("One older backup still holds it; only the bot's owner can delete it.")
 
 
 async def test_what_two_do_at_the_same_moment_is_on_record_twice(tmp_path: Path) -> None:

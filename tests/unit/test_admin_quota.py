@@ -62,14 +62,14 @@ async def test_an_owner_changes_a_limit_at_once_and_takes_it_back() -> None:
     bot = await opened()
     async with bot.open() as handler:
         assert await bot.say(handler, "/admin quota caro tokens_day=0") == (
-            "Done. quota `test:caro`: as the settings say → `tokens_day=0`\nTo take it back: /admin undo"
+            "Done. quota `test:caro`: as the settings say → `tokens_day=0`\nTo undo it: /admin undo"
         )
         assert "leaves nothing" in await bot.say(handler, "hi", CARO)
         assert "`tokens_day=0` → as the settings say" in await bot.say(handler, "/admin undo")
         assert await bot.say(handler, "hi", CARO) == "ok"
         await bot.say(handler, "/admin quota member Cost_Month=2.50 tokens_day=100")
         assert await bot.house.decisions.value(DecisionKind.QUOTA, "member") == "tokens_day=100 cost_month=2.50"
-        assert "is so already" in await bot.say(handler, "/admin quota member tokens_day=100 cost_month=2.50")
+        assert "is already so" in await bot.say(handler, "/admin quota member tokens_day=100 cost_month=2.50")
         assert (await bot.say(handler, "/admin quota member")).startswith(
             "`member`: `tokens_day=100 cost_month=2.50` · decided"
         )
@@ -95,9 +95,9 @@ async def test_an_admin_sees_limits_and_changes_none_and_a_member_sees_nothing()
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("caro lines=3", "That is no limit: lines=3. There are: `messages_minute`, `tokens_day`,"),
-        ("caro tokens_day=-1", "That is no limit: `tokens_day=-1`."),
-        ("bot 5", "That is no limit: 5."),
+        ("caro lines=3", "That is not a limit: lines=3. The limits are: `messages_minute`, `tokens_day`,"),
+        ("caro tokens_day=-1", "That is not a limit: `tokens_day=-1`."),
+        ("bot 5", "That is not a limit: 5."),
         ("mars:1 tokens_day=1", "There is no platform “mars” here."),
         ("here tokens_day=1", "Say who, as PLATFORM:ID"),
     ],
@@ -128,6 +128,6 @@ async def test_calls_without_a_price_are_told() -> None:
     bot = MeteredHouse((await opened()).house, NO_PRICES)
     async with bot.open() as handler:
         await bot.say(handler, "hi", CARO)
-        assert "Of 2 calls the price is not known: they count in tokens, not in money." in await bot.say(
+        assert "The price of 2 calls is not known: they count in tokens, not in money." in await bot.say(
             handler, "/admin quota"
         )

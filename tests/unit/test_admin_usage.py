@@ -83,8 +83,8 @@ async def test_usage_tells_what_one_spent_what_is_left_and_when_it_begins_anew()
             "",
             "Your limits:",
             "- 40 % of 5 messages a minute; 3 messages left",
-            "- 25 % of 120 tokens a day; 90 tokens left, begins anew at Mar 15, 00:00 (UTC)",
-            "- 30 % of US$ 100.00 a month; US$ 70.00 left, begins anew at Apr 1, 00:00 (UTC)",
+            "- 25 % of 120 tokens a day; 90 tokens left, starts again at Mar 15, 00:00 (UTC)",
+            "- 30 % of US$ 100.00 a month; US$ 70.00 left, starts again at Apr 1, 00:00 (UTC)",
         ]
         portuguese = await bot.say(handler, "/usage", CARO, language="pt-BR")
     assert "**Hoje:** 1 mensagem, 30 tokens, US$ 30,00" in portuguese

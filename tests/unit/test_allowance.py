@@ -44,8 +44,8 @@ async def test_who_has_used_up_their_tokens_is_told_when_there_are_more_and_no_m
         assert (await bot.say(handler, "hi", BIA)).startswith("Hello")
         before = len(bot.house.model.prompts)
         assert await bot.say(handler, "hi again", BIA) == (
-            "That is all for now, I am sorry: your limit of 30 tokens a day is used up. I answer again from "
-            "Mar 15, 00:00 (UTC) on; commands such as /memories and /usage go on working."
+            "Sorry, that is all for now: your limit of 30 tokens a day is used up. I can answer again from "
+            "Mar 15, 00:00 (UTC); commands such as /memories and /usage still work."
         )
         assert len(bot.house.model.prompts) == before
         assert await bot.say(handler, "hi", CARO) != ""
@@ -63,11 +63,11 @@ async def test_who_has_used_up_their_tokens_is_told_when_there_are_more_and_no_m
     [
         (
             "pt-br",
-            "Por agora é tudo, desculpe: o seu limite de US$ 30,00 por mês chegou ao fim.",
+            "Desculpe, por agora é só: o seu limite de US$ 30,00 por mês chegou ao fim.",
             "Aviso: o seu limite",
         ),
-        ("en", "That is all for now, I am sorry: your limit of US$ 30.00 a month is used up.", "A note: your limit"),
-        ("es", "Por ahora es todo, lo siento: tu límite de US$ 30,00 al mes se agotó.", "Aviso: tu límite"),
+        ("en", "Sorry, that is all for now: your limit of US$ 30.00 a month is used up.", "Note: your limit"),
+        ("es", "Lo siento, por ahora es todo: tu límite de US$ 30,00 al mes se agotó.", "Aviso: tu límite"),
     ],
 )
 async def test_everybody_reads_it_in_their_language(language: str, begins: str, note: str) -> None:
@@ -83,7 +83,7 @@ async def test_a_note_stands_below_the_answer_that_passes_eighty_percent_once_a_
     bot = await metered(f"tokens_day={10 * TURN_TOKENS} tokens_month=100000")
     async with bot.open() as handler:
         answers = [await bot.say(handler, "hi", BIA) for _ in range(10)]
-    note = "A note: your limit of 300 tokens a day is {} % used. It begins anew at Mar 15, 00:00 (UTC). See /usage."
+    note = "Note: your limit of 300 tokens a day is {} % used. It starts again at Mar 15, 00:00 (UTC). See /usage."
     assert answers == [
         *(["Hello"] * 7),
         f"Hello\n{note.format(80)}",
@@ -104,7 +104,7 @@ async def test_owners_are_told_once_when_somebodys_limit_is_used_up_also_after_a
     )
     again = MeteredHouse(replace(bot.house, script=SCRIPT), numbers=bot.numbers)
     async with again.open() as handler:
-        assert (await again.say(handler, "hi", BIA)).startswith("That is all for now")
+        assert (await again.say(handler, "hi", BIA)).startswith("Sorry, that is all for now")
     assert again.told == {}
 
 
@@ -115,7 +115,7 @@ async def test_the_bots_own_limits_are_the_business_of_owners() -> None:
         assert await bot.say(handler, "hi", BIA) == "Hello", "a member reads no note of it"
         assert [len(bot.told_texts(owner)) for owner in (ANA, DORA)] == [1, 1]
         assert (await bot.say(handler, "hi", BIA)).startswith(
-            "That is all for now, I am sorry: my limit for everybody, 60 tokens a day, is used up."
+            "Sorry, that is all for now: my limit for everybody, 60 tokens a day, is used up."
         )
         assert "my limit for everybody" in await bot.say(handler, "hi", ANA), "nor is an owner answered"
         assert "Done." in await bot.say(handler, "/admin quota bot none", ANA), "but for commands"
@@ -128,7 +128,7 @@ async def test_the_bots_own_limits_are_the_business_of_owners() -> None:
 async def test_an_owner_who_asks_reads_the_note_and_is_not_told_a_second_time() -> None:
     bot = await metered(bot=f"tokens_day={TURN_TOKENS}")
     async with bot.open() as handler:
-        assert "A note: my limit for everybody, 30 tokens a day, is 100 % used." in await bot.say(handler, "hi", ANA)
+        assert "Note: my limit for everybody, 30 tokens a day, is 100 % used." in await bot.say(handler, "hi", ANA)
     assert (bot.told_texts(ANA), len(bot.told_texts(DORA))) == ([], 1)
 
 
@@ -150,7 +150,7 @@ async def test_too_many_messages_a_minute_are_answered_later_and_stop_and_button
     async with bot.open() as handler:
         assert await bot.say(handler, "hi", BIA) == "Hello"
         assert "Today" in await bot.say(handler, "/usage", BIA)
-        slow = "More slowly, please: your limit of 2 messages a minute is reached. Try again in 60 seconds."
+        slow = "Please slow down: your limit of 2 messages a minute is reached. Try again in 60 seconds."
         assert await bot.say(handler, "hi", BIA) == slow
         assert await bot.say(handler, "/usage", BIA) == slow
         assert await bot.say(handler, "/stop", BIA) == "Nothing is running."
@@ -163,7 +163,7 @@ async def test_a_button_that_has_a_model_asked_again_is_held_against_what_was_sp
     async with bot.open() as handler:
         await bot.say(handler, "hi", BIA)
         pressed = replace(bot.incoming("/retry", BIA), pressed=True)
-        assert (await bot.screen(handler, pressed))[0].text.startswith("That is all for now")
+        assert (await bot.screen(handler, pressed))[0].text.startswith("Sorry, that is all for now")
         assert len(bot.house.model.prompts) == 2
 
 
@@ -217,7 +217,7 @@ async def test_a_cost_that_nobody_knows_counts_in_tokens_only() -> None:
         for _ in range(3):
             assert await bot.say(handler, "hi", BIA) == "Hello"
         assert "90 tokens, cost unknown" in await bot.say(handler, "/usage", BIA)
-        assert "Of 6 calls the price is not known" in await bot.say(handler, "/usage", BIA)
+        assert "The price of 6 calls is not known" in await bot.say(handler, "/usage", BIA)
 
 
 async def test_a_summary_in_the_background_is_paid_by_the_one_whose_thread_it_is() -> None:

@@ -196,7 +196,7 @@ async def test_what_was_changed_in_private_is_not_told_in_any_room(
             said = await ask(bot, PRIVATE_NEWS, "private")
         else:
             said = await ask(bot, f"/memories edit {item.id} {PRIVATE_NEWS}", "private")
-    assert any("I no longer speak of it in rooms" in text for text in said)
+    assert any("I no longer mention it in rooms" in text for text in said)
     assert any(f"/memory share {item.id}" in text for text in said)
     for room in ("room", "other"):
         assert not await heard(database, room, PRIVATE_NEWS)

@@ -20,7 +20,8 @@ CARO, DAN = UserKey("test", "caro"), UserKey("test", "dan")
 ABROAD = UserKey("other", "ana-there")
 PRIVATE_LINE = "This bot is private and does not know you yet. Ask its owner to let you in."
 MAY_TALK = (
-    "Good news: you may talk to me now. Nothing was kept of what you wrote before; please write again. /help shows how."
+    "Good news: you can talk to me now. I kept nothing of what you wrote before, so please write it again. "
+    "/help shows how."
 )
 DAY_S = 24 * 3600.0
 
@@ -112,7 +113,7 @@ async def test_who_is_allowed_is_told_so_and_answered_and_the_card_tells_who_dec
         assert told == (
             "Done. `test:caro`: stranger → member\n"
             "Decided by: `test:ana` ana, 2026-03-14 15:09 (UTC)\n"
-            "To take it back: /admin undo"
+            "To undo it: /admin undo"
         )
         assert [shown.text for shown in lobby.seen(CARO)] == [MAY_TALK]
         assert await lobby.say("hi", CARO) == ["Hello"]
@@ -156,11 +157,11 @@ async def test_who_is_blocked_is_never_asked_about_again() -> None:
 @pytest.mark.parametrize(
     ("second", "told"),
     [
-        ("Allow", "That is so already. `test:caro`: member\nDecided by: `test:ana` ana, 2026-03-14 15:09 (UTC)"),
+        ("Allow", "That is already so. `test:caro`: member\nDecided by: `test:ana` ana, 2026-03-14 15:09 (UTC)"),
         (
             "Block",
             (
-                "That was decided meanwhile; nothing was done. `test:caro`: member\n"
+                "That has been decided in the meantime; nothing was done. `test:caro`: member\n"
                 "Decided by: `test:ana` ana, 2026-03-14 15:09 (UTC)"
             ),
         ),
@@ -233,7 +234,7 @@ async def test_of_a_flood_the_owner_reads_one_line_and_then_how_many_more_there_
         *cards, line = lobby.seen(ANA)
         assert len(cards) == MAX_AN_HOUR
         assert line.text == (
-            "More strangers are writing. I asked you about 10 this hour and ask about no more for now. "
+            "More strangers are writing. I asked you about 10 this hour and will not ask about more for now. "
             "See /admin users."
         )
         assert [choice.command for choice in line.choices] == ["/admin users"]

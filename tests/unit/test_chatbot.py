@@ -86,7 +86,7 @@ async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with
     async with house.chatbot() as bot:
         await bot.resume("test", OneChannel(after))
     assert before.texts == ["Hello"]
-    assert after.texts == ["↻ I was interrupted here; going on.\nHello"]
+    assert after.texts == ["↻ I was interrupted here; continuing.\nHello"]
     assert len(house.model.prompts) == asked
 
 
@@ -104,7 +104,7 @@ async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() 
         await (await bot.receive(house.incoming("remember 123"), house.channel()))
     async with house.chatbot() as bot:
         await bot.resume("test", OneChannel(after))
-    assert after.texts == ["↻ I was interrupted here; going on.", "ok"]
+    assert after.texts == ["↻ I was interrupted here; continuing.", "ok"]
     assert await house.memories.of(ANA).count() == 1
     assert "Saved: “123”\n\nok" in [m.text for m in house.model.prompts[-1].brief.history]
 

@@ -41,7 +41,7 @@ async def test_auto_goes_back_to_the_language_that_is_written() -> None:
     house = House()
     await house.preferences.put(ANA, Preferences(Locale.ES, remembers=False))
     assert await ask(house, "/language auto", "/x") == [
-        "Listo: respondo en el idioma en que escribes.",
+        "Listo: respondo en el idioma en que escribas.",
         "I do not know the command /x. See /help.",
     ]
     assert await house.preferences.of(ANA) == Preferences(None, remembers=False)

@@ -32,12 +32,12 @@ async def test_conversations_are_listed_named_archived_and_gone_on_with() -> Non
     assert named.splitlines()[2].startswith("2. the first")
     assert named.splitlines()[1].endswith("←")
     (going_on,) = await ask(bot, "/threads switch 2")
-    assert going_on == "Going on with: the first."
+    assert going_on == "Continuing: the first."
     await ask(bot, "third words")
     said = [m.text for m in bot.model.prompts[-1].brief.history if m.role.value == "user"]
     assert said == ["first words", "third words"]
     (away,) = await ask(bot, "/threads archive 1")
-    assert away == "Put away: the first."
+    assert away == "Archived: the first."
     await ask(bot, "fourth words")
     assert [m.text for m in bot.model.prompts[-1].brief.history if m.role.value == "user"] == ["fourth words"]
 

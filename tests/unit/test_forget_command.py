@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.house import ANA, BIA
 from tests.fakes.talk import Talk, talking
 
-NOT_CONFIRMED = "Nothing was deleted: that code does not hold"
+NOT_CONFIRMED = "Nothing was deleted: that code is wrong or has expired"
 
 
 @pytest.fixture

@@ -156,11 +156,11 @@ async def test_where_it_was_said_and_that_it_is_shared_is_believed_of_ones_own_e
 async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> None:
     async with OwnerIndex() as ana:
         [code] = re.findall(r"/import ([A-Z]{4})", await ana.say("/import", file_of("a")))
-        assert "does not hold" in await ana.say("/import ZZZZ")
-        assert "does not hold" in await ana.say(f"/import {code}"), "a wrong code uses it up"
+        assert "wrong or has expired" in await ana.say("/import ZZZZ")
+        assert "wrong or has expired" in await ana.say(f"/import {code}"), "a wrong code uses it up"
         [code] = re.findall(r"/import ([A-Z]{4})", await ana.say("/import", file_of("a")))
         assert (await ana.say(f"/import {code.lower()}")).startswith("Saved 1 new memory.")
-        assert "does not hold" in await ana.say(f"/import {code}")
+        assert "wrong or has expired" in await ana.say(f"/import {code}")
 
 
 @pytest.mark.parametrize(
@@ -168,15 +168,15 @@ async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> N
     [
         (b"\xff\xfe not utf-8", "I do not understand that file: it is not text in UTF-8"),
         (file_of("a").decode().encode("utf-16"), "it is not text in UTF-8"),
-        (b"hello", "no JSON"),
-        (b"", "no JSON"),
+        (b"hello", "not JSON"),
+        (b"", "not JSON"),
         (b'{"memories": 3}', "I do not understand that file"),
         (b'"just a text"', "I do not understand that file"),
         (b"[" * 100_000, "I do not understand that file: its JSON is nested too deeply"),
         (b'{"memories":' + b"[" * 9_000 + b"]" * 9_000 + b"}", "nested too deeply"),
         (b'[{"content": ' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}]", "nested too deeply"),
-        (b'[{"content": "a"},\n{"content": }]', "Line 2 of that file is no JSON"),
-        (b'{"content": "a"}\nnonsense\n', "Line 2 of that file is no JSON"),
+        (b'[{"content": "a"},\n{"content": }]', "Line 2 of that file is not JSON"),
+        (b'{"content": "a"}\nnonsense\n', "Line 2 of that file is not JSON"),
         (b"[]", "There is no memory in that file"),
         (b'[{"bindings": ["x"]}, null, 5]', "There is no memory in that file"),
         (file_of("a", version=2), "newer version of Elefante"),
@@ -251,7 +251,7 @@ async def test_a_file_that_is_gone_is_told_and_a_chat_that_is_gone_ends_the_turn
 async def test_without_a_file_it_is_said_how_and_with_memory_off_nothing_is_taken_in() -> None:
     async with OwnerIndex() as ana:
         assert "with the caption /import" in await ana.say("/import")
-        assert "only show in private" in await ana.say("/import", file_of("a"), private=False)
+        assert "only show that in private" in await ana.say("/import", file_of("a"), private=False)
         await ana.say("/memory off")
         assert (await ana.say("/import", file_of("a"))).startswith("Memory is off")
         assert await ana.memories() == []

@@ -117,8 +117,8 @@ async def test_an_account_is_not_linked_to_itself_nor_twice(lobby: Lobby) -> Non
     assert "very account" in (await lobby.say(f"/link {code} yes", HERE))[0]
     of_bia = await code_of(lobby, STRANGE)
     await linked(lobby)
-    assert "have one memory" in (await lobby.say(f"/link {of_bia} yes", THERE))[0]
-    assert "have one memory" in (await lobby.say("/link", HERE))[0]
+    assert "share one memory" in (await lobby.say(f"/link {of_bia} yes", THERE))[0]
+    assert "share one memory" in (await lobby.say("/link", HERE))[0]
     assert list(await lobby.house.memories.accounts(STRANGE)) == [STRANGE]
 
 
@@ -220,7 +220,7 @@ async def test_forgetting_everything_on_one_account_forgets_the_person_and_says_
     await linked(lobby)
     await knows(lobby, STRANGE, "z")
     [asked] = await lobby.say("/forget all", THERE)
-    assert "accounts linked to this one, too: telegram:ana" in asked
+    assert "This includes the accounts linked to this one: telegram:ana" in asked
     [code] = re.findall(r"/forget all ([A-Z]{4})", asked)
     await lobby.say(f"/forget all {code}", THERE)
     assert await facts(lobby, HERE) == await facts(lobby, THERE) == set()

@@ -16,7 +16,7 @@ from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole
 from tests.fakes.house import ANA, BIA
 from tests.fakes.talk import Talk, talking
 
-NO_SUCH = "I do not know which memory that is"
+NO_SUCH = "I do not know which memory you mean"
 SAVES = '{"items": [{"type": "text", "content": "abc123", "bindings": ["wifi password"]}]}'
 
 
@@ -130,8 +130,8 @@ async def test_a_memory_is_shown_whole_with_all_that_is_known_of_it(talk: Talk) 
             "````",
             "",
             "Found by: a poem, `two_lines`",
-            "Kept since 2026-03-14, as text.",
-            "Said in private: I speak of it in private only.",
+            "Saved on 2026-03-14, as text.",
+            "Said in private: I mention it only in private.",
         ]
 
 
@@ -243,7 +243,7 @@ async def test_the_source_of_a_memory_is_what_the_person_said_then(talk: Talk) -
         "the wifi password is abc123",
         "```",
         "",
-        "Said in private: I speak of it in private only.",
+        "Said in private: I mention it only in private.",
     ]
     assert (await talk.press("Show")).startswith("🧠 wifi password\nabc123")
 
@@ -266,10 +266,10 @@ async def test_a_source_that_is_gone_or_never_was_is_told_as_such(talk: Talk) ->
     await talk.keep("one")
     await talk.say("/memories")
     await talk.press("1. one")
-    assert "It rests on no message" in await talk.press("Source")
+    assert "It comes from no message" in await talk.press("Source")
     memory = talk.house.memories.of(ANA)
     [item] = await memory.save([MemoryDraft(MemoryKind.TEXT, "two", ("two",))], {}, source_ids=[98])
-    assert "A message that it rests on is no longer kept." in await talk.say(f"/memories source {item.id}")
+    assert "A message that it comes from is no longer saved." in await talk.say(f"/memories source {item.id}")
 
 
 async def test_of_many_sources_the_newest_are_shown_and_of_long_ones_the_beginning(talk: Talk) -> None:
@@ -312,14 +312,14 @@ async def test_a_card_says_in_which_rooms_a_memory_was_said_and_that_it_is_share
     assert (await talk.say(f"/memories {item.id}", chat="kitchen")).endswith("Said in this room.")
     await talk.house.store.put_room(ANA, [item.id], "test:garden")
     assert "Said in 2 other rooms: " in await talk.press("Share")
-    assert talk.shown.text.endswith("Shared: I may speak of it in every room where you talk to me.")
+    assert talk.shown.text.endswith("Shared: I may mention it in every room where you talk to me.")
 
 
 @pytest.mark.parametrize("command", ["share", "unshare"])
 async def test_a_memory_is_shared_in_private_only_where_nobody_reads_what_it_is(talk: Talk, command: str) -> None:
     [item] = await talk.keep("one")
     told = await talk.say(f"/memory {command} {item.id}", private=False)
-    assert told == "That I only show in private. Write to me in a private chat."
+    assert told == "I only show that in private. Write to me in a private chat."
     assert await talk.house.memories.of(ANA).get([item.id]) == [item]
 
 

@@ -57,7 +57,7 @@ async def test_json_stays_json_and_what_is_none_any_more_becomes_text_and_that_i
 
 async def test_the_same_content_changes_nothing(talk: Talk) -> None:
     item = await open_card(talk)
-    assert (await talk.press("Edit", text="one")).startswith("That is what it says already")
+    assert (await talk.press("Edit", text="one")).startswith("It already says that")
     assert "Undo" not in " ".join(choice.label for choice in talk.shown.choices)
     assert await talk.house.memories.of(ANA).versions(item.id) == []
 
@@ -116,7 +116,7 @@ async def test_nothing_is_waited_for_longer_than_ten_minutes(talk: Talk) -> None
 async def test_stop_lets_it_go_and_says_so(talk: Talk) -> None:
     await open_card(talk)
     await talk.press("Edit")
-    assert await talk.say("/stop") == "Left alone: your next message is just a message."
+    assert await talk.say("/stop") == "Cancelled. I'll treat your next message normally."
     assert await talk.say("/stop") == "Nothing is running."
     assert await talk.say("uno") == "Hello"
     assert await talk.contents() == ["one"]
@@ -171,7 +171,7 @@ async def test_what_was_deleted_meanwhile_is_not_edited_and_nothing_waits_any_mo
     item = await open_card(talk)
     await talk.press("Edit")
     await talk.house.memories.of(ANA).delete([item.id])
-    assert (await talk.say("uno")).startswith("I do not know which memory that is")
+    assert (await talk.say("uno")).startswith("I do not know which memory you mean")
     assert await talk.say("dos") == "Hello"
 
 
@@ -207,7 +207,7 @@ async def test_what_another_button_deletes_while_it_is_being_edited_is_gone(talk
         return await embed(texts)
 
     talk.house.embedder.embed = deleting  # type: ignore[method-assign]
-    assert (await talk.press("Edit", text="uno")).startswith("I do not know which memory that is")
+    assert (await talk.press("Edit", text="uno")).startswith("I do not know which memory you mean")
     assert await talk.contents() == []
 
 

@@ -189,8 +189,8 @@ async def test_who_confirms_is_forgotten_and_nobody_else_is() -> None:
 @pytest.mark.parametrize(
     ("role", "told", "after"),
     [
-        (Role.OWNER, "What stays is your account's id", Person(ANA, Role.OWNER, "", START)),
-        (Role.ADMIN, "What stays is your account's id", Person(ANA, Role.ADMIN, "", START)),
+        (Role.OWNER, "Only your account's id stays", Person(ANA, Role.OWNER, "", START)),
+        (Role.ADMIN, "Only your account's id stays", Person(ANA, Role.ADMIN, "", START)),
         (Role.MEMBER, "somebody has to let you in again", None),
     ],
 )
@@ -230,8 +230,8 @@ async def test_the_log_that_holds_questions_is_named_when_everything_is_forgotte
         context = bot._parts.context
         context.stores = replace(context.stores, logs_words=True)
         told = await chat.say(f"/forget all {code_in(await chat.say('/forget all'))}")
-        assert told.startswith("Done: everything is forgotten. All but the bot's log")
-        assert "/forget does not reach it" in await chat.say("/privacy")
+        assert told.startswith("Done: everything is forgotten. Except in the bot's log")
+        assert "/forget does not delete it there" in await chat.say("/privacy")
 
 
 # --- /privacy -------------------------------------------------------------------------------------------
@@ -240,7 +240,9 @@ async def test_the_log_that_holds_questions_is_named_when_everything_is_forgotte
 async def test_privacy_names_the_models_and_how_to_delete() -> None:
     async with chatting(House()) as chat:
         told = await chat.say("/privacy", private=False)
-    assert all(part in told for part in ("scripted:1", "hash@64", "/forget all", "/export", "holds none of your words"))
+    assert all(
+        part in told for part in ("scripted:1", "hash@64", "/forget all", "/export", "contains none of your words")
+    )
 
 
 async def test_privacy_says_how_long_what_was_deleted_is_kept_and_who_knows_of_the_last_news() -> None:

@@ -111,7 +111,7 @@ async def test_another_model_is_proved_and_answers_at_once(office: Office) -> No
     other = office.models.known["other:2"] = ScriptedModel({Task.FINISH: ["Ahoy"]}, "other:2")
     told = await office.say("/admin model CHAT other:2")
     assert office.models.proved == [("chat", "other:2")]
-    assert told == "Done. model `chat`: as the settings say → other:2\nTo take it back: /admin undo"
+    assert told == "Done. model `chat`: as the settings say → other:2\nTo undo it: /admin undo"
     assert await office.say("hi") == "Ahoy"
     assert other.asked(Task.FINISH)
     assert "Models: scripted:1, other:2" in await office.say("/admin status")
@@ -166,7 +166,7 @@ async def test_a_model_that_lost_its_key_is_told_beside_what_is_asked_instead(of
     await office.say("/admin model chat other:2")
     del office.models.known["other:2"]
     office.models.put("chat", "other:2")
-    assert "— scripted:1 · from the settings; decided was other:2, which cannot be used now" in await office.say(
+    assert "— scripted:1 · from the settings; other:2 was decided, but cannot be used now" in await office.say(
         "/admin model"
     )
 
@@ -210,7 +210,7 @@ async def test_a_place_has_a_persona_of_its_own_over_that_of_the_bot(office: Off
         await office.say("hi", chat=chat)
         assert f"<persona>\n{expected}\n</persona>" in office.system()
     assert await office.say("/admin prompt here", chat="room", private=False) == (
-        "The persona that holds here:\n> Be a pirate.\n\nTo change it: /admin prompt here TEXT (up to 2000 "
+        "The persona here:\n> Be a pirate.\n\nTo change it: /admin prompt here TEXT (up to 2000 "
         "characters). No persona: /admin prompt here off. The rules of the house (each one's own memory, nothing made "
         "up) always hold."
     )
@@ -366,14 +366,14 @@ async def test_a_broadcast_is_shown_as_it_will_look_and_sent_once_confirmed(offi
     assert await office.house.broadcasts.tally(1) == Tally(waiting=3)
     assert "`test:ana` · broadcast to everybody: never → 2026-03-14T15:09:26" in await office.say("/admin changes")
     [again] = await office.shown("/admin broadcast send 1")
-    assert again.text.startswith("That broadcast does not wait any more")
+    assert again.text.startswith("That broadcast is no longer waiting")
 
 
 async def test_one_may_be_discarded_and_is_not_sent_then(office: Office) -> None:
     await office.say("/admin broadcast Hello")
     assert await office.say("/admin broadcast discard 1") == "Discarded. Nothing was sent."
-    assert (await office.say("/admin broadcast send 1")).startswith("That broadcast does not wait any more")
-    assert (await office.say("/admin broadcast discard 1")).startswith("That broadcast does not wait any more")
+    assert (await office.say("/admin broadcast send 1")).startswith("That broadcast is no longer waiting")
+    assert (await office.say("/admin broadcast discard 1")).startswith("That broadcast is no longer waiting")
 
 
 async def test_how_far_it_is_can_be_asked_and_it_can_be_stopped(office: Office) -> None:
@@ -398,7 +398,7 @@ async def test_how_far_it_is_can_be_asked_and_it_can_be_stopped(office: Office) 
 
 async def test_who_turned_news_off_is_not_told(office: Office) -> None:
     [told] = await office.shown("/news", CARO)
-    assert told.text.startswith("You get what the bot's owners tell everybody.")
+    assert told.text.startswith("You get the news that the bot's owners send to everybody.")
     assert told.choices == (Button("Turn off", "/news off", in_place=True),)
     [told] = await office.shown("/news off", CARO)
     assert told.text.startswith("You do not get")
@@ -406,8 +406,8 @@ async def test_who_turned_news_off_is_not_told(office: Office) -> None:
     assert "It goes to 2 people." in await office.say("/admin broadcast Hello")
     for user in (ANA, BIA):
         await office.say("/news off", user)
-    assert (await office.say("/admin broadcast Hello")).startswith("There is nobody whom I can write to now")
-    assert (await office.say("/admin broadcast send 1")).startswith("There is nobody whom I can write to now")
+    assert (await office.say("/admin broadcast Hello")).startswith("There is nobody I can write to now")
+    assert (await office.say("/admin broadcast send 1")).startswith("There is nobody I can write to now")
     assert (await office.say("/news on", CARO)).startswith("You get")
     assert "It goes to 1 person." in await office.say("/admin broadcast Hello")
 
@@ -440,8 +440,8 @@ async def test_whom_it_is_for_is_asked_by_standing(office: Office) -> None:
 async def test_the_owner_reads_their_own_language(office: Office, locale: Locale) -> None:
     await office.house.preferences.put(ANA, Preferences(language=locale))
     expected = {
-        Locale.PT: "Quem pensa o quê:",
-        Locale.EN: "Which model thinks what:",
-        Locale.ES: "Qué modelo piensa qué:",
+        Locale.PT: "Que modelo faz o quê:",
+        Locale.EN: "Which model does what:",
+        Locale.ES: "Qué modelo hace qué:",
     }
     assert (await office.say("/admin model")).startswith(expected[locale])

@@ -17,7 +17,7 @@ from tests.fakes.lobby import Lobby
 from tests.reference.inbox import InMemoryInbox
 from tests.unit.test_chatbot import stuck
 
-NOTHING_ASKED = "There is no question of yours in this conversation to answer again."
+NOTHING_ASKED = "There is no question in this conversation that I could answer again."
 
 
 def counting() -> House:
@@ -79,7 +79,7 @@ async def test_it_is_answered_once_after_a_crash() -> None:
     channel = house.channel()
     async with house.chatbot() as bot:
         await bot.resume("test", OneChannel(channel))
-    assert channel.texts == ["↻ I was interrupted here; going on.\nhow are you? 2"]
+    assert channel.texts == ["↻ I was interrupted here; continuing.\nhow are you? 2"]
     (thread,) = await house.history.threads(ANA)
     said = await house.history.tail(thread.id, 99)
     assert [message.text for message in said if message.role is MessageRole.USER] == ["how are you?"] * 2

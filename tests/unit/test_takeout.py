@@ -125,7 +125,7 @@ async def test_of_somebody_of_whom_nothing_is_kept_the_file_is_empty_and_valid()
 async def test_the_file_is_gone_once_it_was_handed_over() -> None:
     house, screen = House(), channel(House())
     [told] = await ask(house, screen, "/export")
-    assert told == "All I keep of test:ana. Memories: 0, conversations: 1, messages: 0."
+    assert told == "Everything I keep about test:ana. Memories: 0, conversations: 1, messages: 0."
     [(name, _, path)] = screen.handed
     assert name == "elefante-test-ana-20260314-150926.json"
     assert not path.parent.exists()

@@ -18,7 +18,7 @@ from tests.fakes.talk import Talk, talking
 SAVES = '{"items": [{"type": "text", "content": "abc123", "bindings": ["wifi password"]}]}'
 FINDS = '{"items": ["wifi"]}'
 NOTHING = "There is nothing to undo."
-NOTHING_OF_IT = "Nothing of that is left to undo: it was undone already, or is too long ago."
+NOTHING_OF_IT = "Nothing of that is left to undo: it has already been undone, or it is too long ago."
 
 
 def shown_id(prompt: Prompt) -> str:
@@ -76,7 +76,7 @@ async def test_the_button_under_a_report_takes_back_what_was_done_also_after_a_r
     await reported(talk, "save it")
     assert await lines(talk) == ["wifi password=abc123"]
     await talk.restart()
-    assert await talk.press("Undo") == "Undone. No longer kept:\n🧠 wifi password: abc123 · 2026-03-14"
+    assert await talk.press("Undo") == "Undone. No longer saved:\n🧠 wifi password: abc123 · 2026-03-14"
     assert await lines(talk) == []
 
     await talk.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "abc123", ("wifi password",))], {})
@@ -106,7 +106,7 @@ async def test_there_is_no_button_where_nothing_changed(talk: Talk) -> None:
 
 async def test_remember_forget_and_edits_carry_the_button(talk: Talk) -> None:
     await talk.say("/remember the wifi password is abc123")
-    assert (await talk.press("Undo")).startswith("Undone. No longer kept:")
+    assert (await talk.press("Undo")).startswith("Undone. No longer saved:")
     [item] = await talk.keep("one")
     await talk.say(f"/forget {item.id}")
     assert (await talk.press("Undo")).startswith("Undone. Back again:")
@@ -122,7 +122,7 @@ async def test_undo_takes_back_the_last_change_whatever_made_it_and_then_the_one
     await talk.say(f"/forget {item.id}")
     assert (await talk.say("/undo")).startswith("Undone. Back again:\n🧠 wifi password: xyz")
     assert (await talk.say("/undo")).startswith("Undone. As it was before:\n🧠 wifi password: abc123")
-    assert (await talk.say("/undo")).startswith("Undone. No longer kept:\n🧠 wifi password: abc123")
+    assert (await talk.say("/undo")).startswith("Undone. No longer saved:\n🧠 wifi password: abc123")
     assert await talk.say("/undo") == NOTHING
 
 
@@ -147,7 +147,7 @@ async def test_what_was_undone_is_not_undone_again(talk: Talk) -> None:
     saved = talk.shown
     await talk.say(f"/memories edit {item.id} xyz")
     edited = talk.shown
-    for shown, again in ((edited, "That was undone already."), (saved, NOTHING_OF_IT)):
+    for shown, again in ((edited, "That has already been undone."), (saved, NOTHING_OF_IT)):
         talk.shown = shown
         assert (await talk.press("Undo")).startswith("Undone.")
         talk.shown = shown
@@ -161,7 +161,7 @@ async def test_what_changed_since_is_left_alone(talk: Talk) -> None:
     [item] = await talk.house.memories.of(ANA).page(limit=1)
     await talk.say(f"/memories edit {item.id} xyz")
     talk.shown = button
-    assert (await talk.press("Undo")).startswith("Not undone: one of those memories changed since.")
+    assert (await talk.press("Undo")).startswith("Not undone: one of those memories has changed since.")
     assert await talk.contents() == ["xyz"]
 
 
@@ -188,7 +188,7 @@ async def test_where_undo_is_off_a_deletion_is_final_and_offers_no_way_back(talk
     assert not any(choice.command.startswith("/undo") for choice in talk.shown.choices)
     assert list(await talk.house.store.changes(ANA)) == []
     for command in ("/undo", saved):
-        assert (await talk.say(command)).startswith("Nothing is undone here")
+        assert (await talk.say(command)).startswith("Undo is turned off here")
     assert await talk.contents() == []
 
 
@@ -214,7 +214,9 @@ async def test_in_a_room_only_what_may_be_spoken_of_there_is_read_out(talk: Talk
     assert talk.shown.choices == ()
     assert await talk.contents() == ["the secret"]
     await talk.say("/remember the wifi password is abc123", private=False)
-    assert await talk.press("Undo", private=False) == ("Undone. No longer kept:\n🧠 wifi password: abc123 · 2026-03-14")
+    assert await talk.press("Undo", private=False) == (
+        "Undone. No longer saved:\n🧠 wifi password: abc123 · 2026-03-14"
+    )
     await talk.say(f"/memory share {item.id}")
     await talk.say(f"/memories edit {item.id} no secret")
     assert await talk.say("/undo", private=False) == (
@@ -234,5 +236,5 @@ async def test_what_was_saved_and_deleted_in_one_turn_leaves_nothing_to_tell(tal
     memory = talk.house.memories.of(ANA, ChangeContext("a" * 32))
     [item] = await memory.save([MemoryDraft(MemoryKind.TEXT, "one", ("one",))], {})
     await memory.delete([item.id])
-    assert (await talk.say("/undo")).startswith("Undone: what was kept then")
+    assert (await talk.say("/undo")).startswith("Undone, but there is nothing to bring back")
     assert await talk.contents() == []

@@ -8,6 +8,7 @@ from datetime import datetime
 from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcast, Broadcasts, BroadcastState, Reach, Tally
 from core.storage.record import microseconds, moment, storable
 from core.storage.sqlite import Database, Row
+from core.text.language import from_tag
 from core.types import Locale, UserKey
 
 _SELECT = "SELECT id, at, platform, user, language, text, state FROM broadcasts"
@@ -129,5 +130,5 @@ class SqliteBroadcasts(Broadcasts):
 def _first(rows: list[Row]) -> Broadcast | None:
     for number, at, platform, user, language, text, state in rows:
         by = UserKey(platform, user) if user else None
-        return Broadcast(number, moment(at), by, Locale(language), text, BroadcastState(state))
+        return Broadcast(number, moment(at), by, from_tag(language) or Locale.EN, text, BroadcastState(state))
     return None

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from core.commands.command import ONLY_IN_PRIVATE, Command, Request
 from core.features.memories.flags import share
+from core.locales import head
 from core.text.catalogue import text
 from core.text.language import from_tag
+from core.types import Locale
 
 AUTO, ON, OFF = "auto", "on", "off"
 SHARING = {"share": True, "unshare": False}
@@ -17,11 +19,13 @@ async def language(request: Request, argument: str) -> None:
     """Choose the language of every answer, or leave it to what the person writes."""
     chosen = None if argument.casefold() == AUTO else from_tag(argument)
     if chosen is None and argument.casefold() != AUTO:
-        await request.tell(LANGUAGES)
+        offered = ", ".join(f"/language {each.code} ({head(each)['name']})" for each in Locale)
+        await request.tell(LANGUAGES, languages=offered)
         return
     store, user = request.context.stores.preferences, request.incoming.user
     await store.put(user, replace(await store.of(user), language=chosen))
-    await request.turn.tell((AUTOMATIC if chosen is None else CHOSEN)[chosen or request.locale])
+    name = head(chosen)["name"] if chosen else ""
+    await request.turn.tell((CHOSEN if chosen else AUTOMATIC)[chosen or request.locale].format(language=name))
 
 
 async def memory(request: Request, argument: str) -> None:
@@ -50,7 +54,7 @@ LANGUAGE = Command(
     "language",
     text("commands.language"),
     language,
-    usage=" pt | en | es | auto",
+    usage=f" {' | '.join(each.code for each in Locale)} | {AUTO}",
 )
 MEMORY = Command(
     "memory",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from core.features.preferences.store import PreferenceStore
 from core.storage.sqlite import Database
-from core.types import Locale, Preferences, UserKey
+from core.text.language import from_tag
+from core.types import Preferences, UserKey
 
 
 class SqlitePreferences(PreferenceStore):
@@ -23,7 +24,7 @@ class SqlitePreferences(PreferenceStore):
             return Preferences()
         [(language, remembers, drafts, news)] = rows
         return Preferences(
-            language=Locale(language) if language else None,
+            language=from_tag(language),
             remembers=bool(remembers),
             drafts=None if drafts is None else bool(drafts),
             news=bool(news),
