@@ -20,8 +20,6 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "extending.md"
 _LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", ".import_linter_cache")
 _FENCE = re.compile(r"^```(\w+)(?: (\S+)( \(append\))?)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-    r"^```(?P<kind>\w+)(?: (?P<path>\S+)(?P<append> \(append\))?)?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
-)
 
 
 @dataclass(frozen=True)
