@@ -16,7 +16,6 @@ from bot.wiring import App
 from core.clock import SystemClock
 from core.commands.command import STAFF
 from core.errors import ConfigError
-from core.features.admin.decided import streams_drafts
 from core.features.admin.decisions import DecisionKind
 from core.ports import MessageHandler
 
@@ -54,7 +53,6 @@ async def _telegram(start: Start) -> None:
     app, changed = start.app, asyncio.Event()
     if (config := app.settings.telegram(app.settings.state_dir)) is None:
         return
-    kept = app.parts.context.stores
 
     async def staff() -> list[int]:
         people = [person.user for person in await app.access.people() if person.role in STAFF]
@@ -66,10 +64,9 @@ async def _telegram(start: Start) -> None:
         start.handler,
         app.clock,
         start.stop,
-        menu=app.parts.commands.menu("telegram"),
+        menu=app.parts.commands.menu(),
         say=start.say,
         claim_code=await app.access.claim_code("telegram"),
-        streams=lambda incoming: streams_drafts(kept.decisions, kept.preferences, incoming),
         staff=Staff(staff, changed),
     )
 
@@ -83,7 +80,7 @@ async def _discord(start: Start) -> None:
             start.handler,
             start.app.clock,
             start.stop,
-            menu=start.app.parts.commands.menu("discord"),
+            menu=start.app.parts.commands.menu(),
             say=start.say,
             own=start.app.access.own,
         )

@@ -54,9 +54,6 @@ from core.storage.sqlite import Database, open_copy, open_database
 from core.stores import MemoryStore
 from core.types import Role, UserKey
 
-DRAFTS_ON = frozenset({"telegram"})
-"""Platforms where an answer can grow in a draft."""
-
 
 @dataclass(frozen=True, slots=True)
 class App:
@@ -129,7 +126,6 @@ async def _build_over(
         draw=draw,
         broadcast_interval_s=settings.broadcast_interval_s,
         language=settings.locale,
-        drafts_on=DRAFTS_ON,
     )
     await context.open()
     parts = context.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)

@@ -109,13 +109,11 @@ class ConversationKey:
 class Preferences:
     """What a person chose: a language (None: that of what they write), and whether anything new is remembered.
 
-    `drafts` is whether answers stream as drafts where the platform has those (None: as the owner set it); `news`
-    whether they want what owners tell everybody.
+    `news` is whether they want what owners tell everybody.
     """
 
     language: Locale | None = None
     remembers: bool = True
-    drafts: bool | None = None
     news: bool = True
 
 

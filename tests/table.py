@@ -36,7 +36,6 @@ EVERYBODYS = {
     "/undo": "There is nothing to undo.",
     "/memory": "Memory is on",
     "/export": "Everything I keep about {platform}:{me}.",
-    "/drafts": "{drafts}",
     "/import": "Send a file of at most 5 MB with the caption /import",
     "/link": "To share one memory between your other account and this one",
     "/unlink": "This account is not linked to another.",
@@ -67,8 +66,6 @@ STAFFS = {
     "/admin actions disable MemorySave": "Done. `MemorySave`: as the settings say → off",
     "/admin policy": "What a model is shown of a conversation, in the whole bot: last-messages.",
     "/admin policy here summary": "Done. history policy `{platform}:{here}`: as the settings say → summary",
-    "/admin drafts": "drafts: as the settings say",
-    "/admin drafts here off": "Done. drafts `{platform}:{here}`: as the settings say → off",
     "/admin usage": "No model was asked in the last 30 days.",
     "/admin quota": "Limits (days and months of UTC):",
     "/admin logs": "No error, no warning.",
@@ -122,17 +119,16 @@ TEXTS = (*EVERYBODYS, *STAFFS, *OWNERS)
 
 @dataclass(frozen=True)
 class Names:
-    """What is called how where it is said: the platform, who speaks, whom they speak of, the place; and of drafts."""
+    """What is called how where it is said: the platform, who speaks, whom they speak of, the place."""
 
     platform: str
     me: str
     zoe: str
     here: str
-    drafts: str = "There are no drafts here"
 
     def put_into(self, text: str) -> str:
         """Return the text with these names in it."""
-        return text.format(platform=self.platform, me=self.me, zoe=self.zoe, here=self.here, drafts=self.drafts)
+        return text.format(platform=self.platform, me=self.me, zoe=self.zoe, here=self.here)
 
 
 def expected(role: str, text: str, place: str, mode: Mode) -> str:

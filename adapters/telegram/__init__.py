@@ -21,7 +21,7 @@ from adapters.telegram.failure import MALFORMED, rejected_token
 from adapters.telegram.menu import Menus, Staff
 from adapters.telegram.pacer import Pacer
 from adapters.telegram.state import State
-from adapters.telegram.update_handler import Streams, UpdateHandler
+from adapters.telegram.update_handler import UpdateHandler
 from adapters.telegram.updates import LongPoll, Take
 from core.commands.menu import MenuEntry
 from core.ports import Clock, MessageHandler
@@ -44,15 +44,13 @@ async def run(
     menu: Sequence[MenuEntry],
     say: Callable[[str], None] = _LOG.info,
     claim_code: str | None = None,
-    streams: Streams | None = None,
     staff: Staff | None = None,
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
     `menu` are the commands that people are offered. `say` is told what the owner should read: who the bot is, whether
     groups hide from the bot what is said there, and, with a `claim_code`, the one-time link that makes whoever opens
-    it the owner. `streams` says of a message whether its answer is to grow in a draft, `staff` who is offered the
-    commands of owners and admins.
+    it the owner. `staff` says who is offered the commands of owners and admins.
 
     Raises:
         ConfigError: Telegram does not know the token, be it at the start or later.
@@ -76,7 +74,6 @@ async def run(
             config,
             state=state,
             commands=frozenset(entry.name for entry in menu),
-            streams=streams,
             claimed=menus.changed,
         )
         await updates.resume()

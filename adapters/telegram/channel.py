@@ -6,7 +6,7 @@ decided in `core/delivery`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -225,8 +225,8 @@ class TelegramChannel(Channel):
 class DraftChannel(TelegramChannel):
     """A private chat that shows what may still change as a draft, the preview that Telegram animates.
 
-    A draft fades after 30 s and has no id; what stays is always a message. `wanted` is asked once, when there is
-    something to show. A draft that is refused becomes a message with edits, for that message only.
+    A draft fades after 30 s and has no id; what stays is always a message. A draft that is refused becomes a message
+    with edits, for that message only.
     Source: core.telegram.org/bots/api#sendmessagedraft.
     """
 
@@ -239,22 +239,19 @@ class DraftChannel(TelegramChannel):
         *,
         draft_id: int,
         asked: int | None = None,
-        wanted: Callable[[], Awaitable[bool]] | None = None,
         whole: Priority = Priority.FINAL,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
     ) -> None:
         super().__init__(api, place, style, asked=asked, whole=whole, stop=stop)
         self._clock = clock
         self._draft_id = draft_id
-        self._ask = wanted
-        self._wanted = wanted is None
         self._shown: Rendered | None = None
         self._shown_s = 0.0
 
     @property
     def limits(self) -> ChannelLimits:
         """What one post holds, and how often it may be edited; a draft fades by itself."""
-        return replace(super().limits, previews=self._wanted or self._ask is not None)
+        return replace(super().limits, previews=True)
 
     async def post(self, shown: OutgoingMessage) -> str:
         """Show a draft, or write the message if the text is whole."""
@@ -271,11 +268,7 @@ class DraftChannel(TelegramChannel):
             await self._show(self._shown, Priority.EDIT)
 
     async def _draft(self, shown: OutgoingMessage) -> bool:
-        """Show it as a draft; False if nobody wants that, or this chat or server does not take drafts."""
-        if self._ask is not None:
-            self._wanted, self._ask = await self._ask(), None
-        if not self._wanted:
-            return False
+        """Show it as a draft; False if this chat or server does not take drafts."""
         rendered = await self._drawn(shown)
         if rendered == self._shown:
             return True

@@ -40,9 +40,9 @@ class Webhook:
 class TelegramConfig:
     """`base_url` is a Bot API server without the token; an update older than `max_age_s` is not answered.
 
-    `drafts` is whether answers in private chats grow by `sendMessageDraft` instead of edits, unless somebody chose
-    otherwise; `stop_button` puts a Stop button below an answer that grows. `drain_s` limits a graceful stop.
-    `state_path` is the file for what outlives the process; None keeps nothing.
+    `drafts` is whether answers in private chats grow by `sendMessageDraft` instead of edits; `stop_button` puts a Stop
+    button below an answer that grows. `drain_s` limits a graceful stop. `state_path` is the file for what outlives the
+    process; None keeps nothing.
     """
 
     token: str = field(repr=False)

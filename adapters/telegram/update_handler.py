@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Callable, Collection
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from telegram import CallbackQuery, ChatMember, ChatMemberUpdated, InlineKeyboardMarkup, Message, Update, User
 
@@ -33,7 +33,7 @@ from adapters.telegram.pacer import Priority
 from adapters.telegram.state import State
 from core.delivery.view import View
 from core.enclosures import QuoteKind
-from core.errors import BotError, ChannelError
+from core.errors import ChannelError
 from core.outgoing import OutgoingMessage
 from core.ports import Channels, Clock, MessageHandler
 from core.text.catalogue import text
@@ -42,8 +42,6 @@ from core.types import Incoming, UserKey
 
 _LOG = logging.getLogger(__name__)
 
-Streams: TypeAlias = Callable[[Incoming], Awaitable[bool | None]]
-"""Whether the answer to a message is to grow in a draft; None: as the settings say."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -70,7 +68,6 @@ class UpdateHandler(Channels):
         *,
         state: State | None = None,
         commands: Collection[str] = (),
-        streams: Streams | None = None,
         claimed: Callable[[], None] = lambda: None,
     ) -> None:
         self._session = Session(PLATFORM, handler, clock, config.max_age_s)
@@ -80,7 +77,6 @@ class UpdateHandler(Channels):
         self._config = config
         self._state = state or State()
         self._commands = {*commands, "start"}
-        self._streams = streams
         self._claimed = claimed
         self._style = style()
         self._texts: OrderedDict[tuple[int, int], int] = OrderedDict()
@@ -129,7 +125,7 @@ class UpdateHandler(Channels):
         # Ids of before the move name other messages now.
         there = self._state.address(place.chat_id) == place.chat_id or is_rehoused(incoming)
         asked = asked_in(incoming) if there and not incoming.pressed else None
-        if incoming.private and replaced_by(incoming) is None:
+        if self._config.drafts and incoming.private and replaced_by(incoming) is None:
             return DraftChannel(
                 self._api,
                 place,
@@ -137,7 +133,6 @@ class UpdateHandler(Channels):
                 self._clock,
                 draft_id=asked_in(incoming) or 1,
                 asked=asked,
-                wanted=lambda: self._wants_draft(incoming),
                 whole=rank,
                 stop=stop,
             )
@@ -158,13 +153,6 @@ class UpdateHandler(Channels):
         if not self._config.stop_button or not user.isdecimal():  # who speaks for a group presses as somebody else
             return None
         return stop_keyboard(STOP[choose("", incoming.language)], user)
-
-    async def _wants_draft(self, incoming: Incoming) -> bool:
-        try:
-            chosen = await self._streams(incoming) if self._streams is not None else None
-        except BotError:  # what cannot be read now is as it usually is
-            chosen = None
-        return self._config.drafts if chosen is None else chosen
 
     # --- what comes ---
 

@@ -36,8 +36,7 @@ class TelegramSettings(BaseSettings):
     )
     telegram_drafts: bool = Field(
         default=False,
-        description="Stream into private chats as a draft, which grows smoothly, instead of by edits: true or false. "
-        "Whoever wants it otherwise says /drafts.",
+        description="Stream into private chats as a draft, which grows smoothly, instead of by edits: true or false.",
     )
     telegram_stop_button: bool = Field(
         default=True, description="Show a Stop button below an answer that is still growing: true or false."

@@ -52,8 +52,8 @@ class Command:
     """A command. `run` gets the request and what was written after the name, stripped.
 
     `for_staff`: only owners and admins may run it; to others it does not exist. `in_private`: its answer is never given
-    where others read along. `in_menus` is False for what only buttons say. `on_platforms`, if set, are the only
-    platforms that offer it. The fields after it are for menus: see `MenuEntry`.
+    where others read along. `in_menus` is False for what only buttons say. The fields after it are for
+    menus: see `MenuEntry`.
     """
 
     name: str
@@ -63,7 +63,6 @@ class Command:
     for_staff: bool = False
     in_private: bool = False
     in_menus: bool = True
-    on_platforms: frozenset[str] | None = None
     takes_file: bool = False
     in_conversation: bool = False
     for_all: bool = False
@@ -77,10 +76,6 @@ class Command:
     def is_for(self, role: Role) -> bool:
         """Whether a person of that role may run it."""
         return not self.for_staff or role in STAFF
-
-    def is_offered_on(self, platform: str) -> bool:
-        """Whether menus and /help of that platform offer it."""
-        return self.in_menus and (self.on_platforms is None or platform in self.on_platforms)
 
 
 ONLY_IN_PRIVATE = text("common.only_in_private")

@@ -36,9 +36,9 @@ class CommandTable:
         """The commands by name."""
         return self._commands
 
-    def menu(self, platform: str) -> tuple[MenuEntry, ...]:
+    def menu(self) -> tuple[MenuEntry, ...]:
         """Return what menus of that platform show."""
-        return tuple(command.entry() for command in self if command.is_offered_on(platform))
+        return tuple(command.entry() for command in self if command.in_menus)
 
     async def run(self, request: Request, said: str) -> None:
         """Run the command that `said` starts with ("/name argument"), or say that there is none.
@@ -61,7 +61,7 @@ class CommandTable:
         lines += [
             f"/{command.name}{command.usage} — {command.about[request.locale]}"
             for command in self
-            if command.is_offered_on(request.incoming.chat.platform) and command.is_for(request.role)
+            if command.in_menus and command.is_for(request.role)
         ]
         await request.turn.tell("\n".join(lines))
 

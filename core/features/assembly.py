@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from core.actions.registry import Registry
 from core.chatbot import ChatBotParts, TurnLimits
@@ -36,7 +36,6 @@ from core.features.memories.memories import MEMORIES, RECALL
 from core.features.memories.remember import REMEMBER
 from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.choices import LANGUAGE, MEMORY
-from core.features.preferences.drafts import DRAFTS
 from core.features.preferences.store import PreferenceStore
 from core.features.privacy.erasure import Erasure, Forgets
 from core.features.privacy.forget import FORGET
@@ -85,8 +84,7 @@ class Stores:
 class Features:
     """Every feature of a running bot.
 
-    `draw` draws charts, where that can be done; `language` is that of every answer if the owner fixed one; `drafts_on`
-    are the platforms where an answer can grow in a draft.
+    `draw` draws charts, where that can be done; `language` is that of every answer if the owner fixed one.
     """
 
     def __init__(
@@ -102,7 +100,6 @@ class Features:
         draw: Draw | None = None,
         broadcast_interval_s: float = 1.0,
         language: Locale | None = None,
-        drafts_on: frozenset[str] = frozenset(),
     ) -> None:
         self.access = access
         self.stores = stores
@@ -113,7 +110,6 @@ class Features:
         self.machine = machine
         self.draw = draw
         self.language = language
-        self.drafts_on = drafts_on
         self.started_s = clock.monotonic()
         self.notifier = Notifier(clock)
         self.locales = Locales(stores.preferences.of, stores.history, language)
@@ -187,7 +183,6 @@ class Features:
             RESET,
             RETRY,
             stop_command(self.replies),
-            replace(DRAFTS, on_platforms=self.drafts_on),
             CONFIRM,
             ADMIN,
         )

@@ -235,6 +235,11 @@ _OPEN_QUESTIONS: Migration = (
     "ALTER TABLE messages ADD COLUMN question TEXT NOT NULL DEFAULT ''",  # JSON of what an answer asks the person
 )
 
+_NO_DRAFTS: Migration = (  # whether answers grow in a draft is a setting, and nothing else
+    "ALTER TABLE preferences DROP COLUMN drafts",
+    "DELETE FROM decisions WHERE matter = 'drafts'",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     *FIRST,
     _CHANGES,

@@ -32,13 +32,13 @@ async def test_who_chose_nothing_is_remembered_and_answered_as_they_write(prefer
 
 @pytest.mark.parametrize("language", [None, *Locale])
 @pytest.mark.parametrize("remembers", [True, False])
-@pytest.mark.parametrize("drafts", [None, True, False])
+@pytest.mark.parametrize("news", [True, False])
 async def test_what_was_chosen_last_is_kept_for_that_person_only(
-    preferences: PreferenceStore, language: Locale | None, remembers: bool, drafts: bool | None
+    preferences: PreferenceStore, language: Locale | None, remembers: bool, news: bool
 ) -> None:
-    await preferences.put(ANA, Preferences(Locale.ES, not remembers, not drafts))
-    await preferences.put(ANA, Preferences(language, remembers, drafts))
-    assert await preferences.of(ANA) == Preferences(language, remembers, drafts)
+    await preferences.put(ANA, Preferences(Locale.ES, not remembers, not news))
+    await preferences.put(ANA, Preferences(language, remembers, news))
+    assert await preferences.of(ANA) == Preferences(language, remembers, news)
     assert await preferences.of(ABROAD) == Preferences()
 
 

@@ -69,9 +69,7 @@ async def serving(
             await owned(user, name)
 
     config = replace(config or DiscordConfig(TOKEN), api_base_url=server.api_url)
-    task = asyncio.create_task(
-        discord.run(config, handler, clock, stop, menu=menu("discord"), say=said.append, own=own)
-    )
+    task = asyncio.create_task(discord.run(config, handler, clock, stop, menu=menu(), say=said.append, own=own))
     try:
         await flow(server, clock, lambda: server.gateway.online or task.done())
         yield Bot(handler if isinstance(handler, ScriptedDoor) else ScriptedDoor(clock), task, stop, said, owners)

@@ -62,7 +62,6 @@ class Cells(MessageHandler):
             script = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
             house = House(script, clock=self.clock, trusted=(), language=Locale.EN)
             await settle(house, role, place, who)
-            house.drafts_on = frozenset(() if who.drafts.startswith("There") else (who.platform,))
             bot = await self.stack.enter_async_context(house.chatbot())
             self.doors[who.me] = bot
             cells.append(Cell(who.put_into(text), who, who.put_into(expected(role, text, place, Mode.PRIVATE)), house))

@@ -51,7 +51,7 @@ async def serving(
     """Run the adapter against the server; leaving stops it gracefully."""
     stop = asyncio.Event()
     config = replace(config or TelegramConfig(TOKEN), base_url=server.url)
-    task = asyncio.create_task(telegram.run(config, handler, clock, stop, menu=menu("telegram"), **wired))
+    task = asyncio.create_task(telegram.run(config, handler, clock, stop, menu=menu(), **wired))
     try:
         yield task, stop
     finally:

@@ -19,7 +19,6 @@ from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.features.access.people import Person
-from core.features.admin.decided import streams_drafts
 from core.features.admin.decisions import DEEDS, DecisionKind
 from core.features.ledger.calls import Asker
 from core.hooks import Verdict
@@ -85,11 +84,6 @@ async def policy(app: App) -> object:
     return len((await conversation.context("")).messages)
 
 
-async def drafts(app: App) -> object:
-    kept = app.parts.context.stores
-    return await streams_drafts(kept.decisions, kept.preferences, said("hi", MEMBER, ROOM))
-
-
 @dataclass(frozen=True)
 class Case:
     """What is said, where, and what shows that it took effect."""
@@ -109,7 +103,6 @@ CASES: dict[DecisionKind, Case] = {
     DecisionKind.MODEL: Case("/admin model chat ollama:tiny", model),
     DecisionKind.PROMPT: Case("/admin prompt here Be a pirate.", prompt, ROOM),
     DecisionKind.POLICY: Case("/admin policy here last-tokens", policy, ROOM),
-    DecisionKind.DRAFTS: Case("/admin drafts on", drafts),
 }
 
 

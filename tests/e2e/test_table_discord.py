@@ -20,7 +20,7 @@ from tests.table import ASIDE, ASIDE_LET_IN, GROUP, GROUP_LET_IN, PRIVATE, ROLES
 
 FIRST, ROOMS, DIRECT = 10**17 + 10_000, 10**17 + 50_000, 500_000
 ZOE = Person(10**17 + 500, "Zoe")
-NO_SLASH = {"/start", "/wonder", "/admin", "/drafts", "/import"}
+NO_SLASH = {"/start", "/wonder", "/admin", "/import"}
 """What no client can send by a slash command: there is none, or Discord wants more with it (a verb, a file);
 and /stop, to which the adapter itself says that it stops."""
 SLASHED = tuple(text for text in TEXTS if text not in NO_SLASH)

@@ -17,15 +17,13 @@ from tests.table import GROUP, GROUP_LET_IN, PRIVATE, ROLES, Names
 PLACES = {PRIVATE: 1, GROUP: -1, GROUP_LET_IN: -1}
 """Where; and the sign of its chat's id, which is otherwise that of the person."""
 
-DRAFTS = "Drafts: as the bot's owner set it."
-
 
 @pytest.mark.parametrize("place", PLACES)
 async def test_each_gets_what_their_role_gives_them_there(place: str) -> None:
     clock, numbers = FakeClock(), count(1000)
     async with TelegramServer(clock) as server, Cells(clock) as cells, serving(server, clock, cells):
         for role in ROLES:
-            names = (Names("telegram", str(n), "500", str(n * PLACES[place]), DRAFTS) for n in numbers)
+            names = (Names("telegram", str(n), "500", str(n * PLACES[place])) for n in numbers)
             row = await cells.row(role, place, names)
             for cell in row:
                 says(server, cell, place)

@@ -9,7 +9,6 @@ import pytest
 
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
-from core.errors import StorageError
 from core.outgoing import OutgoingMessage
 from core.types import Incoming, Modal
 from tests.e2e.telegram_kit import flow, idle, running
@@ -115,35 +114,6 @@ async def test_a_flood_wait_on_drafts_does_not_lose_the_final_text() -> None:
         await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == [TEXT]
     assert sum(call.code == 429 for call in server.calls) == 1
-
-
-@pytest.mark.parametrize("usual", [True, False])
-async def test_whether_an_answer_is_drafted_is_asked_for_each_message_once(*, usual: bool) -> None:
-    asked: list[str] = []
-
-    async def streams(incoming: Incoming) -> bool | None:
-        asked.append(incoming.text)
-        if incoming.text == "quebrado":
-            raise StorageError("locked")
-        return {"com": True, "sem": False}.get(incoming.text)
-
-    clock = FakeClock()
-    config = replace(DRAFTS, drafts=usual)
-    drafted: dict[str, bool] = {}
-    texts = ("com", "sem", "tanto faz", "quebrado")
-    async with (
-        TelegramServer(clock) as server,
-        running(server, clock, slowly(clock, TEXT, 1.0), config, streams=streams) as bot,
-    ):
-        for number, text in enumerate(texts, 1):
-            before = len(server.done("sendmessagedraft"))
-            server.says(ANA, text)
-            await flow(server, clock, lambda: bot.handler.answered == number)  # noqa: B023 (awaited at once)
-            drafted[text] = len(server.done("sendmessagedraft")) > before
-        server.says(ANA, "oi @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == len(texts) + 1)
-    assert drafted == {"com": True, "sem": False, "tanto faz": usual, "quebrado": usual}
-    assert asked == list(texts)
 
 
 async def test_groups_get_no_drafts() -> None:

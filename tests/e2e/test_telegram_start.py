@@ -11,7 +11,7 @@ from adapters import telegram
 from adapters.telegram.config import TelegramConfig
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.commands import COMMANDS, DRAFT_COMMANDS, menu
+from tests.fakes.commands import COMMANDS, menu
 from tests.fakes.handler import ScriptedDoor
 from tests.fakes.telegram_people import BOT, Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -29,9 +29,7 @@ async def test_the_start_says_who_the_bot_is_how_to_own_it_and_what_groups_hide(
     async with TelegramServer(clock) as server:
         config = replace(TelegramConfig(TOKEN), base_url=server.url)
         task = asyncio.create_task(
-            telegram.run(
-                config, ScriptedDoor(clock), clock, stop, menu=menu("telegram"), say=said.append, claim_code=code
-            )
+            telegram.run(config, ScriptedDoor(clock), clock, stop, menu=menu(), say=said.append, claim_code=code)
         )
         await flow(server, clock, lambda: server.polled)
         stop.set()
@@ -57,11 +55,7 @@ async def test_the_menu_is_offered_in_each_language_and_place_and_only_when_it_c
         assert "ajuda" in server.commands["default", ""][0]["description"]
         for (scope, _), menu in server.commands.items():
             shown = {offer["command"] for offer in menu}
-            assert shown == {
-                name
-                for name, known in (COMMANDS | DRAFT_COMMANDS).items()
-                if scope == "default" or not known.in_private
-            }
+            assert shown == {name for name, known in COMMANDS.items() if scope == "default" or not known.in_private}
 
 
 async def test_a_menu_that_cannot_be_set_is_no_reason_not_to_answer() -> None:

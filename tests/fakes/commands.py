@@ -1,4 +1,4 @@
-"""The table of commands of a whole bot, which has drafts on Telegram."""
+"""The table of commands of a whole bot."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from tests.fakes.house import House
 
 
 def _table() -> CommandTable:
-    house = House(drafts_on=frozenset({"telegram"}))
+    house = House()
     return house.context(house.access()).commands
 
 
 TABLE = _table()
 OFFERED = {each.name: each for each in TABLE if each.in_menus}
 STAFF_COMMANDS = {name: each for name, each in OFFERED.items() if each.for_staff}
-DRAFT_COMMANDS = {name: each for name, each in OFFERED.items() if each.on_platforms is not None}
-COMMANDS = {name: each for name, each in OFFERED.items() if name not in {*STAFF_COMMANDS, *DRAFT_COMMANDS}}
+COMMANDS = {name: each for name, each in OFFERED.items() if name not in STAFF_COMMANDS}
 
 
-def menu(platform: str) -> tuple[MenuEntry, ...]:
-    """Return what menus of that platform show."""
-    return TABLE.menu(platform)
+def menu() -> tuple[MenuEntry, ...]:
+    """Return what menus show."""
+    return TABLE.menu()

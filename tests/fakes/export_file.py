@@ -29,8 +29,6 @@ class AccountEntry(Exact):
     """Chosen by /language; null: that of what is written."""
     remembers: bool
     """Chosen by /memory."""
-    drafts: bool | None
-    """Chosen by /drafts; null: as the owner set it."""
     news: bool
     """Chosen by /news."""
 

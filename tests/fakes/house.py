@@ -86,7 +86,6 @@ class House:
     off: tuple[str, ...] = ()
     language: Locale | None = None
     log_content: bool = False
-    drafts_on: frozenset[str] = frozenset()
     links: LinkCodes = field(default_factory=InMemoryLinkCodes)
     pending_inputs: PendingInputs = field(default_factory=InMemoryPendingInputs)
     confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
@@ -141,7 +140,6 @@ class House:
             quotas=self.quotas,
             machine=self.machine,
             language=self.language,
-            drafts_on=self.drafts_on,
         )
         context.started_s = 0.0
         return context

@@ -134,7 +134,7 @@ async def _listening(server: DiscordServer, clock: Clock, handler: MessageHandle
             yield
         return
     stop, config = asyncio.Event(), DiscordConfig(TOKEN, api_base_url=server.api_url)
-    task = asyncio.create_task(discord.run(config, handler, clock, stop, menu=menu("discord")))
+    task = asyncio.create_task(discord.run(config, handler, clock, stop, menu=menu()))
     await server.until(lambda: server.gateway.online)
     yield
     stop.set()

@@ -11,7 +11,7 @@ from core.dialogue import Task
 from core.features.access.rules import Mode
 from core.features.admin.admin import VERBS
 from core.types import ChatKey
-from tests.fakes.commands import COMMANDS, DRAFT_COMMANDS
+from tests.fakes.commands import COMMANDS
 from tests.fakes.house import House
 from tests.table import (
     ASIDE,
@@ -38,7 +38,7 @@ THREADS = {PRIVATE: "", GROUP: "", GROUP_LET_IN: "", SERVER: "7", SERVER_LET_IN:
 
 
 def test_the_table_holds_every_command_and_every_verb() -> None:
-    commands = {*COMMANDS, *DRAFT_COMMANDS, "start", "wonder"}
+    commands = {*COMMANDS, "start", "wonder"}
     assert {text[1:] for text in EVERYBODYS if text.startswith("/")} == commands
     assert {text.split()[1] for text in (*STAFFS, *OWNERS) if " " in text} == set(VERBS)
 

@@ -21,7 +21,7 @@ from core.types import ChatKey, ConversationKey, Locale, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
 
-MENU = menu("discord")
+MENU = menu()
 COMMANDS = {entry.name: entry for entry in MENU}
 VERBS = [verb for entry in MENU for verb in entry.verbs]
 ROOM = Room(5, guild=1)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from core.features.admin.decisions import DecisionKind
+from core.features.admin.storage import SqliteDecisions
+from core.features.preferences.storage import SqlitePreferences
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
 from core.storage.migrations import MIGRATIONS
 from core.storage.sqlite import open_database
-from core.types import MessageRole, UserKey
+from core.types import Locale, MessageRole, Preferences, UserKey
 
 
 async def test_messages_of_before_threads_were_counted_get_their_place_and_cost(tmp_path: Path) -> None:
@@ -131,3 +134,23 @@ async def test_what_full_text_found_is_found_by_words_after_it(tmp_path: Path) -
     await store.forget(bia)
     await database.close()
     assert b"cofr" not in (tmp_path / "elefante.db").read_bytes()
+
+
+async def test_choices_of_drafts_go_and_the_others_stay(tmp_path: Path) -> None:
+    before = next(i for i, each in enumerate(MIGRATIONS) if "DROP COLUMN drafts" in each[0])
+    old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
+    async with old.transaction() as transaction:
+        await transaction.run(
+            "INSERT INTO preferences (platform, user, language, remembers, drafts, news) VALUES ('test', 'ana', 'es', 0, 1, 0)"
+        )
+        await transaction.run_many(
+            "INSERT INTO decisions (at, platform, user, matter, name, before, after, undoes) VALUES (1, '', '', ?, '', '', ?, 0)",
+            [("drafts", "on"), ("policy", "last-tokens")],
+        )
+    await old.close()
+    database = await open_database(tmp_path / "elefante.db")
+    assert await SqlitePreferences(database).of(UserKey("test", "ana")) == Preferences(
+        Locale.ES, remembers=False, news=False
+    )
+    assert [each.matter for each in await SqliteDecisions(database).newest(9)] == [DecisionKind.POLICY]
+    await database.close()

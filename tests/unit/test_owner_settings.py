@@ -13,7 +13,6 @@ import pytest
 from core.chatbot import ChatBot
 from core.dialogue import Task
 from core.features.access.people import Person
-from core.features.admin.decided import streams_drafts
 from core.features.admin.decisions import DecisionKind
 from core.features.admin.machine import Doubt, Proof, Trouble
 from core.features.admin.prompt import MAX_PERSONA_CHARS
@@ -286,27 +285,6 @@ async def test_a_policy_holds_for_the_bot_and_another_in_a_room(office: Office) 
 async def test_a_policy_that_nobody_can_keep_is_said_so(office: Office) -> None:
     assert "There is no language model now that summarises" in await office.say("/admin policy summary")
     assert "summarises" not in await office.say("/admin policy last-messages")
-
-
-async def test_a_persons_own_choice_of_drafts_goes_before_a_rooms_and_that_before_the_bots(office: Office) -> None:
-    house = office.house
-    incoming = house.incoming("hi", user=CARO, chat="room")
-
-    async def streams() -> bool | None:
-        return await streams_drafts(house.decisions, house.preferences, incoming)
-
-    assert await streams() is None
-    assert "drafts: as the settings say → on" in await office.say("/admin drafts on")
-    assert await streams() is True
-    await office.say("/admin drafts here off", chat="room", private=False)
-    assert await streams() is False
-    assert (await office.say("/admin drafts here", chat="room")).startswith("drafts `test:room`: off")
-    await house.preferences.put(CARO, Preferences(drafts=True))
-    assert await streams() is True
-    await office.say("/admin drafts here default", chat="room", private=False)
-    assert (await office.say("/admin drafts here", chat="room")).startswith("drafts `test:room`: on")
-    await office.say("/admin drafts default")
-    assert (await office.say("/admin drafts")).startswith("drafts: as the settings say")
 
 
 # --- logs and status ---

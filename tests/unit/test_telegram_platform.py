@@ -1,4 +1,4 @@
-"""What the Telegram adapter is wired with: who staff are, when that changes, and what streams as a draft."""
+"""What the Telegram adapter is wired with: who staff are, and when that changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bot.wiring import build
 from core.features.access.people import Person
 from core.features.admin.decisions import DecisionKind
 from core.ports import MessageHandler
-from core.types import ChatKey, Incoming, Preferences, Role, UserKey
+from core.types import Role, UserKey
 from tests.fakes.clock import START
 from tests.fakes.handler import ScriptedDoor
 
@@ -48,9 +48,5 @@ async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_
         assert not given["staff"].changed.is_set()
         app.parts.context.effects.take_effect(DecisionKind.ROLE, "telegram:8", Role.MEMBER.value)
         assert given["staff"].changed.is_set()
-        incoming = Incoming(ChatKey("telegram", "7"), ANA, "Ana", "1", "oi", START)
-        assert await given["streams"](incoming) is None
-        await app.parts.context.stores.preferences.put(ANA, Preferences(drafts=True))
-        assert await given["streams"](incoming) is True
     assert given["config"].state_path == tmp_path / "telegram.json"
     assert given["claim_code"]

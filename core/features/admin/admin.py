@@ -11,7 +11,7 @@ from core.features.admin.decide import decide, undo
 from core.features.admin.decisions import OFF, ON, DecisionKind
 from core.features.admin.logs import LOGS
 from core.features.admin.model import MODEL
-from core.features.admin.policy import DRAFTS, POLICY
+from core.features.admin.policy import POLICY
 from core.features.admin.prompt import PROMPT
 from core.features.admin.survey import actions, changes, status, users
 from core.features.admin.verb import MAX_ID_CHARS, Verb
@@ -104,7 +104,6 @@ VERBS: dict[str, Verb] = {
         MODEL,
         PROMPT,
         POLICY,
-        DRAFTS,
         USAGE_VERB,
         QUOTA,
         BROADCAST,

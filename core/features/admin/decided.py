@@ -5,28 +5,15 @@ Knows in what order choices count. Does not know who makes them, nor what they c
 
 from __future__ import annotations
 
-from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
-from core.features.preferences.store import PreferenceStore
+from core.features.admin.decisions import OFF, DecisionKind, Decisions
 from core.history.conversation import PlaceSettings, PlaceSettingsOf
-from core.types import ChatKey, Incoming, room_name
+from core.types import ChatKey, room_name
 
 
 async def decided(decisions: Decisions, matter: DecisionKind, chat: ChatKey) -> str:
     """Return what is decided of that matter for a place, or, where nothing is, for the bot; "" if nothing is."""
     values = await decisions.values(matter)
     return values.get(room_name(chat)) or values.get("", "")
-
-
-async def streams_drafts(decisions: Decisions, preferences: PreferenceStore, incoming: Incoming) -> bool | None:
-    """Return whether its answer is to grow in a draft, where the platform has those; None: as the settings say.
-
-    The person's own choice counts first, then what was decided for the place, then for the bot.
-    """
-    chosen = (await preferences.of(incoming.user)).drafts
-    if chosen is not None:
-        return chosen
-    value = await decided(decisions, DecisionKind.DRAFTS, incoming.chat)
-    return None if not value else value == ON
 
 
 def place_settings_by(decisions: Decisions) -> PlaceSettingsOf:

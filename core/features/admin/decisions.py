@@ -23,7 +23,6 @@ class DecisionKind(StrEnum):
     MODEL = "model"  # (a mode of thought) PROVIDER:MODEL
     PROMPT = "prompt"  # ("" or a room as PLATFORM:ID) how the bot is to be, in the owner's words
     POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
-    DRAFTS = "drafts"  # (a room as PLATFORM:ID, or "") ON or OFF: whether answers stream as drafts
     EXPORT = "export"  # (a person as PLATFORM:ID) when an owner last took out all that is kept of them
     FORGET = "forget"  # ("") when an owner last had somebody forgotten
     BROADCAST = "broadcast"  # ("") when an owner last had everybody told something

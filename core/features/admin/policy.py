@@ -1,19 +1,18 @@
-"""/admin policy and /admin drafts: how conversations are held, for all or in one place. Knows names and places."""
+"""/admin policy: choose what of a conversation a model is shown, for the bot or in one place."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from core.commands.command import Request
-from core.features.admin.decide import decide, describe_value
-from core.features.admin.decisions import OFF, ON, Decision, DecisionKind
+from core.features.admin.decide import decide
+from core.features.admin.decisions import DecisionKind
 from core.features.admin.scope import scoped
 from core.features.admin.verb import Verb
 from core.history.policy import NAMES, SUMMARY
 from core.text.catalogue import text
 
 DEFAULT: Final = "default"
-_STREAMING: Final = (ON, OFF)
 
 
 async def policy(request: Request, argument: str) -> None:
@@ -37,36 +36,13 @@ async def policy(request: Request, argument: str) -> None:
     )
 
 
-async def drafts(request: Request, argument: str) -> None:
-    """Show whether answers grow in a draft where the platform has those, or say so."""
-    scope, word = scoped(request, argument)
-    word = word.casefold()
-    if word in {*_STREAMING, DEFAULT}:
-        await decide(request, DecisionKind.DRAFTS, scope.name, "" if word == DEFAULT else word)
-        return
-    context = request.context
-    value = await context.stores.decisions.value(
-        DecisionKind.DRAFTS, scope.name
-    ) or await context.stores.decisions.value(DecisionKind.DRAFTS)
-    held = Decision(context.clock.now(), None, DecisionKind.DRAFTS, scope.name, "", value)
-    await request.tell(DRAFTS_HOLD, held=describe_value(held, request.locale), here=scope.word)
-
-
 POLICY_HOLDS = text("admin.policy.policy_holds")
 NOTHING_SUMMARISES = text("admin.policy.nothing_summarises")
-DRAFTS_HOLD = text("admin.policy.drafts_hold")
 
 POLICY = Verb(
     "policy",
     text("admin.commands.policy"),
     policy,
     " [here] [NAME | default]",
-    in_rooms=True,
-)
-DRAFTS = Verb(
-    "drafts",
-    text("admin.commands.drafts"),
-    drafts,
-    " [here] [on | off | default]",
     in_rooms=True,
 )

@@ -17,16 +17,15 @@ class SqlitePreferences(PreferenceStore):
     async def of(self, user: UserKey) -> Preferences:
         """Return what they chose; the defaults, where they chose nothing."""
         rows = await self._database.rows(
-            "SELECT language, remembers, drafts, news FROM preferences WHERE platform = ? AND user = ?",
+            "SELECT language, remembers, news FROM preferences WHERE platform = ? AND user = ?",
             (user.platform, user.user),
         )
         if not rows:
             return Preferences()
-        [(language, remembers, drafts, news)] = rows
+        [(language, remembers, news)] = rows
         return Preferences(
             language=from_tag(language),
             remembers=bool(remembers),
-            drafts=None if drafts is None else bool(drafts),
             news=bool(news),
         )
 
@@ -35,16 +34,15 @@ class SqlitePreferences(PreferenceStore):
         async with self._database.transaction() as transaction:
             await transaction.run(
                 """
-                INSERT INTO preferences (platform, user, language, remembers, drafts, news) VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO preferences (platform, user, language, remembers, news) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT (platform, user) DO UPDATE SET language = excluded.language,
-                    remembers = excluded.remembers, drafts = excluded.drafts, news = excluded.news
+                    remembers = excluded.remembers, news = excluded.news
                 """,
                 (
                     user.platform,
                     user.user,
                     preferences.language or "",
                     preferences.remembers,
-                    preferences.drafts,
                     preferences.news,
                 ),
             )

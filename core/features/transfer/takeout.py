@@ -95,7 +95,6 @@ async def _account(context: Any, user: UserKey) -> dict[str, JSONValue]:
         "since": _time(person.since) if person else None,
         "language": chosen.language.value if chosen.language else None,
         "remembers": chosen.remembers,
-        "drafts": chosen.drafts,
         "news": chosen.news,
     }
 
