@@ -141,10 +141,12 @@ async def test_choices_of_drafts_go_and_the_others_stay(tmp_path: Path) -> None:
     old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
     async with old.transaction() as transaction:
         await transaction.run(
-            "INSERT INTO preferences (platform, user, language, remembers, drafts, news) VALUES ('test', 'ana', 'es', 0, 1, 0)"
+            "INSERT INTO preferences (platform, user, language, remembers, drafts, news) "
+            "VALUES ('test', 'ana', 'es', 0, 1, 0)"
         )
         await transaction.run_many(
-            "INSERT INTO decisions (at, platform, user, matter, name, before, after, undoes) VALUES (1, '', '', ?, '', '', ?, 0)",
+            "INSERT INTO decisions (at, platform, user, matter, name, before, after, undoes) "
+            "VALUES (1, '', '', ?, '', '', ?, 0)",
             [("drafts", "on"), ("policy", "last-tokens")],
         )
     await old.close()
