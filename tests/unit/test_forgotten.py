@@ -185,7 +185,7 @@ async def test_after_the_undo_time_only_the_persons_own_message_is_left_and_it_g
         since = len(talk.house.model.prompts)
         await talk.say("What is my locker code?")
         assert CODE not in shown(talk, since)
-        assert await talk.say(button.command) == "Removed 1 message of yours about things no longer in memory."
+        assert await talk.say(button.command) == "Deleted 1 message of yours about things no longer in memory."
         said = await talk.house.history.tail(thread.id, 99)
         assert not any(CODE in message.text for message in said)
         assert "I have no message of yours" in await talk.say("/forget said")

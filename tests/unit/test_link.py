@@ -85,8 +85,8 @@ async def test_parting_says_who_keeps_what_and_gives_each_their_own(lobby: Lobby
     assert "• telegram:ana: 2 memories\n• discord:ana2: 1 memory" in asked
     assert await facts(lobby, HERE) == {"a", "b", "c is here"}
     [parted] = await lobby.say("/unlink yes", HERE)
-    assert "parted" in parted
-    assert "parted" in lobby.seen(THERE)[-1].text
+    assert "separate now" in parted
+    assert "separate now" in lobby.seen(THERE)[-1].text
     assert await facts(lobby, HERE) == {"a", "b"}
     assert await facts(lobby, THERE) == {"c is here"}
 
@@ -127,7 +127,7 @@ async def test_a_code_of_an_account_that_was_linked_meanwhile_links_nothing(lobb
     other = await code_of(lobby, STRANGE)
     await lobby.say(f"/link {code}", THERE)
     await agree(lobby, other, HERE)
-    assert "linked to another already" in (await lobby.say(f"/link {code} yes", THERE))[0]
+    assert "already linked to another" in (await lobby.say(f"/link {code} yes", THERE))[0]
     assert list(await lobby.house.memories.accounts(THERE)) == [THERE]
 
 

@@ -141,7 +141,7 @@ async def test_a_card_works_after_a_restart_button_by_button(talk: Talk) -> None
     for label, told in [
         ("1. one", "🧠 one"),
         ("Pin", "Pinned"),
-        ("Share", "Shared: I may speak"),
+        ("Share", "Shared: I may mention"),
         ("Unshare", "No longer shared"),
         ("Unpin", "No longer pinned"),
         ("Source", "Where one comes from:"),
