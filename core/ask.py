@@ -1,6 +1,6 @@
-"""One question, one answer: the bot inside a program of your own (document 2's agent).
+"""Ask a running bot one question and return its answer (document 2's agent). `bot.open_chat` runs one for a program.
 
-Whoever is asked for has a member's rights; `bot.wiring.build` grants others by name (docs/history.md).
+Everybody whom a program asks for has a member's rights; `open_chat(owners=...)` gives more (docs/history.md).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _REQUIRED = ("message", "chat_id", "user_id")
 
 
 class FieldError(InputError):
-    """Fields of a request are missing or wrong. `fields` are their names, `advice` what is wrong with them."""
+    """Fields of a request are missing or wrong. `fields` are their names, `advice` says what is wrong."""
 
     def __init__(self, advice: str, *fields: str) -> None:
-        """Name the fields: they are what the caller looks for."""
+        """Put the advice and the names of the fields into the message."""
         super().__init__(f"{advice}: {', '.join(fields)}")
         self.advice = advice
         self.fields = fields
@@ -34,14 +34,14 @@ class FieldError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the bot said last; `session_id` as it was given, or a new one; `timestamp` in ISO 8601, UTC."""
+    """The bot's answer; `session_id` as it was given, or a new one; `timestamp` in ISO 8601, UTC."""
 
     response: str
     session_id: str
     timestamp: str
 
     def to_json(self) -> dict[str, JSONValue]:
-        """Return the three fields as document 2 names them."""
+        """Return the fields by the names of document 2."""
         return {"response": self.response, "sessionId": self.session_id, "timestamp": self.timestamp}
 
 
@@ -57,12 +57,12 @@ async def ask(
     platform: str = PLATFORM,
     language: str = "",
 ) -> Answer:
-    """Return the bot's answer to one message; the chat's memory is that of `chat_id` and `user_id`.
+    """Send one message and return the bot's answer. `chat_id` and `user_id` name the conversation it belongs to.
 
-    With a `thread_id`, it is said in the thread of that id, which is begun now if there is none.
+    With a `thread_id` the message goes to the thread of that id, which is begun if there is none.
 
     Raises:
-        FieldError: one of the first three is missing, or a value is not what it is given for; it says which.
+        FieldError: one of the first three is missing, or a value is wrong; it says which.
     """
     given = _checked(
         message=message,
@@ -89,9 +89,9 @@ async def ask(
 
 
 def _checked(**given: object) -> Mapping[str, str]:
-    """Return what was given as text; what nothing could be looked up by is refused.
+    """Return the fields as text, or refuse them.
 
-    A program hands on what it was sent, so that the types of `ask` hold nothing off.
+    Types are checked here because a program passes on what it was sent.
     """
     if wrong := [name for name, value in given.items() if not isinstance(value, str | None)]:
         raise FieldError("not text", *wrong)
@@ -107,7 +107,7 @@ def _checked(**given: object) -> Mapping[str, str]:
 
 
 class _Screen(Channel):
-    """A channel that nobody looks at: it keeps what stands on it."""
+    """A channel that collects the messages on it."""
 
     def __init__(self) -> None:
         self._shown: dict[str, OutgoingMessage] = {}
@@ -128,6 +128,6 @@ class _Screen(Channel):
         self._shown[handle] = shown
 
     def answer(self) -> str:
-        """Return the last text that was meant to stay."""
+        """Return the last text message; statuses do not count."""
         texts = [shown.text for shown in self._shown.values() if shown.modal is Modal.TEXT]
         return texts[-1] if texts else ""

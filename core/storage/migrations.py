@@ -251,4 +251,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _TOLD_MEMORIES,
     _POSTED,
     _OPEN_QUESTIONS,
+    _NO_DRAFTS,
 )
