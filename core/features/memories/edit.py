@@ -8,7 +8,7 @@ from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_kind
 from core.commands.command import Request
 from core.features.memories.card import block, heading, show_card
 from core.features.memories.names import tell_unknown
-from core.features.preferences.choices import NOT_REMEMBERING
+from core.features.preferences.commands import NOT_REMEMBERING
 from core.text.catalogue import text
 from core.types import MemoryDraft, MemoryItem
 

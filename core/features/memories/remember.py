@@ -12,7 +12,7 @@ from core.actions.memory_save import NAME, SAVING, Wanted, asked_drafts, keep, t
 from core.commands.command import Command, Request
 from core.dialogue import Outcome, Step
 from core.errors import ProviderError
-from core.features.preferences.choices import NOT_REMEMBERING
+from core.features.preferences.commands import NOT_REMEMBERING
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.turn import Turn

@@ -6,13 +6,12 @@ Does not know how a copy is made, nor where anything is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from core.commands.command import Request
 from core.errors import StorageError
+from core.features.access.card import ROLES
 from core.features.access.rules import STAYS
-from core.features.admin.decide import ROLES
-from core.features.admin.decisions import Applied, Decision, DecisionKind
+from core.features.admin.decisions import DecisionKind, record_deed
 from core.features.admin.verb import Verb, person
 from core.features.transfer.export import hand_over
 from core.features.transfer.leftover import leftover
@@ -45,9 +44,15 @@ async def backup(request: Request, _: str) -> None:
 
 async def export(request: Request, argument: str) -> None:
     """Hand the owner all that is kept of somebody, and put that on record."""
-    if name := await person(request, argument.split(), 1):
-        await note(request.context, request.incoming.user, DecisionKind.EXPORT, name)
-        await hand_over(request, _user(name))
+    if user := await person(request, argument.split(), request.context.notifier.seen):
+        await record_deed(
+            request.context.stores.decisions,
+            request.context.clock,
+            request.incoming.user,
+            DecisionKind.EXPORT,
+            str(user),
+        )
+        await hand_over(request, user)
 
 
 async def forget(request: Request, argument: str) -> None:
@@ -55,13 +60,12 @@ async def forget(request: Request, argument: str) -> None:
     verb, _, code = argument.partition(" ")
     if verb.casefold() == CONFIRM:
         await _confirmed(request, code)
-    elif name := await person(request, argument.split(), 1):
-        user = _user(name)
+    elif user := await person(request, argument.split(), request.context.notifier.seen):
         code = await request.context.confirmations.ask(request.incoming.conversation, Somebody(user))
         memories = request.context.stores.memories
         total = await memories.of(await memories.owner(user)).count()
         command = f"/admin forget {CONFIRM} {code}"
-        asked = ASK[request.locale].format(user=name, total=total, command=command)
+        asked = ASK[request.locale].format(user=user, total=total, command=command)
         await request.turn.tell(
             "\n".join([asked, *await _stays(request, user)]),
             choices=[Button(FORGET_THEM[request.locale], command, in_place=True)],
@@ -87,24 +91,9 @@ async def _confirmed(request: Request, code: str) -> None:
         if conversation.user in accounts and conversation != request.incoming.conversation:
             running.stop()
     await context.erasure.forget(somebody.user)
-    await note(context, request.incoming.user, DecisionKind.FORGET)
+    await record_deed(context.stores.decisions, context.clock, request.incoming.user, DecisionKind.FORGET)
     lines = [DONE[request.locale], await leftover(context, request.locale, for_owner=True)]
     await request.turn.tell("\n".join(filter(None, lines)))
-
-
-async def note(context: Any, by: UserKey, matter: DecisionKind, name: str = "") -> None:
-    """Put on record that it was done, by whom and when."""
-    decisions = context.stores.decisions
-    applied = Applied.STALE
-    while applied is Applied.STALE:  # two at the same moment: both are on record
-        now = context.clock.now()
-        before = await decisions.value(matter, name)
-        applied = await decisions.apply(Decision(now, by, matter, name, before, now.isoformat(timespec="seconds")))
-
-
-def _user(name: str) -> UserKey:
-    platform, _, user = name.partition(":")
-    return UserKey(platform, user)
 
 
 COPYING = text("transfer.admin.copying")

@@ -13,7 +13,7 @@ from typing import Final
 from core.actions.buttons import undo_button
 from core.commands.command import Command, Request
 from core.errors import ChannelError, ChannelGone, FileTooLarge
-from core.features.preferences.choices import NOT_REMEMBERING
+from core.features.preferences.commands import NOT_REMEMBERING
 from core.features.transfer import parsing as intake
 from core.features.transfer.parsing import Intake, Taken
 from core.outgoing import Button
