@@ -34,26 +34,25 @@ from core.features.broadcast.commands import BroadcastVerb, NewsCommand
 from core.features.ledger.admin_usage import UsageVerb
 from core.features.ledger.chart import Draw
 from core.features.links.codes import LinkCodes
-from core.features.links.link import LINK, UNLINK_COMMAND
-from core.features.memories.confirm import CONFIRM
-from core.features.memories.flags import share
+from core.features.links.link import LinkCommands
+from core.features.memories.commands import MemoryCommands
+from core.features.memories.confirm import ConfirmCommand
 from core.features.memories.listed import ListedMemories
-from core.features.memories.memories import MEMORIES, RECALL
 from core.features.memories.remember import REMEMBER
 from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.commands import PreferenceCommands
 from core.features.preferences.store import PreferenceStore
 from core.features.privacy.erasure import Erasure, Forgets
-from core.features.privacy.forget import FORGET
-from core.features.privacy.privacy import PRIVACY_COMMAND
+from core.features.privacy.forget import ForgetCommand, ForgetVerb
+from core.features.privacy.privacy import PrivacyCommand
 from core.features.quotas.allowance import Allowance
 from core.features.quotas.commands import QuotaVerb, UsageCommand
 from core.features.quotas.quotas import Quotas
 from core.features.threads import CONTEXT_COMMAND, THREADS
-from core.features.transfer.admin_data import BACKUP, EXPORT_OF, FORGET_OF
-from core.features.transfer.export import EXPORT
+from core.features.transfer.export import ExportCommands
 from core.features.transfer.files import Copies, NoCopies, Spool
-from core.features.transfer.import_ import IMPORT
+from core.features.transfer.import_ import ImportCommand
+from core.features.transfer.takeout import Takeout
 from core.features.undo import UNDO_COMMAND
 from core.history.conversation import Conversations
 from core.language_choice import Locales
@@ -126,15 +125,29 @@ class Features:
         self.broadcaster = Broadcaster(
             stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
         )
-        self.listed = ListedMemories()
+        self._listed = ListedMemories()
         forgetters: Sequence[Forgets] = (stores.links, stores.pending_inputs, stores.confirmations, *stores.forgetters)
-        self.erasure = Erasure(stores.memories, access, self.listed, forgetters, stores.forgetting)
+        self.erasure = Erasure(
+            stores.memories, access, self._listed, forgetters, copies=stores.copies, scrubbing=stores.forgetting
+        )
+        self.takeout = Takeout(
+            stores.memories,
+            stores.history,
+            access=access,
+            preferences=stores.preferences,
+            ledger=quotas.ledger,
+            clock=clock,
+        )
         self.effects = DecisionEffects(stores.decisions, stores.foreign_version)
         self.effects.on(DecisionKind.ACTION, self._turn_action)
         self.effects.on(DecisionKind.MODEL, machine.models.put)
         self._decider = Decider(stores.decisions, access, clock, self.effects)
         self._usage = UsageCommand(quotas)
-        self._preferences = PreferenceCommands(stores.preferences, share)
+        self._browsing = MemoryCommands(self._listed, stores.memories, stores.history, self.replies)
+        self._preferences = PreferenceCommands(stores.preferences, self._browsing.share)
+        self._export = ExportCommands(
+            self.takeout, stores.spool, stores.copies, decisions=stores.decisions, notifier=self.notifier, clock=clock
+        )
         self.admin = Admin(self._verbs(machine, draw))
         self.commands = CommandTable(self._commands())
 
@@ -173,27 +186,36 @@ class Features:
 
     def _commands(self) -> Sequence[Command]:
         """Return every command, in the order of /help and of menus."""
+        stores, memories, history = self.stores, self.stores.memories, self.stores.history
+        forget = ForgetCommand(
+            self._listed,
+            memories,
+            history,
+            confirmations=self.confirmations,
+            access=self.access,
+            erasure=self.erasure,
+            logs_words=stores.logs_words,
+        )
+        links = LinkCommands(stores.links, memories, history, self.notifier, self.clock)
         return (
             REMEMBER,
-            RECALL,
-            MEMORIES,
-            FORGET,
+            *self._browsing.commands,
+            forget.command,
             UNDO_COMMAND,
             self._preferences.memory,
-            EXPORT,
-            IMPORT,
-            PRIVACY_COMMAND,
-            LINK,
-            UNLINK_COMMAND,
+            self._export.command,
+            ImportCommand(memories, self.confirmations).command,
+            PrivacyCommand(self.models, logs_words=stores.logs_words).command,
+            *links.commands,
             self._preferences.language,
-            NewsCommand(self.stores.preferences).command,
+            NewsCommand(stores.preferences).command,
             THREADS,
             CONTEXT_COMMAND,
             self._usage.command,
             RESET,
             RETRY,
             stop_command(self.replies),
-            CONFIRM,
+            ConfirmCommand(self.confirmations).command,
             self.admin.command,
         )
 
@@ -219,6 +241,15 @@ class Features:
             notifier=notifier,
             locales=self.locales,
         )
+        forget = ForgetVerb(
+            memories,
+            self.erasure,
+            decisions,
+            access=access,
+            confirmations=self.confirmations,
+            notifier=notifier,
+            clock=clock,
+        )
         return (
             status.verb,
             *people.verbs,
@@ -229,9 +260,8 @@ class Features:
             QuotaVerb(decider, decisions, quotas, access=access, notifier=notifier, clock=clock).verb,
             BroadcastVerb(self.stores.broadcasts, self.broadcaster, self.audience, decisions, clock).verb,
             Logs(machine).verb,
-            BACKUP,
-            EXPORT_OF,
-            FORGET_OF,
+            *self._export.verbs,
+            forget.verb,
             *DecisionVerbs(decider, decisions).verbs,
         )
 

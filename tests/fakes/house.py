@@ -133,6 +133,7 @@ class House:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
+            logs_words=self.log_content,
             spool=self.spool,
         )
         return Features(
