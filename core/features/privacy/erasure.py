@@ -74,5 +74,5 @@ class Erasure:
         return counted(YOURS if for_owner else THEIRS, locale, len(paths), names=names)
 
 
-YOURS = forms("transfer.leftover.yours")
-THEIRS = forms("transfer.leftover.theirs")
+YOURS = forms("privacy.copies_left.yours")
+THEIRS = forms("privacy.copies_left.theirs")

@@ -199,7 +199,7 @@ class ForgetVerb:
         found, locale = await self._access.person(user), request.locale
         if found is None or found.role not in STAYS:
             return []
-        return [STANDING_STAYS[locale].format(role=ROLES[found.role.value][locale])]
+        return [ROLE_STAYS[locale].format(role=ROLES[found.role.value][locale])]
 
     async def _confirmed(self, request: Request, code: str) -> None:
         somebody = await self._confirmations.take(request.incoming.conversation, code, Somebody)
@@ -240,8 +240,8 @@ LOG_STAYS = text("privacy.forget.log_stays")
 REMOVED = forms("privacy.forget_said.removed")
 NOTHING_LEFT = text("privacy.forget_said.nothing_left")
 
-ASK = text("transfer.admin.ask")
-STANDING_STAYS = text("transfer.admin.standing_stays")
-FORGET_THEM = text("transfer.admin.forget_them")
-SOMEBODY_NOT_CONFIRMED = text("transfer.admin.not_confirmed")
-DONE = text("transfer.admin.done")
+ASK = text("privacy.admin.ask")
+ROLE_STAYS = text("privacy.admin.role_stays")
+FORGET_THEM = text("privacy.admin.forget_them")
+SOMEBODY_NOT_CONFIRMED = text("privacy.admin.not_confirmed")
+DONE = text("privacy.admin.done")
