@@ -15,7 +15,6 @@ from bench.table import show
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.clock import SystemClock
-from core.features.transfer import takeout
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
@@ -81,7 +80,7 @@ async def _measure(what: str, folder: Path) -> None:
     async with build(Settings(data_dir=folder)) as app:
         started = time.perf_counter()
         if what == "write":
-            await takeout.write(app.parts.context, ANA, folder / "out.json")
+            await app.parts.context.takeout.write(ANA, folder / "out.json")
         took_s = time.perf_counter() - started
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     (folder / "figures").write_text(f"{took_s:.2f} {peak_mib:.0f}", "utf-8")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
@@ -205,4 +206,4 @@ def open_machine(settings: Settings, models: ModelSwitch, stack: AsyncExitStack)
         path = settings.database_path
         return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*") if file.is_file())
 
-    return Machine(models, troubles, metadata.version("elefante"), database_bytes)
+    return Machine(models, troubles, metadata.version("elefante"), database_bytes, time.monotonic())

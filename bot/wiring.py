@@ -29,7 +29,7 @@ from core.clock import SystemClock
 from core.errors import ConfigError, ProviderError
 from core.features.access.rules import Access, Mode
 from core.features.access.storage import SqlitePeople
-from core.features.admin.decided import place_settings_by
+from core.features.admin.decisions import place_settings_by
 from core.features.admin.storage import SqliteDecisions
 from core.features.assembly import Features, Stores
 from core.features.broadcast.storage import SqliteBroadcasts

@@ -9,9 +9,8 @@ from bot.cli.shell import JsonOption, NewFile, UserOption, YesOption, busy, conf
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.errors import StorageError
-from core.features.admin.decisions import DecisionKind
-from core.features.transfer import takeout
-from core.features.transfer.admin_data import note
+from core.features.admin.decisions import DecisionKind, record_deed
+from core.features.transfer.takeout import file_name
 from core.types import UserKey
 
 
@@ -52,13 +51,14 @@ async def export(settings: Settings, user: UserKey, file: Path | None) -> Docume
     """
     async with build(settings) as app:
         context = app.parts.context
-        path = file or Path(takeout.file_name(user, app.clock.now()))
+        path = file or Path(file_name(user, app.clock.now()))
         try:
-            tally = await takeout.write(context, user, path)
+            tally = await context.takeout.write(user, path)
         except FileExistsError as error:
             raise StorageError(f"{path} is there already; name another file") from error
         if user != settings.console_owner:
-            await note(context, settings.console_owner, DecisionKind.EXPORT, str(user))
+            decisions = context.stores.decisions
+            await record_deed(decisions, app.clock, settings.console_owner, DecisionKind.EXPORT, str(user))
         counts = {"memories": tally.memories, "threads": tally.threads, "messages": tally.messages}
         return {"user": str(user), "file": str(path), **counts}
 
@@ -81,7 +81,7 @@ async def forget(settings: Settings, user: UserKey) -> Document:
     async with build(settings) as app:
         context = app.parts.context
         await context.erasure.forget(user)
-        await note(context, settings.console_owner, DecisionKind.FORGET)
+        await record_deed(context.stores.decisions, app.clock, settings.console_owner, DecisionKind.FORGET)
         return {"forgotten": True, "copies": [str(path) for path in await context.stores.copies.paths()]}
 
 

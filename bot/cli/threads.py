@@ -15,7 +15,7 @@ from bot.cli.shell import JsonOption, UserOption, load_settings, person, run, sh
 from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.errors import ConfigError, InputError
-from core.features.transfer.threads import from_lines, record_of, to_lines
+from core.features.transfer.thread_lines import from_lines, record_of, to_lines
 from core.history import policy as policies
 from core.history.conversation import Conversation, Conversations
 from core.types import Thread, UserKey

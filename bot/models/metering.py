@@ -13,8 +13,7 @@ from typing import Protocol, TypeAlias
 from bot.models.prices import Prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
-from core.features.ledger.calls import Asker, Call
-from core.features.quotas.allowance import asker_of
+from core.features.ledger.calls import Asker, Call, asker_of
 from core.history.tokens import ByCharacters, counted
 from core.ports import Channel, Channels, ChatModel, Clock, Embedder, MessageHandler
 from core.types import Incoming, UserKey, Vectors

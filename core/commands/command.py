@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -10,7 +10,7 @@ from core.commands.menu import MenuEntry
 from core.deadline import Deadline
 from core.text.catalogue import text
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Locale, Localized, Role
+from core.types import ConversationKey, Incoming, Locale, Localized, Role, UserKey
 
 STAFF = frozenset({Role.OWNER, Role.ADMIN})
 
@@ -45,6 +45,16 @@ class Request:
             FileTooLarge, ChannelError: the file cannot be read.
         """
         return await self.turn.view.fetch(self.incoming.file, max_bytes)
+
+    def stop_answers(self, accounts: Collection[UserKey]) -> None:
+        """Stop the answers under way for those accounts, except the one that runs this command.
+
+        A pressed button overtakes the answer in its own conversation, so that one is stopped, too.
+        """
+        here = self.incoming.conversation
+        for conversation, running in list(self.running.items()):
+            if conversation.user in accounts and (conversation != here or self.incoming.pressed):
+                running.stop()
 
 
 @dataclass(frozen=True, slots=True)

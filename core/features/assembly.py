@@ -16,36 +16,43 @@ from core.confirmations import Confirmations
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.errors import ConfigError
-from core.features.access.cards import Cards
-from core.features.access.gate import AccessGate
+from core.features.access.gate import AccessGate, Cards
 from core.features.access.rules import Access
-from core.features.admin.admin import ADMIN
+from core.features.admin.admin import Admin
+from core.features.admin.admission import PeopleVerbs
+from core.features.admin.decide import Decider, DecisionEffects
 from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
-from core.features.admin.effects import DecisionEffects
 from core.features.admin.machine import Machine
-from core.features.broadcast.broadcaster import Broadcaster
+from core.features.admin.model import ModelVerb
+from core.features.admin.places import PlaceVerbs
+from core.features.admin.status import Logs, Status
+from core.features.admin.switches import ActionVerb, DecisionVerbs
+from core.features.admin.verb import Verb
+from core.features.broadcast.broadcaster import Audience, Broadcaster
 from core.features.broadcast.broadcasts import Broadcasts
-from core.features.broadcast.news import NEWS
+from core.features.broadcast.commands import BroadcastVerb, NewsCommand
+from core.features.ledger.admin_usage import UsageVerb
 from core.features.ledger.chart import Draw
-from core.features.ledger.usage import USAGE
 from core.features.links.codes import LinkCodes
-from core.features.links.link import LINK, UNLINK_COMMAND
-from core.features.memories.confirm import CONFIRM
+from core.features.links.link import LinkCommands
+from core.features.memories.commands import MemoryCommands
+from core.features.memories.confirm import ConfirmCommand
 from core.features.memories.listed import ListedMemories
-from core.features.memories.memories import MEMORIES, RECALL
 from core.features.memories.remember import REMEMBER
 from core.features.pending_input.replies import PendingReplies
-from core.features.preferences.choices import LANGUAGE, MEMORY
+from core.features.preferences.commands import PreferenceCommands
 from core.features.preferences.store import PreferenceStore
 from core.features.privacy.erasure import Erasure, Forgets
-from core.features.privacy.forget import FORGET
-from core.features.privacy.privacy import PRIVACY_COMMAND
+from core.features.privacy.forget import ForgetCommand, ForgetVerb
+from core.features.privacy.privacy import PrivacyCommand
 from core.features.quotas.allowance import Allowance
+from core.features.quotas.commands import QuotaVerb, UsageCommand
 from core.features.quotas.quotas import Quotas
 from core.features.threads import CONTEXT_COMMAND, THREADS
-from core.features.transfer.export import EXPORT
+from core.features.transfer.export import ExportCommands
 from core.features.transfer.files import Copies, NoCopies, Spool
-from core.features.transfer.import_ import IMPORT
+from core.features.transfer.import_ import ImportCommand
+from core.features.transfer.takeout import Takeout
 from core.features.undo import UNDO_COMMAND
 from core.history.conversation import Conversations
 from core.language_choice import Locales
@@ -54,7 +61,7 @@ from core.models import Models
 from core.ports import Clock
 from core.stores import HistoryStore, Inbox
 from core.threads import ConfirmationStore, PendingInputs
-from core.types import Locale, Role, UserKey
+from core.types import Locale
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,25 +114,41 @@ class Features:
         self.registry = registry
         self.clock = clock
         self.quotas = quotas
-        self.machine = machine
-        self.draw = draw
         self.language = language
-        self.started_s = clock.monotonic()
         self.notifier = Notifier(clock)
         self.locales = Locales(stores.preferences.of, stores.history, language)
         self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales)
         self.allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
         self.confirmations = Confirmations(stores.confirmations, clock)
         self.replies = PendingReplies(stores.pending_inputs, self.confirmations, stores.memories, clock)
+        self.audience = Audience(access, stores.preferences.of, stores.memories, self.notifier)
         self.broadcaster = Broadcaster(
-            stores.broadcasts, self.notifier, self.wants_news, clock, interval_s=broadcast_interval_s
+            stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
         )
-        self.listed = ListedMemories()
+        self._listed = ListedMemories()
         forgetters: Sequence[Forgets] = (stores.links, stores.pending_inputs, stores.confirmations, *stores.forgetters)
-        self.erasure = Erasure(stores.memories, access, self.listed, forgetters, stores.forgetting)
+        self.erasure = Erasure(
+            stores.memories, access, self._listed, forgetters, copies=stores.copies, scrubbing=stores.forgetting
+        )
+        self.takeout = Takeout(
+            stores.memories,
+            stores.history,
+            access=access,
+            preferences=stores.preferences,
+            ledger=quotas.ledger,
+            clock=clock,
+        )
         self.effects = DecisionEffects(stores.decisions, stores.foreign_version)
         self.effects.on(DecisionKind.ACTION, self._turn_action)
         self.effects.on(DecisionKind.MODEL, machine.models.put)
+        self._decider = Decider(stores.decisions, access, clock, self.effects)
+        self._usage = UsageCommand(quotas)
+        self._browsing = MemoryCommands(self._listed, stores.memories, stores.history, self.replies)
+        self._preferences = PreferenceCommands(stores.preferences, self._browsing.share)
+        self._export = ExportCommands(
+            self.takeout, stores.spool, stores.copies, decisions=stores.decisions, notifier=self.notifier, clock=clock
+        )
+        self.admin = Admin(self._verbs(machine, draw))
         self.commands = CommandTable(self._commands())
 
     async def open(self) -> None:
@@ -163,35 +186,84 @@ class Features:
 
     def _commands(self) -> Sequence[Command]:
         """Return every command, in the order of /help and of menus."""
+        stores, memories, history = self.stores, self.stores.memories, self.stores.history
+        forget = ForgetCommand(
+            self._listed,
+            memories,
+            history,
+            confirmations=self.confirmations,
+            access=self.access,
+            erasure=self.erasure,
+            logs_words=stores.logs_words,
+        )
+        links = LinkCommands(stores.links, memories, history, self.notifier, self.clock)
         return (
             REMEMBER,
-            RECALL,
-            MEMORIES,
-            FORGET,
+            *self._browsing.commands,
+            forget.command,
             UNDO_COMMAND,
-            MEMORY,
-            EXPORT,
-            IMPORT,
-            PRIVACY_COMMAND,
-            LINK,
-            UNLINK_COMMAND,
-            LANGUAGE,
-            NEWS,
+            self._preferences.memory,
+            self._export.command,
+            ImportCommand(memories, self.confirmations).command,
+            PrivacyCommand(self.models, logs_words=stores.logs_words).command,
+            *links.commands,
+            self._preferences.language,
+            NewsCommand(stores.preferences).command,
             THREADS,
             CONTEXT_COMMAND,
-            USAGE,
+            self._usage.command,
             RESET,
             RETRY,
             stop_command(self.replies),
-            CONFIRM,
-            ADMIN,
+            ConfirmCommand(self.confirmations).command,
+            self.admin.command,
         )
 
-    async def wants_news(self, user: UserKey) -> bool:
-        """Whether the person gets what owners tell everybody: owners, admins and members who did not turn it off."""
-        if await self.access.role(user) not in {Role.OWNER, Role.ADMIN, Role.MEMBER}:
-            return False
-        return (await self.stores.preferences.of(user)).news
+    def _verbs(self, machine: Machine, draw: Draw | None) -> Sequence[Verb]:
+        """Return every verb of /admin, in the order in which they are listed."""
+        access, clock, quotas, decider = self.access, self.clock, self.quotas, self._decider
+        decisions, memories, notifier = self.stores.decisions, self.stores.memories, self.notifier
+        status = Status(
+            machine,
+            self.models,
+            memories,
+            decisions=decisions,
+            access=access,
+            notifier=notifier,
+            clock=clock,
+            spend_line=self._usage.spend_line,
+        )
+        people = PeopleVerbs(
+            decider,
+            decisions,
+            access,
+            confirmations=self.confirmations,
+            notifier=notifier,
+            locales=self.locales,
+        )
+        forget = ForgetVerb(
+            memories,
+            self.erasure,
+            decisions,
+            access=access,
+            confirmations=self.confirmations,
+            notifier=notifier,
+            clock=clock,
+        )
+        return (
+            status.verb,
+            *people.verbs,
+            ActionVerb(decider, self.registry).verb,
+            ModelVerb(decider, decisions, machine.models, self.models.embedder).verb,
+            *PlaceVerbs(decider, decisions, machine.models).verbs,
+            UsageVerb(quotas.ledger, quotas.zone, access, clock, place=self.stores.spool.place, draw=draw).verb,
+            QuotaVerb(decider, decisions, quotas, access=access, notifier=notifier, clock=clock).verb,
+            BroadcastVerb(self.stores.broadcasts, self.broadcaster, self.audience, decisions, clock).verb,
+            Logs(machine).verb,
+            *self._export.verbs,
+            forget.verb,
+            *DecisionVerbs(decider, decisions).verbs,
+        )
 
     def _turn_action(self, name: str, value: str) -> None:
         """Turn an action ON or OFF, or leave it to the settings ("")."""

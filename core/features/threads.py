@@ -1,6 +1,6 @@
-"""/threads and /context: a person sees and steers their conversations. Knows ids and numbers, and no message.
+"""/threads and /context: a person lists and steers their conversations.
 
-Threads are numbered as `/threads` last showed them: the one used last first.
+Conversations are numbered by last use, newest first: a number means the place in the list at the time of the command.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_TITLE_CHARS = 80
 
 
 async def threads(request: Request, argument: str) -> None:
-    """List the person's conversations, or name one, go on with one, or put one away."""
+    """List the person's conversations, or rename, resume or archive one."""
     verb, _, rest = argument.partition(" ")
     number, _, title = rest.strip().partition(" ")
     known = await _known(request)
@@ -48,7 +48,7 @@ async def _steer(request: Request, verb: str, thread: Thread, title: str) -> Non
 
 
 async def context(request: Request, _: str) -> None:
-    """Say what of the conversation a model is shown, and what it costs, by part."""
+    """Say which part of the conversation a model is shown, and what each part costs in tokens."""
     shown = await request.turn.conversation.context("")
     budget = shown.budget
     await request.tell(

@@ -1,7 +1,4 @@
-"""/undo: takes back the last change of memory, or the one that a button names, and tells exactly what that did.
-
-Knows what each outcome is called. Does not know what may be undone: that is `core/memory/undo_result.py`.
-"""
+"""/undo: take back the last change of memory, or the one that a button names, and say exactly what that did."""
 
 from __future__ import annotations
 
@@ -22,8 +19,9 @@ _MAX_LINES: Final = 20
 
 
 async def undo(request: Request, act: str) -> None:
-    """Take back what was done by the act, or last."""
-    if not request.turn.memory.undo_within:
+    """Take back the changes of the act, or of the newest one that can still be undone, and say what that did."""
+    within = request.turn.memory.undo_within
+    if not within:
         await request.tell(UNDO_IS_OFF)
         return
     undone = await request.turn.memory.undo(act)
@@ -36,20 +34,20 @@ async def undo(request: Request, act: str) -> None:
     elif known is not None and known.undone:
         await request.tell(UNDONE_BEFORE)
     elif result is UndoResult.TOO_LATE or known is not None:
-        await request.tell(TOO_LATE, within=in_words(request.context.stores.memories.undo_within, request.locale))
+        await request.tell(TOO_LATE, within=in_words(within, request.locale))
     else:
         await request.tell(NOTHING_OF_IT if act else NOTHING)
 
 
 async def _newest(request: Request, act: str) -> Change | None:
-    """Return the newest change of the act; without one, the newest that was not taken back, however old."""
+    """Return the newest change of the act; without an act, the newest that was not taken back, at any age."""
     memory = request.turn.memory
     changes = await memory.store.changes(memory.owner, act=act, not_undone=not act, limit=1)
     return changes[0] if changes else None
 
 
 async def _tell_undone(request: Request, changes: Sequence[Change]) -> None:
-    """Say what came back, what is gone again and what is as it was: memory by memory, whatever was done to each."""
+    """Say, memory by memory, what came back, what is gone again, and what has its old text again."""
     before = {change.memory_id: change.before for change in changes}  # the newest first: the oldest has the last word
     after = {change.memory_id: change.after for change in reversed(changes)}
     back = [item for key, item in before.items() if item and not after[key]]
@@ -58,7 +56,7 @@ async def _tell_undone(request: Request, changes: Sequence[Change]) -> None:
     lines: list[str] = []
     for title, items in ((BACK, back), (GONE, gone), (RESTORED, restored)):
         if items:
-            # Of what is there again, it counts where it is heard now; of what is gone, where it was said.
+            # A memory that exists again is told where it may be heard now; one that is gone, where it was said.
             told = [item for item in items if _was_said_here(request, item)]
             if title is not GONE:
                 told = list(await request.turn.memory.get([item.id for item in items]))
@@ -67,7 +65,7 @@ async def _tell_undone(request: Request, changes: Sequence[Change]) -> None:
 
 
 def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str]:
-    """Return the memories that may be spoken of here, a line each, and how many more there are."""
+    """Return the memories that may be told here, a line each, and how many more there are."""
     lines = [memory_line(item, request.turn.zone) for item in told[:_MAX_LINES]]
     if more := total - len(lines):
         lines.append(counted(MORE if len(told) == total else NOT_HERE, request.locale, more))
@@ -75,7 +73,7 @@ def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str
 
 
 def _was_said_here(request: Request, item: MemoryItem) -> bool:
-    """Whether whoever reads along heard it said, too."""
+    """Whether everybody who reads along heard it said."""
     return request.incoming.private or room_name(request.incoming.chat) in item.rooms
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.settings.settings import Settings
-from core.features.admin.admin import VERBS
 from core.types import Locale
-from tests.fakes.commands import COMMANDS, STAFF_COMMANDS
+from tests.fakes.commands import COMMANDS, STAFF_COMMANDS, VERBS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.features.memories.memories import NO_MEMORIES
+from core.features.memories.commands import NO_MEMORIES
 from tests.e2e.terminal import environment
 
 CHAT = [sys.executable, "-m", "bot", "chat"]

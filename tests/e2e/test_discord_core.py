@@ -6,7 +6,7 @@ import pytest
 
 from core.commands.table import UNKNOWN
 from core.dialogue import Task
-from core.features.memories.memories import NO_MEMORIES
+from core.features.memories.commands import NO_MEMORIES
 from core.texts import AWAY, ONLY_TEXT, PRIVATE
 from core.types import Locale, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving

@@ -11,12 +11,11 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import NOT_HERE, STOPPING
 from adapters.messages import NOT_YOURS
 from core.delivery.view import View
-from core.features.admin.admin import VERBS
 from core.outgoing import OutgoingMessage
 from core.types import ChatKey, Incoming, Locale
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.commands import COMMANDS, STAFF_COMMANDS
+from tests.fakes.commands import COMMANDS, STAFF_COMMANDS, VERBS
 from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import APP_ID, EPHEMERAL, GUILD_ID

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from core.commands.menu import MenuEntry
-from core.commands.table import CommandTable
+from core.features.assembly import Features
 from tests.fakes.house import House
 
 
-def _table() -> CommandTable:
+def _features() -> Features:
     house = House()
-    return house.context(house.access()).commands
+    return house.context(house.access())
 
 
-TABLE = _table()
+_FEATURES = _features()
+TABLE = _FEATURES.commands
+VERBS = _FEATURES.admin.verbs
 OFFERED = {each.name: each for each in TABLE if each.in_menus}
 STAFF_COMMANDS = {name: each for name, each in OFFERED.items() if each.for_staff}
 COMMANDS = {name: each for name, each in OFFERED.items() if name not in STAFF_COMMANDS}

@@ -14,16 +14,17 @@ from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.features.access.people import People
 from core.features.access.rules import Access, Mode
-from core.features.admin.decided import place_settings_by
-from core.features.admin.decisions import Decisions
+from core.features.admin.decisions import Decisions, place_settings_by
 from core.features.admin.machine import Machine
 from core.features.assembly import Features, Stores
 from core.features.broadcast.broadcasts import Broadcasts
 from core.features.ledger.calls import Ledger
+from core.features.ledger.chart import Draw
 from core.features.links.codes import LinkCodes
 from core.features.preferences.store import PreferenceStore
 from core.features.quotas.limits import Defaults
 from core.features.quotas.quotas import Quotas
+from core.features.transfer.files import Spool
 from core.history.conversation import Conversations
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
@@ -92,6 +93,8 @@ class House:
     broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
     ledger: Ledger = field(default_factory=InMemoryLedger)
     defaults: Defaults = field(default_factory=Defaults)
+    draw: Draw | None = None
+    spool: Spool = field(default_factory=Spool)
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
     decisions: Decisions = field(init=False)
     quotas: Quotas = field(init=False)
@@ -130,8 +133,10 @@ class House:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
+            logs_words=self.log_content,
+            spool=self.spool,
         )
-        context = Features(
+        return Features(
             kept,
             access=access,
             models=self.models,
@@ -139,10 +144,9 @@ class House:
             clock=self.clock,
             quotas=self.quotas,
             machine=self.machine,
+            draw=self.draw,
             language=self.language,
         )
-        context.started_s = 0.0
-        return context
 
     def chatbot(self, access: Access | None = None) -> ChatBot:
         features = self.context(access or self.access())

@@ -187,8 +187,8 @@ class AudienceMachine(RuleBasedStateMachine):
     @rule(user=people)
     def take_out(self, user: UserKey) -> None:
         async def whole() -> str:
-            context = self.house.context(self.house.access())
-            return "".join([piece async for piece in takeout.pieces(context, user, takeout.Tally())])
+            pieces = self.house.context(self.house.access()).takeout.pieces(user, takeout.Tally())
+            return "".join([piece async for piece in pieces])
 
         self.exports.append(self.run(whole()).encode())
 

@@ -12,9 +12,9 @@ import pytest
 
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone
-from core.features.access.admission import MODES
 from core.features.access.people import DENIED
 from core.features.access.storage import SqlitePeople
+from core.features.admin.admission import MODES
 from core.features.admin.decisions import ALLOWED, ON, Decision, DecisionKind
 from core.features.admin.storage import SqliteDecisions
 from core.features.preferences.storage import SqlitePreferences

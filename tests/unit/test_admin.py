@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from core.dialogue import Task
 from core.features.access.people import DENIED, Person
 from core.features.access.rules import Mode
-from core.features.admin.admin import VERBS
 from core.features.admin.decide import TOLD, may
 from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind
 from core.outgoing import OutgoingMessage
 from core.types import Role, UserKey
 from tests.fakes.clock import START, FakeClock
+from tests.fakes.commands import VERBS
 from tests.fakes.house import ANA, BIA, House
 
 CARO = UserKey("test", "caro")

@@ -16,8 +16,7 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.features.access.people import Person
-from core.features.admin.decisions import DecisionKind
-from core.features.transfer.admin_data import note
+from core.features.admin.decisions import DecisionKind, record_deed
 from core.outgoing import ChannelLimits
 from core.storage.backup import verify
 from core.types import ChatKey, Incoming, Role, UserKey
@@ -131,7 +130,7 @@ async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_pat
 
 async def test_what_two_do_at_the_same_moment_is_on_record_twice(tmp_path: Path) -> None:
     async with office_in(tmp_path) as office:
-        context = office.app.parts.context
-        await note(context, OWNER, DecisionKind.FORGET)
-        await note(context, ADMIN, DecisionKind.FORGET)
-        assert [each.by for each in await context.stores.decisions.newest(2)] == [ADMIN, OWNER]
+        decisions = office.app.parts.context.stores.decisions
+        await record_deed(decisions, office.app.clock, OWNER, DecisionKind.FORGET)
+        await record_deed(decisions, office.app.clock, ADMIN, DecisionKind.FORGET)
+        assert [each.by for each in await decisions.newest(2)] == [ADMIN, OWNER]

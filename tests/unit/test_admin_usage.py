@@ -34,9 +34,8 @@ class Studio:
 
     def __init__(self, tmp_path: Path, **defaults: str) -> None:
         limits = Defaults(**{name: read(text) for name, text in defaults.items()})
-        self.house = House(trusted=(), defaults=limits)
+        self.house = House(trusted=(), defaults=limits, draw=self._draw, spool=Spool(tmp_path))
         self.charts: list[Chart] = []
-        self.spool = tmp_path
         self.numbers = iter(range(99))
 
     async def spend(self, *calls: Call) -> None:
@@ -55,9 +54,6 @@ class Studio:
             await house.people.put(Person(user, role, f"{user.user}*", house.clock.now()))
         channel = channel or house.channel()
         async with house.chatbot() as bot:
-            context = bot._parts.context
-            context.draw = self._draw
-            context.stores = replace(context.stores, spool=Spool(self.spool))
             incoming = replace(house.incoming(text, message_id=str(next(self.numbers))), language=language)
             await (await bot.receive(incoming, channel))
         return channel.screen
@@ -197,7 +193,6 @@ async def test_a_chart_is_drawn_into_a_picture_with_its_own_light_background(tmp
     sums = {by: await ledger.sums(START - 400 * DAY, by) for by in (("day", "model"), ("model",))}
     last = START.date()
     spent = Spent(
-        START,
         [last - back * DAY for back in reversed(range(days))],
         None,
         sums["day", "model"],

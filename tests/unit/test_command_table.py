@@ -9,9 +9,8 @@ import pytest
 
 from core.dialogue import Task
 from core.features.access.rules import Mode
-from core.features.admin.admin import VERBS
 from core.types import ChatKey
-from tests.fakes.commands import COMMANDS
+from tests.fakes.commands import COMMANDS, VERBS
 from tests.fakes.house import House
 from tests.table import (
     ASIDE,

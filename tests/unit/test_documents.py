@@ -19,7 +19,7 @@ from core.actions.registry import Registry
 from core.cycle import think
 from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
 from core.errors import InputError, ThreadTaken
-from core.features.transfer.threads import from_lines, record_of, to_lines
+from core.features.transfer.thread_lines import from_lines, record_of, to_lines
 from core.history.tokens import ByCharacters
 from core.threads import Summary, is_thread_id
 from core.turn import Turn

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.features.transfer.threads import from_lines, record_of, to_lines
+from core.features.transfer.thread_lines import from_lines, record_of, to_lines
 from core.threads import Summary, ThreadRecord, Transition, TurnState
 from core.types import (
     ChatKey,

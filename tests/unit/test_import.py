@@ -99,7 +99,7 @@ async def test_an_export_taken_in_again_gives_equal_memories(
         await memory.flag(item.id, pinned=pinned, shared=shared)
         await house.store.put_room(ANA, [item.id], room)
     before = {same(item) for item in await memory.page(limit=99)}
-    raw = "".join([piece async for piece in takeout.pieces(house.context(house.access()), ANA, takeout.Tally())])
+    raw = "".join([piece async for piece in house.context(house.access()).takeout.pieces(ANA, takeout.Tally())])
     async with OwnerIndex() as other:
         told = await other.say("/import", raw.encode())
         if before:

@@ -9,7 +9,7 @@ import pytest
 
 from core.dialogue import Task
 from core.features.memories.card import after
-from core.features.memories.memories import VERBS
+from core.features.memories.commands import VERBS
 from core.outgoing import MAX_COMMAND_BYTES
 from core.storage.memories import SqliteMemories
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, UserKey

@@ -16,7 +16,7 @@ from core.dialogue import Task
 from core.errors import ProviderDown
 from core.features.access.people import Person, Stranger
 from core.features.admin.decisions import Decision, DecisionKind
-from core.features.assembly import Features
+from core.features.memories.listed import ListedMemories
 from core.memory.user_memory import UserMemory
 from core.models import Models
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, Preferences, Role, UserKey
@@ -140,14 +140,13 @@ async def test_what_is_missing_is_told(text: str, told: str) -> None:
 
 
 async def test_lists_are_kept_for_the_last_thousand_chats_only() -> None:
-    house = House()
-    context: Features = house.context(house.access())
+    house, listed = House(), ListedMemories()
     keys = [house.incoming("x", chat=str(n)).conversation for n in range(1001)]
     for key in keys:
-        context.listed.put(key, {1: key.chat.chat})
-    assert context.listed.memory_id(keys[0], 1) == ""
-    assert context.listed.memory_id(keys[1], 1) == "1"
-    assert context.listed.memory_id(keys[1000], 1) == "1000"
+        listed.put(key, {1: key.chat.chat})
+    assert listed.memory_id(keys[0], 1) == ""
+    assert listed.memory_id(keys[1], 1) == "1"
+    assert listed.memory_id(keys[1000], 1) == "1000"
 
 
 # --- /forget all -----------------------------------------------------------------------------------------------------
@@ -224,11 +223,7 @@ async def test_a_code_is_the_persons_is_used_once_and_holds_for_ten_minutes() ->
 
 
 async def test_the_log_that_holds_questions_is_named_when_everything_is_forgotten() -> None:
-    house = House()
-    async with house.chatbot() as bot:
-        chat = Chat(house, bot)
-        context = bot._parts.context
-        context.stores = replace(context.stores, logs_words=True)
+    async with chatting(House(log_content=True)) as chat:
         told = await chat.say(f"/forget all {code_in(await chat.say('/forget all'))}")
         assert told.startswith("Done: everything is forgotten. Except in the bot's log")
         assert "/forget does not delete it there" in await chat.say("/privacy")

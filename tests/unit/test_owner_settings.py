@@ -15,9 +15,9 @@ from core.dialogue import Task
 from core.features.access.people import Person
 from core.features.admin.decisions import DecisionKind
 from core.features.admin.machine import Doubt, Proof, Trouble
-from core.features.admin.prompt import MAX_PERSONA_CHARS
-from core.features.broadcast.admin_broadcast import MAX_TEXT_CHARS
+from core.features.admin.places import MAX_PERSONA_CHARS
 from core.features.broadcast.broadcasts import Tally
+from core.features.broadcast.commands import MAX_TEXT_CHARS
 from core.features.ledger.calls import Call
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.prompts import SYSTEM
@@ -411,7 +411,7 @@ async def test_only_owners_speak_to_everybody(office: Office, text: str) -> None
 
 async def test_whom_it_is_for_is_asked_by_standing(office: Office) -> None:
     await office.house.people.put(Person(DAVI, Role.BLOCKED, "d", START))
-    assert [await office.context.wants_news(user) for user in (ANA, BIA, CARO, DAVI)] == [True, True, True, False]
+    assert [await office.context.audience.wants(user) for user in (ANA, BIA, CARO, DAVI)] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("locale", list(Locale))

@@ -203,13 +203,13 @@ def test_what_a_crash_left_to_be_handed_over_goes_at_the_next_start(tmp_path: Pa
 
 async def test_a_file_takes_nobodys_place_and_is_its_owners_only(tmp_path: Path) -> None:
     house = House()
-    context = house.context(house.access())
-    await takeout.write(context, ANA, tmp_path / "x.json")
+    files = house.context(house.access()).takeout
+    await files.write(ANA, tmp_path / "x.json")
     assert (tmp_path / "x.json").stat().st_mode & 0o777 == 0o600
     with pytest.raises(FileExistsError):
-        await takeout.write(context, ANA, tmp_path / "x.json")
+        await files.write(ANA, tmp_path / "x.json")
     with pytest.raises(StorageError, match="cannot be written"):
-        await takeout.write(context, ANA, tmp_path / "nowhere" / "x.json")
+        await files.write(ANA, tmp_path / "nowhere" / "x.json")
 
 
 async def test_what_is_said_about_it_is_in_the_persons_language() -> None:

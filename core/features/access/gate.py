@@ -1,24 +1,82 @@
-"""Access gate: reject messages before they are stored, and tell the sender why. The rule stands in `rules`."""
+"""Access gate: reject messages before they are stored, tell the sender why, and ask the owners about strangers."""
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Coroutine, Sequence
+from typing import Final
 
+from core.delivery.notifier import Notifier
 from core.delivery.view import View
-from core.features.access.cards import Cards
+from core.errors import StorageError
+from core.features.access.card import card
+from core.features.access.people import Stranger
 from core.features.access.rules import Access, Mode
 from core.hooks import Gate, Verdict
 from core.language_choice import Locales
-from core.outgoing import OutgoingMessage
+from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
+from core.text.catalogue import forms, text
+from core.text.plural import counted
 from core.texts import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
-from core.types import ChatKey, Incoming, Localized, Role
+from core.types import ChatKey, Incoming, Locale, Localized, Role, UserKey
 
+MAX_AN_HOUR: Final = 10
+_HOUR_S: Final = 3600.0
 _WORDS = {Verdict.CLAIMED: CLAIMED, Verdict.TELL_OFF: PRIVATE, Verdict.TELL_PAUSED: PAUSED}
+_log = logging.getLogger(__name__)
+
+
+class Cards:
+    """Ask every owner about each stranger by a card in their private chat.
+
+    After `MAX_AN_HOUR` cards one line says that there are more, and the next hour's first card how many there were. The
+    hour is counted in RAM; that a stranger is asked about once a day is the store's rule.
+    """
+
+    def __init__(self, access: Access, notifier: Notifier, locales: Locales, clock: Clock) -> None:
+        self._access = access
+        self._notifier = notifier
+        self._locales = locales
+        self._clock = clock
+        self._since_s = -math.inf
+        self._asked = 0
+
+    async def ask(self, user: UserKey) -> None:
+        """Ask the owners about a stranger who has just been noted; /admin users lists every stranger."""
+        try:
+            stranger = await self._access.stranger(user)
+            if stranger is not None and not stranger.denied:
+                await self._ask(stranger)
+        except StorageError as error:
+            _log.warning("owners not asked", extra={"error": type(error).__name__})
+
+    async def _ask(self, stranger: Stranger) -> None:
+        held_back = 0
+        if self._clock.monotonic() - self._since_s >= _HOUR_S:
+            held_back = max(self._asked - MAX_AN_HOUR, 0)
+            self._since_s, self._asked = self._clock.monotonic(), 0
+        self._asked += 1
+        if self._asked > MAX_AN_HOUR + 1:  # the line was said
+            return
+        for person in await self._access.people():
+            if person.role is Role.OWNER:
+                locale = await self._locales.known(person.user)
+                await self._notifier.tell(person.user, self._shown(stranger, held_back, locale))
+
+    def _shown(self, stranger: Stranger, held_back: int, locale: Locale) -> OutgoingMessage:
+        users = (Button(WHO[locale], "/admin users"),)
+        if self._asked > MAX_AN_HOUR:
+            return OutgoingMessage(counted(FLOOD, locale, MAX_AN_HOUR), choices=users)
+        shown = card(stranger, locale)
+        if not held_back:
+            return shown
+        return OutgoingMessage(f"{shown.text}\n\n{counted(MORE, locale, held_back)}", choices=(*shown.choices, *users))
 
 
 class AccessGate(Gate):
-    """Judge every message; what is turned away here is not stored."""
+    """Judge every message. Those that are turned away are not stored."""
 
     def __init__(self, access: Access, cards: Cards, locales: Locales, clock: Clock) -> None:
         self._access = access
@@ -28,7 +86,7 @@ class AccessGate(Gate):
         self._away: set[ChatKey] = set()  # chats told that the bot was away, until the next message that is on time
 
     async def turned_away(self, incoming: Incoming, channel: Channel) -> Sequence[Coroutine[None, None, None]] | None:
-        """Return None if the message goes on to the inbox; else what tells its sender why not, and asks the owners."""
+        """Return None if the message goes on to the inbox, else what tells its sender why and asks the owners."""
         verdict = await self._access.judge(incoming)
         view = View(channel, self._clock)
         if verdict is not Verdict.ANSWER:
@@ -53,7 +111,7 @@ class AccessGate(Gate):
         return await self._access.role_here(incoming)
 
     async def turn_away(self, verdict: Verdict, incoming: Incoming, view: View) -> None:
-        """Tell the sender what the verdict is, if it is one to be told."""
+        """Tell the sender why they are not answered, if that verdict is one to be told."""
         if verdict is Verdict.CLAIMED and await self._access.mode() is Mode.OPEN:
             await self._say(CLAIMED_OPEN, incoming, view)
         elif verdict in _WORDS:
@@ -61,3 +119,8 @@ class AccessGate(Gate):
 
     async def _say(self, words: Localized, incoming: Incoming, view: View) -> None:
         await view.show_last(OutgoingMessage(words[await self._locales.of(incoming)]))
+
+
+WHO = text("access.cards.who")
+FLOOD = forms("access.cards.flood")
+MORE = forms("access.cards.more")

@@ -1,7 +1,4 @@
-"""Who is answered. Checked for every message, on ids, before any model call and before anything is stored.
-
-Knows the rule. Does not know where standings are kept, nor what is said to whom.
-"""
+"""Decide who is answered: checked for every message, on ids, before anything is stored and any model is asked."""
 
 from __future__ import annotations
 
@@ -11,10 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
+from typing import Protocol
 
 from core.errors import StorageError
 from core.features.access.people import DENIED_FOR, People, Person, Stranger
-from core.features.admin.decisions import ALLOWED, DecisionKind, Decisions
 from core.hooks import Verdict
 from core.ports import Clock
 from core.text.language import detect
@@ -24,7 +21,7 @@ from core.types import Incoming, Role, UserKey, room_name
 TOLD_EVERY = timedelta(days=1)
 STRANGERS_KEPT = DENIED_FOR
 STAYS = frozenset({Role.OWNER, Role.ADMIN, Role.BLOCKED})
-"""What a person still is when all else of them is forgotten: an owner keeps the bot, the blocked stay out."""
+"""The roles that a person keeps when all else of them is forgotten: an owner keeps the bot, the blocked stay out."""
 
 _MAX_NAME_CHARS = 64
 _MAX_TAG_CHARS = 16
@@ -32,28 +29,44 @@ _CLAIM_BYTES = 16
 
 
 class Mode(StrEnum):
-    """To whom the bot is open besides those whom somebody let in."""
+    """Which people without a role are answered, as guests."""
 
-    PRIVATE = "private"  # whoever writes in a room that was let in, there
+    PRIVATE = "private"  # those who write in a room that was let in, there
     MEMBERS = "members"  # nobody
     OPEN = "open"  # everybody, everywhere
 
 
-class Access:
-    """Closed by default: the owner, and whom somebody let in. On `trusted` platforms everybody is the owner.
+class AccessDecisions(Protocol):
+    """What owners decided about access while the bot runs."""
 
-    On `embedded` platforms a program of somebody's own decides who asks: each is a member there, and more only if the
-    program grants it by name (`grants`), for as long as the process lives.
-    Whom nobody gave a standing is a guest where the mode says so, and a stranger everywhere else; `mode` is the one
-    that holds while nobody decided on another.
-    A platform without an owner has a one-time code, in every mode; whoever sends `/start CODE` in a private chat owns
-    the bot there. Codes live as long as the process and are not stored.
+    async def access_mode(self) -> str:
+        """Return the decided `Mode`, "" if nothing is decided."""
+        ...
+
+    async def is_let_in(self, room: str) -> bool:
+        """Whether a room, named as PLATFORM:ID, is let in."""
+        ...
+
+    async def is_paused(self) -> bool:
+        """Whether only owners are answered for now."""
+        ...
+
+
+class Access:
+    """The rule of access: closed to all but the owner and those who were given a role.
+
+    On `trusted` platforms everybody is the owner. On `embedded` platforms the surrounding program says who writes: each
+    person is a member, or has the role in `grants`, as long as the process lives. Everybody else without a role is a
+    guest where the mode says so, and a stranger elsewhere; `mode` holds while no other was decided.
+
+    A platform without an owner has a one-time code, in every mode: the sender of `/start CODE` in a private chat
+    becomes its owner. Codes are kept in RAM only.
     """
 
     def __init__(
         self,
         people: People,
-        decisions: Decisions,
+        decisions: AccessDecisions,
         clock: Clock,
         *,
         trusted: Collection[str] = (),
@@ -79,26 +92,26 @@ class Access:
         return None if owned else self._codes.setdefault(platform, secrets.token_urlsafe(_CLAIM_BYTES))
 
     async def own(self, user: UserKey, name: str) -> None:
-        """Make somebody an owner because their platform says so, whatever they were before."""
+        """Make a person an owner because their platform says so, in place of the role they had."""
         await self._people.put(Person(user, Role.OWNER, one_line(name, _MAX_NAME_CHARS), self._clock.now()))
         self._owners.add(user)
 
     async def mode(self) -> Mode:
-        """Return to whom the bot is open now."""
-        decided = await self._decisions.value(DecisionKind.ACCESS)
+        """Return the mode that holds now."""
+        decided = await self._decisions.access_mode()
         return Mode(decided) if decided else self._mode
 
     async def role(self, user: UserKey) -> Role | None:
-        """Return the standing that somebody gave the person, or None if nobody did. It holds everywhere."""
-        return self._standing_of(user, await self._people.find(user))
+        """Return the role that the person was given, or None for none. It holds everywhere."""
+        return self._role_of(user, await self._people.find(user))
 
     async def role_here(self, incoming: Incoming) -> Role | None:
-        """Return what the sender is to the bot where they wrote, or None for a stranger there."""
+        """Return the sender's role where they wrote, or None for a stranger there."""
         given = await self.role(incoming.user)
         return given or (Role.GUEST if await self._welcomes(incoming) else None)
 
     async def judge(self, incoming: Incoming) -> Verdict:
-        """Return what is done with a message that has just come; it may claim the bot, and a stranger's is noted."""
+        """Return what is done with a message that has just come: it may claim the bot, and a stranger is noted."""
         if await self._claims(incoming):
             return Verdict.CLAIMED
         verdict = await self.recheck(incoming)
@@ -112,7 +125,7 @@ class Access:
         return Verdict.TELL_OFF
 
     async def recheck(self, incoming: Incoming) -> Verdict:
-        """Return what is done with a message by what holds now. One that was not meant for the bot is never answered.
+        """Return what is done with a message by the rights of now; one not addressed to the bot is never answered.
 
         ANSWER, IGNORE, TELL_PAUSED, or TELL_OFF for a stranger in private.
         """
@@ -125,12 +138,12 @@ class Access:
             return Verdict.IGNORE
         if role is None and not await self._welcomes(incoming):
             return Verdict.TELL_OFF if incoming.private else Verdict.IGNORE
-        if role is not Role.OWNER and await self._decisions.value(DecisionKind.PAUSE):
+        if role is not Role.OWNER and await self._decisions.is_paused():
             return Verdict.TELL_PAUSED
         return Verdict.ANSWER
 
     async def forget(self, user: UserKey) -> None:
-        """Keep nothing of a person but a standing that STAYS, without a name."""
+        """Remove what is kept of a person; a role that STAYS is kept, without a name."""
         person = await self._people.find(user)
         if person is not None and person.role in STAYS:
             await self._people.put(replace(person, name=""))
@@ -138,14 +151,14 @@ class Access:
             await self._people.remove(user)
 
     async def people(self) -> Sequence[Person]:
-        """Return everybody who has a standing, the oldest first."""
+        """Return everybody who has a role, the oldest first."""
         return await self._people.all()
 
     async def owners(self) -> Collection[UserKey]:
-        """Return the owners; where they cannot be read any more, those who were it when they last could.
+        """Return the owners; if they cannot be read any more, those who were owners when they last could.
 
         Raises:
-            StorageError: they cannot be read, and never were.
+            StorageError: they cannot be read, and never could.
         """
         try:
             self._owners = {person.user for person in await self._people.all() if person.role is Role.OWNER}
@@ -155,42 +168,42 @@ class Access:
         return tuple(self._owners)
 
     async def person(self, user: UserKey) -> Person | None:
-        """Return somebody who was given a standing, or None."""
+        """Return a person who has a role, or None."""
         return await self._people.find(user)
 
     async def stranger(self, user: UserKey) -> Stranger | None:
-        """Return what is noted of somebody who asked to be let in, None if nothing."""
+        """Return what is noted of a stranger, or None."""
         return await self._people.stranger(user)
 
     async def denied(self) -> Sequence[Stranger]:
-        """Return who was denied within the last 30 days, the last one first."""
+        """Return the strangers who were denied within the last 30 days, the last one first."""
         await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
         return await self._people.denied()
 
     async def strangers(self, limit: int) -> Sequence[Stranger]:
-        """Return who asked to be let in within the last 30 days, and waits, the newest first."""
+        """Return the strangers of the last 30 days on whom nobody decided, the newest first."""
         await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
         return await self._people.strangers(limit)
 
     async def _welcomes(self, incoming: Incoming) -> bool:
-        """Whether somebody without a standing is a guest there.
+        """Whether a person without a role is a guest there.
 
-        A room's permission is for its own chat, and so never for a private one; what only its asker sees of a room's
-        chat is said in the room.
+        A room that is let in is named by its own chat, so this never lets in a private chat; an answer in a room that
+        only its asker sees is given in the room's chat.
         """
         mode = await self.mode()
         if mode is Mode.PRIVATE:
-            return await self._decisions.value(DecisionKind.ROOM, room_name(incoming.chat)) == ALLOWED
+            return await self._decisions.is_let_in(room_name(incoming.chat))
         return mode is Mode.OPEN
 
     async def _known(self, incoming: Incoming) -> Role | None:
-        """Return the sender's standing, and keep the name that they go by now."""
+        """Return the sender's role, and store the name that they go by now."""
         person, name = await self._people.find(incoming.user), _name(incoming)
         if person is not None and name and name != person.name:
             await self._people.rename(incoming.user, name)
-        return self._standing_of(incoming.user, person)
+        return self._role_of(incoming.user, person)
 
-    def _standing_of(self, user: UserKey, person: Person | None) -> Role | None:
+    def _role_of(self, user: UserKey, person: Person | None) -> Role | None:
         if user.platform in self._trusted:
             return Role.OWNER
         if user in self._grants:
@@ -200,7 +213,7 @@ class Access:
         return Role.MEMBER if user.platform in self._embedded else None
 
     async def _claims(self, incoming: Incoming) -> bool:
-        """Make the sender the owner if they sent the code in private, whomever the bot answers. The blocked cannot."""
+        """Make the sender the owner if they sent the code in private, in every mode; a blocked person cannot."""
         platform, (command, _, given) = incoming.user.platform, incoming.text.partition(" ")
         code = self._codes.get(platform)
         if not incoming.private or command != "/start" or code is None:
@@ -221,5 +234,5 @@ def _name(incoming: Incoming) -> str:
 
 
 def _language(incoming: Incoming) -> str:
-    """Return the tag of what they speak, as the platform says; of what they wrote nothing is kept but its language."""
+    """Return the language tag that the platform tells, else the language of what they wrote."""
     return one_line(incoming.language, _MAX_TAG_CHARS) or detect(incoming.text) or ""

@@ -1,16 +1,19 @@
-"""How a decision is made: who may, what it changes, how it is told, and how it is taken back.
+"""Make decisions: who may, what each changes, how it is told and taken back, and how it is put into force.
 
-Knows standings and decisions. Does not know how one is asked for.
+Decisions are put into force at the start, when they are made, and when another process made them.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
 from datetime import UTC
+from typing import TypeAlias
 
 from core.commands.command import Request
-from core.features.access.people import DENIED
-from core.features.admin.decisions import ALLOWED, DEEDS, OF_PEOPLE, OFF, ON, Applied, Decision, DecisionKind
+from core.features.access.card import ROLES
+from core.features.access.rules import Access
+from core.features.admin.decisions import ALLOWED, DEEDS, OF_PEOPLE, OFF, ON, Applied, Decision, DecisionKind, Decisions
+from core.ports import Clock
 from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
@@ -27,99 +30,141 @@ _OWNERS_ONLY = {
 }
 _MAX_VALUE_CHARS = 120
 
+Effect: TypeAlias = Callable[[str, str], None]
+"""Called with the name and the new value of a decision."""
+
+
+class DecisionEffects:
+    """Effects by kind of decision. The value of a kind without one is read from the store each time it is needed.
+
+    `foreign_version` returns another number whenever another process changed the database; None if there is none.
+    """
+
+    def __init__(self, decisions: Decisions, foreign_version: Callable[[], Awaitable[int]] | None = None) -> None:
+        self._decisions = decisions
+        self._foreign_version = foreign_version
+        self._effects: dict[DecisionKind, Effect] = {}
+        self._in_force: dict[tuple[DecisionKind, str], str] = {}
+        self._foreign = 0
+
+    def on(self, kind: DecisionKind, effect: Effect) -> None:
+        """Call `effect` for every decision of that kind from now on; register before `put_in_force`."""
+        self._effects[kind] = effect
+
+    def take_effect(self, kind: DecisionKind, name: str, value: str) -> None:
+        """Put one decision into force at once."""
+        if kind in self._effects:
+            self._in_force[kind, name] = value
+            self._effects[kind](name, value)
+
+    async def catch_up(self) -> None:
+        """Put into force what another process, such as the command line, decided meanwhile."""
+        if self._foreign_version is None:
+            return
+        foreign = await self._foreign_version()
+        if foreign != self._foreign:
+            await self.put_in_force()
+            self._foreign = foreign
+
+    async def put_in_force(self) -> None:
+        """Put into force every stored decision that is not in force yet."""
+        for kind in self._effects:
+            values = await self._decisions.values(kind)
+            gone = [name for (of, name), value in self._in_force.items() if of is kind and value]
+            for name in dict.fromkeys((*values, *gone)):
+                if self._in_force.get((kind, name), "") != values.get(name, ""):
+                    self.take_effect(kind, name, values.get(name, ""))
+
 
 def may(role: Role, decision: Decision) -> bool:
-    """Whether somebody of that standing may decide so: owners all; admins neither who is above, nor what costs."""
+    """Whether a person of that role may decide so: owners everything; admins nothing on owners, admins or costs."""
     if role is not Role.ADMIN or decision.matter in _OWNERS_ONLY:
         return role is Role.OWNER
     return decision.matter is not DecisionKind.ROLE or not {decision.before, decision.after} & _ABOVE_ADMINS
 
 
-async def decide(
-    request: Request, matter: DecisionKind, name: str, after: str, *, only_undecided: bool = False
-) -> Decision | None:
-    """Decide, tell what that changed, and return it; None if nothing was changed.
+class Decider:
+    """Make, undo and record decisions of owners and admins, and tell them what changed."""
 
-    With `only_undecided`, what somebody decided before is left as it is, and told.
-    """
-    before = await request.context.stores.decisions.value(matter, name)
-    decision = Decision(request.context.clock.now(), request.incoming.user, matter, name, before, after)
-    if before == after or (before and only_undecided):
-        text = ALREADY if before == after else DECIDED
-        told = text[request.locale].format(what=describe_value(replace(decision, after=before), request.locale))
-        await request.turn.tell("\n".join([told, *await _whose(request, matter, name)]))
-        return None
-    return decision if await _apply(request, decision) else None
+    def __init__(self, decisions: Decisions, access: Access, clock: Clock, effects: DecisionEffects) -> None:
+        self._decisions = decisions
+        self._access = access
+        self._clock = clock
+        self._effects = effects
 
+    async def decide(
+        self, request: Request, kind: DecisionKind, name: str, after: str, *, only_undecided: bool = False
+    ) -> Decision | None:
+        """Decide, tell what that changed, and return it; None if nothing was changed.
 
-async def undo(request: Request) -> None:
-    """Take back the newest decision that was not taken back."""
-    last = await request.context.stores.decisions.undoable()
-    if last is None or (last.matter in OF_PEOPLE and not last.name):
-        await request.tell(NOTHING_TO_UNDO)
-        return
-    now, by = request.context.clock.now(), request.incoming.user
-    await _apply(request, Decision(now, by, last.matter, last.name, last.after, last.before, undoes=last.id))
+        With `only_undecided`, an earlier decision is kept, and told.
+        """
+        before, locale = await self._decisions.value(kind, name), request.locale
+        if before == after or (before and only_undecided):
+            told = ALREADY if before == after else DECIDED
+            line = told[locale].format(what=describe_value(kind, name, before, locale))
+            await request.turn.tell("\n".join([line, *await self._whose(kind, name, locale)]))
+            return None
+        decision = Decision(self._clock.now(), request.incoming.user, kind, name, before, after)
+        return decision if await self._apply(request, decision) else None
 
+    async def undo(self, request: Request) -> None:
+        """Take back the newest decision that was not taken back."""
+        last = await self._decisions.undoable()
+        if last is None or (last.matter in OF_PEOPLE and not last.name):
+            await request.tell(NOTHING_TO_UNDO)
+            return
+        now, by = self._clock.now(), request.incoming.user
+        await self._apply(request, Decision(now, by, last.matter, last.name, last.after, last.before, undoes=last.id))
 
-async def _apply(request: Request, decision: Decision) -> bool:
-    if not may(request.role, decision):
-        await request.tell(ONLY_OWNERS)
-        return False
-    applied = await request.context.stores.decisions.apply(decision)
-    what = describe(decision, request.locale)
-    if applied is Applied.DONE:
-        request.context.effects.take_effect(decision.matter, decision.name, decision.after)
-        if request.incoming.pressed:  # what takes the place of the question tells later readers who answered it
-            what = "\n".join([what, *await _whose(request, decision.matter, decision.name)])
-    await request.tell(TOLD[applied], what=what)
-    return applied is Applied.DONE
+    async def _apply(self, request: Request, decision: Decision) -> bool:
+        if not may(request.role, decision):
+            await request.tell(ONLY_OWNERS)
+            return False
+        applied = await self._decisions.apply(decision)
+        what = describe(decision, request.locale)
+        if applied is Applied.DONE:
+            self._effects.take_effect(decision.matter, decision.name, decision.after)
+            if request.incoming.pressed:  # what takes the place of the question tells later readers who answered it
+                what = "\n".join([what, *await self._whose(decision.matter, decision.name, request.locale)])
+        await request.tell(TOLD[applied], what=what)
+        return applied is Applied.DONE
 
-
-async def _whose(request: Request, matter: DecisionKind, name: str) -> list[str]:
-    """Return a line on who decided that last, and when; none if nobody did."""
-    last = await request.context.stores.decisions.last(matter, name)
-    if last is None:
-        return []
-    person = None if last.by is None else await request.context.access.person(last.by)
-    by = FORGOTTEN[request.locale] if last.by is None else f"`{last.by}`"
-    named = f" {verbatim(one_line(person.name, _MAX_VALUE_CHARS))}" if person is not None and person.name else ""
-    return [BY[request.locale].format(by=f"{by}{named}", at=f"{last.at.astimezone(UTC):%Y-%m-%d %H:%M}")]
+    async def _whose(self, kind: DecisionKind, name: str, locale: Locale) -> list[str]:
+        """Return a line on who decided that last, and when; none if nobody did."""
+        last = await self._decisions.last(kind, name)
+        if last is None:
+            return []
+        person = None if last.by is None else await self._access.person(last.by)
+        by = FORGOTTEN[locale] if last.by is None else f"`{last.by}`"
+        named = f" {verbatim(one_line(person.name, _MAX_VALUE_CHARS))}" if person is not None and person.name else ""
+        return [BY[locale].format(by=f"{by}{named}", at=f"{last.at.astimezone(UTC):%Y-%m-%d %H:%M}")]
 
 
 def describe(decision: Decision, locale: Locale) -> str:
-    """Return what was decided, on one line: what it is about, the value before, the value after."""
+    """Return a decision on one line: what it is about, the value before, the value after."""
     before, after = (value_text(decision.matter, value, locale) for value in (decision.before, decision.after))
-    return f"{_subject(decision, locale)}: {before} → {after}"
+    return f"{_subject(decision.matter, decision.name, locale)}: {before} → {after}"
 
 
-def describe_value(decision: Decision, locale: Locale) -> str:
-    """Return what is so after the decision, on one line."""
-    return f"{_subject(decision, locale)}: {value_text(decision.matter, decision.after, locale)}"
+def describe_value(kind: DecisionKind, name: str, value: str, locale: Locale) -> str:
+    """Return what holds, on one line: what it is about, and the value."""
+    return f"{_subject(kind, name, locale)}: {value_text(kind, value, locale)}"
 
 
-def value_text(matter: DecisionKind, value: str, locale: Locale) -> str:
-    """Return the word for a value; what an owner wrote stands as it is, on one line."""
-    told = _VALUES[matter].get(value)
+def value_text(kind: DecisionKind, value: str, locale: Locale) -> str:
+    """Return the word for a value; text that an owner wrote is kept as it is, on one line."""
+    told = _VALUES[kind].get(value)
     return told[locale] if told else verbatim(one_line(value, _MAX_VALUE_CHARS))
 
 
-def _subject(decision: Decision, locale: Locale) -> str:
-    name = f"`{decision.name}`" if decision.name else ""
-    if decision.matter in _ABOUT:
-        return f"{_ABOUT[decision.matter][locale]} {name}".rstrip()
-    return name or FORGOTTEN[locale]
+def _subject(kind: DecisionKind, name: str, locale: Locale) -> str:
+    named = f"`{name}`" if name else ""
+    if kind in _ABOUT:
+        return f"{_ABOUT[kind][locale]} {named}".rstrip()
+    return named or FORGOTTEN[locale]
 
 
-ROLES: dict[str, Localized] = {
-    Role.OWNER.value: text("admin.decide.roles.owner"),
-    Role.ADMIN.value: text("admin.decide.roles.admin"),
-    Role.MEMBER.value: text("admin.decide.roles.member"),
-    Role.GUEST.value: text("admin.decide.roles.guest"),
-    Role.BLOCKED.value: text("admin.decide.roles.blocked"),
-    DENIED: text("admin.decide.roles.denied"),
-    "": text("admin.decide.roles.stranger"),
-}
 _UNSET = text("admin.decide.unset")
 _NEVER = text("admin.decide.never")
 _NO_PERSONA = text("admin.decide.no_persona")

@@ -8,7 +8,10 @@ from datetime import datetime
 from enum import Enum, StrEnum, auto
 from typing import Protocol
 
-from core.types import UserKey
+from core.features.access.rules import AccessDecisions
+from core.history.conversation import PlaceSettings, PlaceSettingsOf
+from core.ports import Clock
+from core.types import ChatKey, UserKey, room_name
 
 
 class DecisionKind(StrEnum):
@@ -62,8 +65,25 @@ class Applied(Enum):
     LAST_OWNER = auto()  # its platform would be left without an owner
 
 
-class Decisions(Protocol):
+class Decisions(AccessDecisions, Protocol):
     """What was decided while the bot runs, and who decided it when. A value and its record change together."""
+
+    async def access_mode(self) -> str:
+        """Return the decided access mode, "" if nothing is decided."""
+        return await self.value(DecisionKind.ACCESS)
+
+    async def is_let_in(self, room: str) -> bool:
+        """Whether a room, named as PLATFORM:ID, is let in."""
+        return await self.value(DecisionKind.ROOM, room) == ALLOWED
+
+    async def is_paused(self) -> bool:
+        """Whether only owners are answered for now."""
+        return bool(await self.value(DecisionKind.PAUSE))
+
+    async def in_place(self, matter: DecisionKind, chat: ChatKey) -> str:
+        """Return what is decided for a place or, where nothing is, for the bot; "" if nothing is."""
+        values = await self.values(matter)
+        return values.get(room_name(chat)) or values.get("", "")
 
     async def value(self, matter: DecisionKind, name: str = "") -> str:
         """Return what is decided of that matter and name, "" if nothing."""
@@ -93,5 +113,24 @@ class Decisions(Protocol):
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Take that person's name off every record, and let go of what was decided for them; a standing stays."""
+        """Remove that person's name from every record, and what was decided for them; a role stays."""
         ...
+
+
+async def record_deed(decisions: Decisions, clock: Clock, by: UserKey, matter: DecisionKind, name: str = "") -> None:
+    """Record that one of the DEEDS was done, by whom and when; its value is the time."""
+    applied = Applied.STALE
+    while applied is Applied.STALE:  # two at the same moment: both are on record
+        now = clock.now()
+        before = await decisions.value(matter, name)
+        applied = await decisions.apply(Decision(now, by, matter, name, before, now.isoformat(timespec="seconds")))
+
+
+def place_settings_by(decisions: Decisions) -> PlaceSettingsOf:
+    """Return the function that tells how the bot is to be in a place; it reads anew each time."""
+
+    async def place_settings(chat: ChatKey) -> PlaceSettings:
+        persona = await decisions.in_place(DecisionKind.PROMPT, chat)
+        return PlaceSettings(await decisions.in_place(DecisionKind.POLICY, chat), "" if persona == OFF else persona)
+
+    return place_settings

@@ -1,7 +1,4 @@
-"""What commands see of what the bot runs on: its models, its last errors, its version, its size.
-
-Knows the sockets. Does not know any provider, log file or disk.
-"""
+"""Ports to what the bot runs on, for /admin: its models, its last errors, its version, its size."""
 
 from __future__ import annotations
 
@@ -13,17 +10,19 @@ from typing import Protocol
 
 
 class Doubt(Enum):
-    """Why a model is not put in place; in brackets what `Proof.detail` then tells."""
+    """Why a model is not put in place; in brackets what `Proof.detail` tells then."""
 
     FORM = auto()  # it is not written as PROVIDER:MODEL
     PROVIDER = auto()  # there is no such provider (those there are)
     KEY = auto()  # the provider wants a key, and has none (the setting that holds it)
-    ANSWER = auto()  # it was asked, and did not answer (what came instead; no secret, no word of anybody's)
+    ANSWER = (
+        auto()
+    )  # it was asked, and did not answer (what came instead, without secrets and without what people wrote)
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What came of asking a model one tiny question: nothing against it, or a doubt, and which of several it is about.
+    """The result of asking a model one tiny question: no doubt, or a doubt and which of several models it is about.
 
     `priced` says whether it is known what it costs.
     """
@@ -46,7 +45,7 @@ class ModelSwitch(Protocol):
         ...
 
     def is_limited(self, mode: str) -> bool:
-        """Whether what is in place is the mind without a language model."""
+        """Whether what is in place works without a language model."""
         ...
 
     async def prove(self, mode: str, name: str) -> Proof:
@@ -54,13 +53,13 @@ class ModelSwitch(Protocol):
         ...
 
     def put(self, mode: str, name: str) -> None:
-        """Let that be asked from now on ("": what the settings name). What cannot be asked at all changes nothing."""
+        """Use that model from now on ("": what the settings name); one that cannot be asked at all changes nothing."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """An error or warning: what and where, in fixed phrases; how often, and when last. Nobody's words are in it."""
+    """An error or warning: what and where, in fixed phrases without what people wrote; how often, and when last."""
 
     at: datetime
     level: str
@@ -73,7 +72,7 @@ class TroubleLog(Protocol):
     """The last errors and warnings."""
 
     def newest(self, limit: int) -> Sequence[Trouble]:
-        """Return the last of them, the newest first; those that are alike as one."""
+        """Return the last of them, the newest first; equal ones as one."""
         ...
 
     def errors_since(self, at: datetime) -> int:
@@ -83,9 +82,10 @@ class TroubleLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the bot runs on. `database_bytes` is what its data takes on the disk now."""
+    """What the bot runs on. `database_bytes` returns what its data takes on the disk; `started_s` is monotonic."""
 
     models: ModelSwitch
     troubles: TroubleLog
     version: str
     database_bytes: Callable[[], int]
+    started_s: float = 0.0

@@ -1,77 +1,90 @@
-"""/admin model: which model thinks what, changed while the bot runs. Knows modes and doubts. Knows no provider."""
+"""/admin model: show which model answers in which mode, and change it while the bot runs, once it was tried."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from core.commands.command import Request
-from core.features.admin.decide import decide
-from core.features.admin.decisions import DecisionKind
-from core.features.admin.machine import Doubt
+from core.features.admin.decide import Decider
+from core.features.admin.decisions import DecisionKind, Decisions
+from core.features.admin.machine import Doubt, ModelSwitch
 from core.features.admin.verb import Verb
 from core.models import MODES
 from core.outgoing import Button
+from core.ports import Embedder
 from core.text.catalogue import text
 from core.text.unicode import one_line
-from core.types import Localized
+from core.types import Locale, Localized
 
 DEFAULT: Final = "default"
 EMBEDDING: Final = "embedding"
 _MAX_NAME_CHARS: Final = 200
 
 
-async def model(request: Request, argument: str) -> None:
-    """Show what is asked in which mode, or have another model asked: proved first, then put in place."""
-    mode, _, rest = argument.casefold().partition(" ")
-    name = "".join(argument[len(mode) :].split())
-    if not mode:
-        await _show(request)
-    elif mode == EMBEDDING:
-        await request.tell(NOT_HOT, space=request.context.models.embedder.space)
-    elif mode not in MODES or not rest.strip() or len(name) > _MAX_NAME_CHARS:
-        await request.tell(HOW, modes=", ".join(MODES))
-    elif name.casefold() == DEFAULT:
-        await decide(request, DecisionKind.MODEL, mode, "")
-    else:
-        await _put(request, mode, name)
+class ModelVerb:
+    """Offer /admin model."""
 
+    def __init__(self, decider: Decider, decisions: Decisions, models: ModelSwitch, embedder: Embedder) -> None:
+        self._decider = decider
+        self._decisions = decisions
+        self._models = models
+        self._embedder = embedder
 
-async def _put(request: Request, mode: str, name: str) -> None:
-    await request.turn.status(PROVING[request.locale].format(name=name))
-    proof = await request.context.machine.models.prove(mode, name)
-    if proof.doubt is not None:
-        said = DOUBTS[proof.doubt][request.locale].format(about=one_line(proof.about, 80), detail=proof.detail)
-        await request.turn.tell(f"{said} {UNCHANGED[request.locale]}")
-        return
-    await decide(request, DecisionKind.MODEL, mode, name)
-    if not proof.priced:
-        await request.tell(UNPRICED, name=name)
+    @property
+    def verb(self) -> Verb:
+        """The verb of /admin."""
+        usage = " [MODE [PROVIDER:MODEL | default]]"
+        return Verb("model", text("admin.commands.model"), self._model, usage, for_owners=True)
 
+    async def _model(self, request: Request, argument: str) -> None:
+        """Show what answers in each mode, or try another model and put it in place."""
+        mode, _, rest = argument.casefold().partition(" ")
+        name = "".join(argument[len(mode) :].split())
+        if not mode:
+            await self._show(request)
+        elif mode == EMBEDDING:
+            await request.tell(NOT_HOT, space=self._embedder.space)
+        elif mode not in MODES or not rest.strip() or len(name) > _MAX_NAME_CHARS:
+            await request.tell(HOW, modes=", ".join(MODES))
+        elif name.casefold() == DEFAULT:
+            await self._decider.decide(request, DecisionKind.MODEL, mode, "")
+        else:
+            await self._put(request, mode, name)
 
-async def _show(request: Request) -> None:
-    locale = request.locale
-    decided = await request.context.stores.decisions.values(DecisionKind.MODEL)
-    lines = [_line(request, mode, decided.get(mode, "")) for mode in MODES]
-    lines.append(f"`{EMBEDDING}` — {request.context.models.embedder.space} · {COLD[locale]}")
-    back = [
-        Button(BACK[locale].format(mode=mode), f"/admin model {mode} {DEFAULT}") for mode in MODES if mode in decided
-    ]
-    await request.turn.tell(
-        "\n".join([TITLE[locale], *lines, "", HOW[locale].format(modes=", ".join(MODES))]), choices=back
-    )
+    async def _put(self, request: Request, mode: str, name: str) -> None:
+        await request.turn.status(PROVING[request.locale].format(name=name))
+        proof = await self._models.prove(mode, name)
+        if proof.doubt is not None:
+            said = DOUBTS[proof.doubt][request.locale].format(about=one_line(proof.about, 80), detail=proof.detail)
+            await request.turn.tell(f"{said} {UNCHANGED[request.locale]}")
+            return
+        await self._decider.decide(request, DecisionKind.MODEL, mode, name)
+        if not proof.priced:
+            await request.tell(UNPRICED, name=name)
 
+    async def _show(self, request: Request) -> None:
+        locale = request.locale
+        decided = await self._decisions.values(DecisionKind.MODEL)
+        lines = [self._line(mode, decided.get(mode, ""), locale) for mode in MODES]
+        lines.append(f"`{EMBEDDING}` — {self._embedder.space} · {COLD[locale]}")
+        back = [
+            Button(BACK[locale].format(mode=mode), f"/admin model {mode} {DEFAULT}")
+            for mode in MODES
+            if mode in decided
+        ]
+        how = HOW[locale].format(modes=", ".join(MODES))
+        await request.turn.tell("\n".join([TITLE[locale], *lines, "", how]), choices=back)
 
-def _line(request: Request, mode: str, decided: str) -> str:
-    """Return what is asked in a mode, and where that comes from."""
-    models, locale = request.context.machine.models, request.locale
-    held, usual = models.held(mode), models.usual(mode)
-    if not decided:
-        origin = SET[locale]
-    elif held == decided:
-        origin = DECIDED[locale].format(usual=usual)
-    else:
-        origin = LOST[locale].format(decided=decided)
-    return f"`{mode}` ({ABOUT[mode][locale]}) — {held} · {origin}"
+    def _line(self, mode: str, decided: str, locale: Locale) -> str:
+        """Return what answers in a mode, and where that comes from."""
+        held, usual = self._models.held(mode), self._models.usual(mode)
+        if not decided:
+            origin = SET[locale]
+        elif held == decided:
+            origin = DECIDED[locale].format(usual=usual)
+        else:
+            origin = LOST[locale].format(decided=decided)
+        return f"`{mode}` ({ABOUT[mode][locale]}) — {held} · {origin}"
 
 
 TITLE = text("admin.model.title")
@@ -97,11 +110,3 @@ DOUBTS: dict[Doubt, Localized] = {
 }
 UNCHANGED = text("admin.model.unchanged")
 UNPRICED = text("admin.model.unpriced")
-
-MODEL = Verb(
-    "model",
-    text("admin.commands.model"),
-    model,
-    " [MODE [PROVIDER:MODEL | default]]",
-    for_owners=True,
-)

@@ -1,23 +1,28 @@
-"""What stands after /admin, and how a person is named there. Knows rights as values. Does not know any verb."""
+"""A verb of /admin, and how a person, or the place where it is said, is named after it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+from typing import Final
 
 from core.commands.command import Request
 from core.commands.menu import MenuEntry
 from core.text.catalogue import text
-from core.types import Localized, Role
+from core.types import Localized, Role, UserKey
 
-MAX_ID_CHARS = 64
+HERE: Final = "here"
+"""Names the place where a verb is said."""
+
+MAX_ID_CHARS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What stands after /admin. `run` gets what was written after it; only owners may run one that is `for_owners`.
+    """A verb of /admin. `run` gets the request and what was written after the verb, stripped.
 
-    One that is `in_rooms` may be said where others read along if "here" follows it: it is then about that room.
+    Only owners may run a verb that is `for_owners`. A verb that is `in_rooms` may be said where others read along if
+    HERE follows it: it is about that room then.
     """
 
     name: str
@@ -32,12 +37,12 @@ class Verb:
         return MenuEntry(self.name, self.about, self.usage)
 
     def is_for(self, role: Role) -> bool:
-        """Whether somebody of that standing may run it."""
+        """Whether a person of that role may run it."""
         return role is Role.OWNER or (role is Role.ADMIN and not self.for_owners)
 
 
-async def person(request: Request, words: list[str], count: int) -> str:
-    """Return the person that the first word names, as PLATFORM:ID, or "" after telling what is wrong with it.
+async def person(request: Request, words: list[str], platforms: Collection[str], count: int = 1) -> UserKey | None:
+    """Return the person that the first of `count` words names as PLATFORM:ID, or None after telling what is wrong.
 
     An id alone is one of the platform that the request came from.
     """
@@ -45,14 +50,13 @@ async def person(request: Request, words: list[str], count: int) -> str:
     platform, colon, user = name.partition(":")
     if not colon:
         platform, user = request.incoming.user.platform, name
-    platforms = request.context.notifier.seen
     if len(words) != count or not user or len(name) > MAX_ID_CHARS:
         await request.tell(HOW_TO_NAME)
     elif platform not in platforms:
         await request.tell(NO_PLATFORM, name=platform, platforms=", ".join(sorted(platforms)))
     else:
-        return f"{platform}:{user}"
-    return ""
+        return UserKey(platform, user)
+    return None
 
 
 HOW_TO_NAME = text("admin.names.how_to_name")

@@ -1,64 +1,92 @@
-"""Tells a text to everybody, one after the other, in the background, and goes on after a restart where it stopped.
-
-Knows the pace, and that nobody is told twice. Does not know who is meant, nor how a platform is written into.
-"""
+"""Send a text to everybody, one after the other, in the background; after a restart go on where it stopped."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Final, TypeAlias
+from typing import Final
 
 from core.delivery.notifier import Notifier
 from core.errors import StorageError
+from core.features.access.rules import Access
 from core.features.broadcast.broadcasts import Broadcast, Broadcasts, BroadcastState, Reach
+from core.hooks import PreferencesOf
+from core.memory.memories import Memories
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
 from core.text.catalogue import forms
 from core.text.plural import counted
-from core.types import UserKey
-
-Wants: TypeAlias = Callable[[UserKey], Awaitable[bool]]
+from core.types import Role, UserKey
 
 AGAIN: Final = "↻"
-"""Stands before a text that may have come before: the bot was stopped while it was being sent."""
+"""Marks a text that the person may have already: the bot was stopped while it was being sent."""
 
 _RETRY_S: Final = 60.0
 _log = logging.getLogger(__name__)
 
 
-class Broadcaster:
-    """Works while `until` is entered. Tells one person every `interval_s`; a platform's own wait is obeyed besides.
+class Audience:
+    """The people a broadcast is for: owners, admins and members who did not turn news off."""
 
-    Before each is told, `wants` is asked whether they are still to be. Of whom is on a platform that is not connected
-    it waits for that. When it is over, whoever began it is told how many have it.
+    def __init__(self, access: Access, preferences: PreferencesOf, memories: Memories, notifier: Notifier) -> None:
+        self._access = access
+        self._preferences = preferences
+        self._memories = memories
+        self._notifier = notifier
+
+    async def wants(self, user: UserKey) -> bool:
+        """Whether the person gets news."""
+        if await self._access.role(user) not in {Role.OWNER, Role.ADMIN, Role.MEMBER}:
+            return False
+        return (await self._preferences(user)).news
+
+    async def reachable(self) -> Sequence[UserKey]:
+        """Return those who get news and can be written to now, one account of each person who linked several."""
+        chosen: dict[UserKey, UserKey] = {}
+        for person in await self._access.people():
+            if person.user.platform in self._notifier.platforms and await self.wants(person.user):
+                chosen.setdefault(await self._memories.owner(person.user), person.user)
+        return tuple(chosen.values())
+
+
+class Broadcaster:
+    """Send broadcasts while `until` is entered: to one person every `interval_s`, or slower if the platform asks it.
+
+    `wants` is asked again before each person is written to. People on a platform that is not connected are written to
+    once it is. At the end the author is told how many people have it.
     """
 
     def __init__(
-        self, store: Broadcasts, notifier: Notifier, wants: Wants, clock: Clock, *, interval_s: float = 1.0
+        self,
+        store: Broadcasts,
+        notifier: Notifier,
+        wants: Callable[[UserKey], Awaitable[bool]],
+        clock: Clock,
+        *,
+        interval_s: float = 1.0,
     ) -> None:
-        self.store: Final = store
         self.interval_s: Final = interval_s
-        self._notices = notifier
+        self._store = store
+        self._notifier = notifier
         self._wants = wants
         self._clock = clock
-        self._news = asyncio.Event()
-        self._news.set()
+        self._wake = asyncio.Event()
+        self._wake.set()
         self._halted = False
         notifier.on_connect(self.wake)
 
     def wake(self) -> None:
-        """See soon whether there is somebody to tell."""
-        self._news.set()
+        """Look for somebody to write to, soon."""
+        self._wake.set()
 
     @asynccontextmanager
     async def until(self, stop: asyncio.Event) -> AsyncIterator[None]:
-        """Work while the context is entered, and begin with nobody once `stop` is set."""
+        """Work while the context is entered; once `stop` is set, write to nobody else."""
         work = asyncio.create_task(self._work())
         halt = asyncio.create_task(self._halt_at(stop))
-        work.add_done_callback(_tell_of_failure)
+        work.add_done_callback(_log_failure)
         try:
             yield
         finally:
@@ -73,8 +101,8 @@ class Broadcaster:
 
     async def _work(self) -> None:
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._wake.wait()
+            self._wake.clear()
             try:
                 while not self._halted and await self._tell_next():
                     await self._clock.sleep(self.interval_s)
@@ -84,37 +112,37 @@ class Broadcaster:
                 self.wake()
 
     async def _tell_next(self) -> bool:
-        """Tell one person; False if nobody can be told now."""
-        running = await self.store.newest()
+        """Write to one person; return False if there is nobody to write to now."""
+        running = await self._store.newest()
         if running is None or running.state is not BroadcastState.RUNNING:
             return False
-        taken = await self.store.take(running.id, tuple(self._notices.platforms))
+        taken = await self._store.take(running.id, tuple(self._notifier.platforms))
         if taken is None:
-            if not (await self.store.tally(running.id)).waiting:
+            if not (await self._store.tally(running.id)).waiting:
                 await self._finish(running)
             return False
         user, again = taken
         if not await self._wants(user):
-            await self.store.drop(running.id, user)
+            await self._store.drop(running.id, user)
             return True
-        has_it = await self._notices.tell(user, OutgoingMessage(f"{AGAIN} {running.text}" if again else running.text))
-        if has_it or not self._halted:  # a platform that is being closed refuses, whoever it is
-            await self.store.mark(running.id, user, Reach.TOLD if has_it else Reach.UNREACHABLE)
+        has_it = await self._notifier.tell(user, OutgoingMessage(f"{AGAIN} {running.text}" if again else running.text))
+        if has_it or not self._halted:  # a platform that is being closed refuses everybody
+            await self._store.mark(running.id, user, Reach.TOLD if has_it else Reach.UNREACHABLE)
         return True
 
     async def _finish(self, running: Broadcast) -> None:
-        tally = await self.store.tally(running.id)
-        if not await self.store.end(running.id, BroadcastState.DONE):
+        tally = await self._store.tally(running.id)
+        if not await self._store.end(running.id, BroadcastState.DONE):
             return
         _log.info("broadcast done", extra={"told": tally.told, "unreachable": tally.unreachable})
         if running.by is not None:
             lines = [counted(DONE, running.locale, tally.told)]
             if tally.unreachable:
                 lines.append(counted(UNREACHABLE, running.locale, tally.unreachable))
-            await self._notices.tell(running.by, OutgoingMessage("\n".join(lines)))
+            await self._notifier.tell(running.by, OutgoingMessage("\n".join(lines)))
 
 
-def _tell_of_failure(work: asyncio.Task[None]) -> None:
+def _log_failure(work: asyncio.Task[None]) -> None:
     if not work.cancelled() and (error := work.exception()) is not None:
         _log.error("broadcast broke", exc_info=error)
 

@@ -1,24 +1,25 @@
-"""/admin usage: what everybody spent: in all, by day, by model, by person; as text, and as a chart.
-
-Knows which sums are shown. Does not know how a chart is drawn, nor how anything was counted.
-"""
+"""/admin usage: what everybody spent, in all, by day, by model, by person; as text, and as a chart."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from typing import Final
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo
 
 from core.commands.command import Request
 from core.errors import ChannelError, ChannelGone
+from core.features.access.rules import Access
 from core.features.admin.verb import Verb
-from core.features.ledger.calls import Sum, day_of, days_back
+from core.features.ledger.calls import Ledger, Sum, day_of, days_back
 from core.features.ledger.chart import Chart, Draw, Panel
-from core.features.ledger.usage import cost_text, unpriced_note
-from core.features.quotas.wording import TOKENS, day_text, number
+from core.features.ledger.wording import TOKENS, cost_text, day_text, number, unpriced_note
 from core.outgoing import File
+from core.ports import Clock
 from core.text.catalogue import forms, text
 from core.text.markdown import verbatim
 from core.text.plural import counted
@@ -27,17 +28,19 @@ from core.types import Locale
 
 USUAL_DAYS: Final = 30
 MAX_DAYS: Final = 366
-_DAYS_SHOWN = 7
-_USERS_SHOWN = 10
-_MODELS_DRAWN = 6
-_MAX_NAME_CHARS = 40
+_DAYS_SHOWN: Final = 7
+_USERS_SHOWN: Final = 10
+_MODELS_DRAWN: Final = 6
+_MAX_NAME_CHARS: Final = 40
+
+Place: TypeAlias = Callable[[str], AbstractAsyncContextManager[Path]]
+"""Gives the path for a file of that name, and removes the file when the context is left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was spent since then: in all (None: nothing), by day and model, by model, by user."""
+    """What was spent on those days: in all (None: nothing), by day and model, by day, by model, by user."""
 
-    since: datetime
     days: Sequence[date]
     total: Sum | None
     daily: Sequence[Sum]
@@ -46,69 +49,81 @@ class Spent:
     by_user: Sequence[Sum]
 
 
-async def usage(request: Request, argument: str) -> None:
-    """Show what was spent in the last days, 30 if no number is given, and draw it where pictures can be seen."""
-    days = argument or str(USUAL_DAYS)
-    if not (days.isascii() and days.isdigit() and 1 <= int(days) <= MAX_DAYS):
-        await request.tell(HOW_MANY_DAYS, max=MAX_DAYS)
-        return
-    spent = await _spent(request, int(days))
-    if spent.total is None:
-        await request.turn.tell(counted(NOTHING, request.locale, int(days)))
-        return
-    await request.turn.tell("\n".join(await _lines(request, spent, spent.total)))
-    if (draw := request.context.draw) is not None and request.turn.view.shows_pictures:
-        await _draw(request, spent, draw)
+class UsageVerb:
+    """Offer /admin usage. Without `draw` it is text only."""
 
+    def __init__(
+        self, ledger: Ledger, zone: ZoneInfo, access: Access, clock: Clock, *, place: Place, draw: Draw | None
+    ) -> None:
+        self._ledger = ledger
+        self._zone = zone
+        self._access = access
+        self._clock = clock
+        self._place = place
+        self._draw = draw
 
-async def _spent(request: Request, days: int) -> Spent:
-    quotas, now = request.context.quotas, request.context.clock.now()
-    ledger, since = quotas.ledger, days_back(now, quotas.zone, days)
-    last = date.fromisoformat(day_of(now, quotas.zone).name)
-    total = await ledger.sums(since, ())
-    return Spent(
-        since,
-        [last - timedelta(days=back) for back in reversed(range(days))],
-        total[0] if total else None,
-        await ledger.sums(since, ("day", "model")),
-        await ledger.sums(since, ("day",)),
-        await ledger.sums(since, ("model",)),
-        await ledger.sums(since, ("user",)),
-    )
+    @property
+    def verb(self) -> Verb:
+        """The verb of /admin."""
+        return Verb("usage", text("admin.commands.usage"), self._usage, " [DAYS]")
 
-
-async def _lines(request: Request, spent: Spent, total: Sum) -> list[str]:
-    locale = request.locale
-    names = {str(person.user): person.name for person in await request.context.access.people()}
-    users = [entry for entry in _largest(spent.by_user) if entry.keys[0]][:_USERS_SHOWN]
-    return [
-        counted(TITLE, locale, len(spent.days), zone=request.context.quotas.zone.key),
-        _sum_text(total, locale) + "".join(f" · {text}" for text in _failed(total, locale)),
-        "",
-        BY_DAY[locale],
-        *(f"- {_day(entry.keys[0], locale)}: {_sum_text(entry, locale)}" for entry in spent.by_day[-_DAYS_SHOWN:]),
-        "",
-        BY_MODEL[locale],
-        *(f"- {verbatim(entry.keys[0])}: {_sum_text(entry, locale)}" for entry in _largest(spent.by_model)),
-        "",
-        *([BY_USER[locale]] if users else []),
-        *(f"- {_user(entry.keys[0], names)}: {_sum_text(entry, locale)}" for entry in users),
-        *unpriced_note(total.unpriced, locale),
-        ESTIMATES[locale],
-    ]
-
-
-async def _draw(request: Request, spent: Spent, draw: Draw) -> None:
-    """Hand the chart over. Where the platform does not take it, the text has said it all."""
-    name = f"usage-{spent.days[0]}-{spent.days[-1]}.png"
-    async with request.context.stores.spool.place(name) as path:
-        await draw(chart(spent, request.locale), path)
-        try:
-            await request.turn.hand_over(File(path, name, "image/png"), CAPTION[request.locale])
-        except ChannelGone:
-            raise
-        except ChannelError:
+    async def _usage(self, request: Request, argument: str) -> None:
+        """Show what was spent in the last days, 30 if no number is given, and draw it where pictures can be seen."""
+        days = argument or str(USUAL_DAYS)
+        if not (days.isascii() and days.isdigit() and 1 <= int(days) <= MAX_DAYS):
+            await request.tell(HOW_MANY_DAYS, max=MAX_DAYS)
             return
+        spent = await self._spent(int(days))
+        if spent.total is None:
+            await request.turn.tell(counted(NOTHING, request.locale, int(days)))
+            return
+        await request.turn.tell("\n".join(await self._lines(request.locale, spent, spent.total)))
+        if self._draw is not None and request.turn.view.shows_pictures:
+            await self._hand_over_chart(request, spent, self._draw)
+
+    async def _spent(self, days: int) -> Spent:
+        now, ledger = self._clock.now(), self._ledger
+        since, last = days_back(now, self._zone, days), date.fromisoformat(day_of(now, self._zone).name)
+        total = await ledger.sums(since, ())
+        return Spent(
+            [last - timedelta(days=back) for back in reversed(range(days))],
+            total[0] if total else None,
+            await ledger.sums(since, ("day", "model")),
+            await ledger.sums(since, ("day",)),
+            await ledger.sums(since, ("model",)),
+            await ledger.sums(since, ("user",)),
+        )
+
+    async def _lines(self, locale: Locale, spent: Spent, total: Sum) -> list[str]:
+        names = {str(person.user): person.name for person in await self._access.people()}
+        users = [entry for entry in _largest(spent.by_user) if entry.keys[0]][:_USERS_SHOWN]
+        return [
+            counted(TITLE, locale, len(spent.days), zone=self._zone.key),
+            _sum_text(total, locale) + "".join(f" · {text}" for text in _failed(total, locale)),
+            "",
+            BY_DAY[locale],
+            *(f"- {_day(entry.keys[0], locale)}: {_sum_text(entry, locale)}" for entry in spent.by_day[-_DAYS_SHOWN:]),
+            "",
+            BY_MODEL[locale],
+            *(f"- {verbatim(entry.keys[0])}: {_sum_text(entry, locale)}" for entry in _largest(spent.by_model)),
+            "",
+            *([BY_USER[locale]] if users else []),
+            *(f"- {_user(entry.keys[0], names)}: {_sum_text(entry, locale)}" for entry in users),
+            *unpriced_note(total.unpriced, locale),
+            ESTIMATES[locale],
+        ]
+
+    async def _hand_over_chart(self, request: Request, spent: Spent, draw: Draw) -> None:
+        """Hand the chart over; do nothing where the platform does not take it, for the text says the same."""
+        name = f"usage-{spent.days[0]}-{spent.days[-1]}.png"
+        async with self._place(name) as path:
+            await draw(chart(spent, request.locale), path)
+            try:
+                await request.turn.hand_over(File(path, name, "image/png"), CAPTION[request.locale])
+            except ChannelGone:
+                raise
+            except ChannelError:
+                return
 
 
 def chart(spent: Spent, locale: Locale) -> Chart:
@@ -183,10 +198,3 @@ TOKENS_A_DAY = text("usage.admin.tokens_a_day")
 COST_A_DAY = text("usage.admin.cost_a_day")
 CAPTION = text("usage.admin.caption")
 ESTIMATES = text("usage.admin.estimates")
-
-USAGE_VERB = Verb(
-    "usage",
-    text("admin.commands.usage"),
-    usage,
-    " [DAYS]",
-)

@@ -1,7 +1,4 @@
-"""What was asked of models and what it cost; whose that is; when days and months begin; the socket of the ledger.
-
-Knows calls, sums and periods. Does not know prices, limits, nor what was said.
-"""
+"""Calls of models and what they cost, who pays for them, days and months in a time zone, and the port of the ledger."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
 from core.dialogue import Usage
-from core.types import UserKey
+from core.types import Incoming, UserKey, room_name
 
 GROUPINGS: Final = ("day", "user", "mode", "model", "outcome", "room")
 """What calls can be summed by; a day is one of the ledger's time zone."""
@@ -22,19 +19,24 @@ _A_DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Whose message is being answered, and in which room (PLATFORM:ID; "" in private)."""
+    """The sender of the message that is being answered, and its room (PLATFORM:ID; "" in private)."""
 
     user: UserKey
     room: str = ""
 
 
+def asker_of(incoming: Incoming) -> Asker:
+    """Return the sender of a message, and the room it was said in."""
+    return Asker(incoming.user, "" if incoming.private else room_name(incoming.chat))
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a model. `user` is None where nobody's message caused it; `model` is `provider:model`.
+    """One call of a model. `user` is None where no message caused it; `model` is `provider:model`.
 
     `usage` and `cost_usd` are None where they are not known: the answer broke off, the provider does not count, or
     there is no price. `first_s` is the time to the first token, None if none came. `outcome` is end, length, refused,
-    left (the reader did), or the name of the failure. `room` is where others read along, "" in private.
+    left (the reader stopped it), or the name of the failure. `room` is where others read along, "" in private.
     """
 
     at: datetime
@@ -56,15 +58,15 @@ class Call:
 
     @property
     def is_unpriced(self) -> bool:
-        """Whether nobody knows what it cost. A request that was turned down costs nothing."""
+        """Whether its cost is not known. A request that was turned down costs nothing."""
         return self.cost_usd is None and (self.outcome == "StreamCut" or not self.is_failed)
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Calls of one group: `keys` in the order asked. Tokens and cost are of the calls that tell them.
+    """Sums over the calls of one group: `keys` in the order asked. Tokens and cost are of the calls that report them.
 
-    `failed` ended in a failure; of `unpriced` the cost is not known (a request that was turned down costs nothing).
+    `failed` calls ended in a failure; of `unpriced` calls the cost is not known.
     """
 
     keys: tuple[str, ...]
@@ -79,7 +81,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What was spent: messages that were thought about, tokens in and out, and what that cost, as far as is known.
+    """What was spent: messages that models were asked about, tokens in and out, and their cost as far as it is known.
 
     Of `unpriced` calls the cost is not known; their tokens count.
     """
@@ -109,7 +111,7 @@ def spend_of(call: Call) -> Spend:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose spending: one person's, one room's, or (neither) the whole bot's."""
+    """Whose spending is meant: one person's, one room's, or (neither) the whole bot's."""
 
     user: UserKey | None = None
     room: str = ""
@@ -124,7 +126,7 @@ BOT: Final = Scope()
 
 
 def scopes_of(user: UserKey | None, room: str) -> tuple[Scope, ...]:
-    """Return everything that pays for what that person causes there: the person, the room, the bot."""
+    """Return the scopes that a call counts for: the person, the room, the bot."""
     return (*((Scope(user),) if user else ()), *((Scope(room=room),) if room else ()), BOT)
 
 
@@ -172,14 +174,14 @@ def _midnight(day: date, zone: ZoneInfo) -> datetime:
 
 
 class Ledger(Protocol):
-    """What was spent, for good: rows are only added. A person who is forgotten leaves sums behind, and no name."""
+    """What was spent; rows are only added. Of a forgotten person the sums stay, without a name."""
 
     async def record(self, call: Call) -> None:
         """Store a call."""
         ...
 
     async def ask(self, asker: Asker, at: datetime) -> None:
-        """Store that a message is about to be thought about."""
+        """Store that a model is about to be asked about a message."""
         ...
 
     async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
@@ -195,13 +197,13 @@ class Ledger(Protocol):
         ...
 
     async def asked(self, scope: Scope, since: datetime) -> Sequence[datetime]:
-        """Return when messages were about to be thought about since then, the oldest first."""
+        """Return when models were asked about messages since then, the oldest first."""
         ...
 
     async def tell_once(self, scope: Scope, period: str, share: int, at: datetime) -> bool:
-        """Note that it is told that `share` percent are used in that period; False if that was noted before."""
+        """Record that the `share` % warning was sent for that period; return False if it was sent before."""
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Take that person's name off everything."""
+        """Remove that person's name from everything."""
         ...

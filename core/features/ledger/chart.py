@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from core.features.quotas.wording import money, number
+from core.features.ledger.wording import money, number
 from core.types import Locale
 
 

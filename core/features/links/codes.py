@@ -11,9 +11,9 @@ from core.types import UserKey
 
 @dataclass(frozen=True, slots=True)
 class LinkCode:
-    """A code by which somebody's other account may be linked to theirs: `digest` is what is kept of it.
+    """A code that links another account to `user`; only its hash, `digest`, is stored.
 
-    `asked` is the account that was told last what entering it gives away, and `asked_at` when.
+    `asked` is the account that was last told what entering the code gives away, at `asked_at`.
     """
 
     digest: str
@@ -28,7 +28,7 @@ class LinkCodes(Protocol):
     """The codes that wait to be entered, at most one for each account."""
 
     async def put(self, code: LinkCode) -> None:
-        """Keep it, in place of the one that the account had."""
+        """Store the code in place of the one that the account had."""
         ...
 
     async def find(self, digest: str) -> LinkCode | None:
@@ -36,13 +36,13 @@ class LinkCodes(Protocol):
         ...
 
     async def take(self, digest: str) -> bool:
-        """Forget the code of that digest, and return whether there was one: of several who take it, one has it."""
+        """Remove the code of that digest; return True to exactly one of several callers, False if there is none."""
         ...
 
     async def drop(self, before: datetime) -> None:
-        """Forget what was put before then."""
+        """Remove the codes that were stored before then."""
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Forget the account's code, and that it was asked about another's. None is fine."""
+        """Remove the account's code, and the record that it was asked about another's code, if there are any."""
         ...

@@ -1,7 +1,4 @@
-"""One memory as a person sees it: whole, with what is known of it, and the buttons by which they change it.
-
-Knows sentences and buttons. Does not know what a button does.
-"""
+"""Show one memory whole, with its facts and the buttons by which a person changes it."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind, ro
 MAX_PHRASE_CHARS: Final = 60
 _MAX_LABEL_CHARS: Final = 40
 _MAX_FORM_CHARS: Final = 4000
-"""Of a field that a form begins with. Source: Discord's text input, `value`."""
+"""The longest text that a form can be filled in with. Source: Discord's text input, `value`."""
 _MAX_IN_LINE_CHARS: Final = 300
 _LISTS: Final = frozenset({"memories", "recall", "forget"})
 
@@ -28,7 +25,7 @@ _LISTS: Final = frozenset({"memories", "recall", "forget"})
 async def show_card(
     request: Request, item: MemoryItem, origin: str = "", *, told: str = "", choices: Sequence[Button] = ()
 ) -> None:
-    """Show a memory under what was done to it (`told`); `origin` is the list that it was chosen from, without "/"."""
+    """Show a memory below `told`, what was done to it; `origin` is the list it was chosen from, without "/"."""
     versions = await request.turn.memory.versions(item.id)
     changes = sum(each.kind is ChangeKind.UPDATED and not each.undone for each in versions)
     lines = [*([told, ""] if told else []), f"{mark(item)}🧠 {heading(item)}", block(item), ""]
@@ -36,37 +33,42 @@ async def show_card(
     await request.turn.tell("\n".join(lines), choices=[*choices, *_buttons(request.locale, item, origin)])
 
 
+async def tell_unknown(request: Request) -> None:
+    """Say that there is no such memory."""
+    await request.turn.tell(NO_SUCH_MEMORY[request.locale], choices=[back(request.locale, "", TO_THE_LIST)])
+
+
 def entry(number: int, item: MemoryItem, origin: str) -> Button:
-    """Return how a memory is chosen from a list."""
+    """Return the button that chooses a memory from a list."""
     label = f"{number}. {one_line(item.bindings[0], _MAX_LABEL_CHARS)}"
     return Button(label, after(f"/memories show {item.id}", origin), in_place=True)
 
 
 def after(command: str, origin: str) -> str:
-    """Return the command with the list that it leads back to, if a button can hold that."""
+    """Append the list that the command leads back to, if a button can hold both."""
     whole = f"{command} {origin}".rstrip()
     return whole if len(whole.encode()) <= MAX_COMMAND_BYTES else command
 
 
 def back(locale: Locale, origin: str, label: Localized | None = None) -> Button:
-    """Return the button back to the list that a person came from."""
+    """Return the button back to the list that the person came from."""
     known = origin.split(maxsplit=1)[:1]
     command = f"/{origin}" if known and known[0] in _LISTS else "/memories"
     return Button((label or BACK)[locale], after(command, ""), in_place=True)
 
 
 def heading(item: MemoryItem) -> str:
-    """Return what a memory is called: the first phrase that it is found by."""
+    """Return the name of a memory: the first phrase that it is found by."""
     return verbatim(one_line(item.bindings[0], MAX_PHRASE_CHARS))
 
 
 def mark(item: MemoryItem) -> str:
-    """Return what stands before a memory that was pinned."""
+    """Return the sign before a pinned memory, "" before any other."""
     return "📌 " if item.pinned else ""
 
 
 def block(item: MemoryItem) -> str:
-    """Return the content whole, so that every sign of it is shown."""
+    """Return the whole content, every character as it is."""
     if item.kind is MemoryKind.JSON:
         return fenced(item.content, "json")
     in_line = "\n" not in item.content and len(item.content) <= _MAX_IN_LINE_CHARS
@@ -74,14 +76,14 @@ def block(item: MemoryItem) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Return the text as a block of code that nothing in it ends."""
+    """Return the text as a code block whose fence is longer than any run of backquotes in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(longest + 1, 3)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def place(request: Request, item: MemoryItem) -> list[str]:
-    """Return where it was said, and who may hear it."""
+    """Return where the memory was said, and in which rooms it may be told, a line each."""
     locale, here = request.locale, room_name(request.incoming.chat)
     elsewhere = [verbatim(room) for room in item.rooms if room != here]
     lines = [] if item.rooms else [(IN_PRIVATE if item.shared else ONLY_IN_PRIVATE)[locale]]
@@ -137,3 +139,5 @@ SHARE = text("memories.card.share")
 UNSHARE = text("memories.card.unshare")
 SHOW = text("memories.card.show")
 BACK = text("memories.card.back")
+NO_SUCH_MEMORY = text("memories.named.no_such_memory")
+TO_THE_LIST = text("memories.named.to_the_list")

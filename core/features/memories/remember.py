@@ -1,4 +1,4 @@
-"""/remember: keep this, whatever a model makes of it. Knows what is kept where none helps. Stores like MemorySave."""
+"""/remember: save a text as the action MemorySave does; where models fail, save it as it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.actions.memory_save import NAME, SAVING, Wanted, asked_drafts, keep, t
 from core.commands.command import Command, Request
 from core.dialogue import Outcome, Step
 from core.errors import ProviderError
-from core.features.preferences.choices import NOT_REMEMBERING
+from core.features.preferences.commands import NOT_REMEMBERING
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.turn import Turn
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 async def remember(request: Request, text: str) -> None:
-    """Take the text as a message to be saved, and say what was."""
+    """Save the text as memories, and say which."""
     turn = request.turn
     if not text:
         await request.tell(HOW_TO_REMEMBER)
@@ -38,7 +38,7 @@ async def remember(request: Request, text: str) -> None:
 
 
 async def _wanted(turn: Turn) -> Wanted:
-    """Return what the models make of it; nothing, where they fail: it was plainly asked for, and is kept as it is."""
+    """Return the drafts that the models make of the text; none if they fail: the text is then saved as it is."""
     try:
         return await asked_drafts(turn)
     except ProviderError as error:
@@ -47,7 +47,7 @@ async def _wanted(turn: Turn) -> Wanted:
 
 
 def whole(text: str) -> Sequence[MemoryDraft]:
-    """Return the text as it is, in as many memories as it takes, each found by how it begins."""
+    """Return the text split into as many drafts as it takes, each found by its beginning."""
     parts = [text[at : at + MAX_CONTENT_CHARS].strip() for at in range(0, len(text), MAX_CONTENT_CHARS)]
     return [
         MemoryDraft(MemoryKind.TEXT, part, to_bindings([one_line(part, MAX_BINDING_CHARS)])) for part in parts if part

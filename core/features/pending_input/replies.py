@@ -5,16 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from core.actions.proposal import PROPOSALS
+from core.actions.proposal import PROPOSALS, Deletion, Proposal
 from core.commands.builtin import is_stop
 from core.commands.command import Request
 from core.commands.retry import is_retry
 from core.confirmations import Arrival, Confirmations
-from core.features.memories.confirm import answered
 from core.hooks import ReplyReader
 from core.memory.memories import Memories
 from core.ports import Clock
-from core.text.replies import means_undo
+from core.text.replies import means_deletion, means_no, means_undo, means_yes, numbered
 from core.threads import PendingInputs
 from core.types import Incoming, UserKey
 
@@ -24,7 +23,7 @@ _SKEW: Final = timedelta(seconds=5)
 
 
 class PendingReplies(ReplyReader):
-    """Keep which command waits for a text in which conversation, for ten minutes."""
+    """Keep, for ten minutes, the command that waits for a text in a conversation; read answers to proposals."""
 
     def __init__(self, store: PendingInputs, confirmations: Confirmations, memories: Memories, clock: Clock) -> None:
         self._store = store
@@ -33,21 +32,25 @@ class PendingReplies(ReplyReader):
         self._clock = clock
 
     async def await_text(self, request: Request, command: str) -> None:
-        """Run `command` with the person's next message there, unless that is a command itself."""
+        """Let the person's next message there be the argument of `command`, unless it is a command itself."""
         here = request.incoming.conversation
         await self._confirmations.drop(here, *PROPOSALS)
         await self._store.put(here, command, self._clock.now())
 
+    async def settle(self, request: Request) -> None:
+        """Drop the command that waits there, because it was run."""
+        await self._store.drop(request.incoming.conversation)
+
     async def read(self, incoming: Incoming, arrival: Arrival) -> str:
         """Return the command that the message amounts to, or its own text.
 
-        A text sent before the question was asked is no reply to it. A waiting command is dropped once it was run, so
-        that a crash before that runs it again; any other command drops it.
+        A text sent before the question was asked is no reply to it. A waiting command stays until it was run
+        (`settle`), so that a crash before that runs it again; any other command drops it.
         """
         here, text = incoming.conversation, incoming.text
         waiting = await self._store.find(here)
         if not incoming.pressed or is_retry(text):
-            answer = await answered(self._confirmations, incoming, arrival)
+            answer = await self._answer(incoming, arrival)
             if waiting is None and answer:
                 return answer
             if waiting is None and means_undo(text) and await self._can_undo(incoming.user):
@@ -65,6 +68,28 @@ class PendingReplies(ReplyReader):
         await self._store.drop(incoming.conversation)
         asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS)
         return asked or (waiting is not None and incoming.at - waiting.at <= VALID_FOR)
+
+    async def _answer(self, incoming: Incoming, arrival: Arrival) -> str:
+        """Return the command that answers the open proposal as the message does; "" if it is no answer.
+
+        A message that is no answer drops the proposal. Buttons are not read here: their command says what they do.
+        """
+        text, here = incoming.text, incoming.conversation
+        waiting: tuple[str, Proposal] | None = await self._confirmations.waiting(here, arrival, *PROPOSALS)
+        if waiting is not None:
+            code, proposal = waiting
+            if text.startswith("/") and text.split()[-1].upper() == code:
+                return ""  # it is the answer, typed as a command
+            deletes = isinstance(proposal, Deletion)
+            chosen = numbered(text, len(proposal.memory_ids if isinstance(proposal, Deletion) else proposal.rewrites))
+            if means_yes(text) or (deletes and means_deletion(text)):
+                return f"/confirm yes {code}"
+            if means_no(text):
+                return f"/confirm no {code}"
+            if chosen:
+                return f"/confirm yes {code} {' '.join(str(at + 1) for at in chosen)}"
+        await self._confirmations.drop(here, *PROPOSALS)
+        return ""
 
     async def _can_undo(self, user: UserKey) -> bool:
         within = self._memories.undo_within

@@ -1,15 +1,20 @@
-"""Erase everything that is kept of a person, on all their linked accounts."""
+"""Erase everything that is kept of a person, on all their linked accounts, and name the copies that this leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Protocol
+from typing import Final, Protocol
 
 from core.features.access.rules import Access
 from core.features.memories.listed import ListedMemories
+from core.features.transfer.files import Copies
 from core.memory.memories import Memories
-from core.types import UserKey
+from core.text.catalogue import forms
+from core.text.plural import counted
+from core.types import Locale, UserKey
+
+_MAX_NAMED: Final = 10
 
 
 class Forgets(Protocol):
@@ -21,7 +26,10 @@ class Forgets(Protocol):
 
 
 class Erasure:
-    """Erase a person from every store; what is erased within `scrubbing` is scrubbed from the disk at its end."""
+    """Erase a person from every store; what is erased within `scrubbing` is scrubbed from the disk at its end.
+
+    Copies made before, `copies`, are not touched.
+    """
 
     def __init__(
         self,
@@ -29,12 +37,15 @@ class Erasure:
         access: Access,
         listed: ListedMemories,
         stores: Sequence[Forgets],
+        *,
+        copies: Copies,
         scrubbing: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
     ) -> None:
         self._memories = memories
         self._access = access
         self._listed = listed
         self._stores = stores
+        self._copies = copies
         self._scrubbing = scrubbing
 
     async def forget(self, user: UserKey) -> None:
@@ -50,3 +61,18 @@ class Erasure:
                 for store in self._stores:
                     await store.forget(account)
         self._listed.forget(accounts)
+
+    async def copies_left(self, locale: Locale, *, for_owner: bool) -> str:
+        """Return a sentence on the backups and exports that still hold what was erased; "" if there are none.
+
+        Owners are told the newest ten by name, because they can delete them.
+        """
+        paths = await self._copies.paths()
+        if not paths:
+            return ""
+        names = ", ".join(f"`{path.parent.name}/{path.name}`" for path in paths[-_MAX_NAMED:])
+        return counted(YOURS if for_owner else THEIRS, locale, len(paths), names=names)
+
+
+YOURS = forms("privacy.copies_left.yours")
+THEIRS = forms("privacy.copies_left.theirs")

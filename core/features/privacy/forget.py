@@ -1,25 +1,36 @@
-"""/forget: one memory, those that a search finds, or everything of a person. Knows what has to be confirmed first."""
+"""/forget and /admin forget: delete single memories, what a person wrote about them, or everything of a person."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from core.actions.buttons import erase_button, undo_button
 from core.actions.proposal import Deletion
 from core.commands.command import STAFF, Command, Request
-from core.features.memories.memories import found, show_list
-from core.features.memories.names import is_number, named
-from core.features.privacy.forget_said import forget_said
-from core.features.transfer.leftover import leftover
+from core.confirmations import Confirmations
+from core.delivery.notifier import Notifier
+from core.features.access.card import ROLES
+from core.features.access.rules import STAYS, Access
+from core.features.admin.decisions import DecisionKind, Decisions, record_deed
+from core.features.admin.verb import Verb, person
+from core.features.memories.listed import ListedMemories, found, is_number
+from core.features.privacy.erasure import Erasure
+from core.history.withholding import Redaction
+from core.memory.memories import Memories
 from core.outgoing import Button
+from core.ports import Clock
+from core.stores import HistoryStore
 from core.text.catalogue import forms, text
 from core.text.markdown import verbatim
 from core.text.plural import counted
 from core.turn import memory_line
-from core.types import MemoryItem, Role
+from core.types import MemoryItem, Role, UserKey
 
-ALL, CONFIRM, SAID = "all", "confirm", "said"
+ALL: Final = "all"
+CONFIRM: Final = "confirm"
+SAID: Final = "said"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,50 +38,179 @@ class Everything:
     """What a person confirms by the code of /forget all."""
 
 
-async def forget(request: Request, argument: str) -> None:
-    """Delete what is named, or show what would go."""
-    first, _, rest = argument.partition(" ")
-    if first.casefold() == ALL:
-        await _forget_all(request, rest)
-    elif first.casefold() == CONFIRM and rest.strip():
-        await _forget_confirmed(request, rest)
-    elif first.casefold() == SAID:
-        await forget_said(request, rest.strip())
-    elif not argument:
-        await request.tell(HOW_TO_FORGET)
-    elif (item := await named(request, argument)) is not None:
-        await _delete(request, [item.id])
-    elif is_number(argument):
-        await request.tell(NO_SUCH_MEMORY)
-    else:
-        await _preview(request, argument)
+@dataclass(frozen=True, slots=True)
+class Somebody:
+    """The person whom an owner confirms to erase by the code of /admin forget."""
+
+    user: UserKey
 
 
-async def _preview(request: Request, query: str) -> None:
-    """Show what a search finds, to be confirmed whole or chosen from."""
-    items = await found(request, query)
-    if not items:
-        await request.tell(NO_SUCH_MEMORY)
-        return
-    wanted = Deletion(tuple(item.id for item in items))
-    code = await request.context.confirmations.ask(request.incoming.conversation, wanted)
-    confirm = Button(counted(DELETE_THOSE, request.locale, len(items)), f"/forget {CONFIRM} {code}", in_place=True)
-    await show_list(
-        request,
-        WOULD_GO[request.locale],
-        items,
-        after=TO_CONFIRM[request.locale].format(code=code),
-        choices=[confirm],
-        origin=f"forget {query}",
-    )
+class ForgetCommand:
+    """Offer /forget; `logs_words` is whether the log has what people ask, which /forget all does not reach."""
+
+    def __init__(
+        self,
+        listed: ListedMemories,
+        memories: Memories,
+        history: HistoryStore,
+        *,
+        confirmations: Confirmations,
+        access: Access,
+        erasure: Erasure,
+        logs_words: bool,
+    ) -> None:
+        self._listed = listed
+        self._memories = memories
+        self._history = history
+        self._confirmations = confirmations
+        self._access = access
+        self._erasure = erasure
+        self._logs_words = logs_words
+
+    @property
+    def command(self) -> Command:
+        """The command."""
+        return Command("forget", text("commands.forget"), self._forget, usage=" N | … | said | all", in_private=True)
+
+    async def _forget(self, request: Request, argument: str) -> None:
+        """Delete what is named, or show what a search finds and ask for a yes."""
+        first, _, rest = argument.partition(" ")
+        if first.casefold() == ALL:
+            await self._all(request, rest)
+        elif first.casefold() == CONFIRM and rest.strip():
+            await self._confirmed(request, rest)
+        elif first.casefold() == SAID:
+            await self._said(request, rest.strip())
+        elif not argument:
+            await request.tell(HOW_TO_FORGET)
+        elif (item := await self._listed.named(request, argument)) is not None:
+            await _delete(request, [item.id])
+        elif is_number(argument):
+            await request.tell(NO_SUCH_MEMORY)
+        else:
+            await self._preview(request, argument)
+
+    async def _preview(self, request: Request, query: str) -> None:
+        """Show what a search finds, to be confirmed as a whole or chosen from."""
+        items = await found(request, query)
+        if not items:
+            await request.tell(NO_SUCH_MEMORY)
+            return
+        wanted = Deletion(tuple(item.id for item in items))
+        code = await self._confirmations.ask(request.incoming.conversation, wanted)
+        confirm = Button(counted(DELETE_THOSE, request.locale, len(items)), f"/forget {CONFIRM} {code}", in_place=True)
+        await self._listed.show(
+            request,
+            WOULD_GO[request.locale],
+            items,
+            after=TO_CONFIRM[request.locale].format(code=code),
+            choices=[confirm],
+            origin=f"forget {query}",
+        )
+
+    async def _confirmed(self, request: Request, code: str) -> None:
+        wanted = await self._confirmations.take(request.incoming.conversation, code, Deletion)
+        if wanted is None:
+            await request.tell(NOT_CONFIRMED)
+        else:
+            await _delete(request, wanted.memory_ids)
+
+    async def _said(self, request: Request, memory_id: str) -> None:
+        """Remove the person's own messages, on every account, that tell of a memory which was deleted or replaced.
+
+        With an empty id, those about any such memory.
+        """
+        redaction, removed = Redaction(self._history, request.turn.memory.store), 0
+        for account in await self._memories.accounts(request.incoming.user):
+            past = [told for told in await redaction.past(account) if memory_id in {"", told.memory_id}]
+            removed += await self._history.erase(account, past) if past else 0
+        if removed:
+            await request.turn.tell(counted(REMOVED, request.locale, removed))
+        else:
+            await request.tell(NOTHING_LEFT)
+
+    async def _all(self, request: Request, code: str) -> None:
+        """Ask for a code; with the right one, stop the person's answers elsewhere and erase everything of them."""
+        user, here = request.incoming.user, request.incoming.conversation
+        accounts = await self._memories.accounts(user)
+        if await self._confirmations.take(here, code, Everything) is None:
+            await self._ask_for_all(request, accounts)
+            return
+        request.stop_answers(accounts)
+        await self._erasure.forget(user)
+        log_stays = LOG_STAYS[request.locale] if self._logs_words else ""
+        copies = await self._erasure.copies_left(request.locale, for_owner=request.role is Role.OWNER)
+        await request.turn.tell("\n".join([f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip(), copies]).rstrip())
+
+    async def _ask_for_all(self, request: Request, accounts: Sequence[UserKey]) -> None:
+        given, locale = await self._access.role(request.incoming.user), request.locale
+        code = await self._confirmations.ask(request.incoming.conversation, Everything())
+        asked = CONFIRM_ALL[locale].format(total=await request.turn.memory.count(), code=code)
+        others = ", ".join(verbatim(str(account)) for account in accounts if account != request.incoming.user)
+        linked = LINKED_GO[locale].format(accounts=others) if others else ""
+        role = (STAFF_STAYS if given in STAFF else MEMBER_GOES)[locale] if given else ""
+        await request.turn.tell("\n".join(line for line in (asked, linked, role) if line))
 
 
-async def _forget_confirmed(request: Request, code: str) -> None:
-    wanted = await request.context.confirmations.take(request.incoming.conversation, code, Deletion)
-    if wanted is None:
-        await request.tell(NOT_CONFIRMED)
-    else:
-        await _delete(request, wanted.memory_ids)
+class ForgetVerb:
+    """Offer /admin forget: an owner erases everything of a person, and that is put on record."""
+
+    def __init__(
+        self,
+        memories: Memories,
+        erasure: Erasure,
+        decisions: Decisions,
+        *,
+        access: Access,
+        confirmations: Confirmations,
+        notifier: Notifier,
+        clock: Clock,
+    ) -> None:
+        self._memories = memories
+        self._erasure = erasure
+        self._decisions = decisions
+        self._access = access
+        self._confirmations = confirmations
+        self._notifier = notifier
+        self._clock = clock
+
+    @property
+    def verb(self) -> Verb:
+        """The verb."""
+        return Verb("forget", text("admin.commands.forget"), self._forget, " PLATFORM:ID", for_owners=True)
+
+    async def _forget(self, request: Request, argument: str) -> None:
+        """Say what would be erased and ask for a code, or erase it."""
+        word, _, code = argument.partition(" ")
+        if word.casefold() == CONFIRM:
+            await self._confirmed(request, code)
+        elif user := await person(request, argument.split(), self._notifier.seen):
+            code = await self._confirmations.ask(request.incoming.conversation, Somebody(user))
+            total = await self._memories.of(await self._memories.owner(user)).count()
+            command = f"/admin forget {CONFIRM} {code}"
+            asked = ASK[request.locale].format(user=user, total=total, command=command)
+            await request.turn.tell(
+                "\n".join([asked, *await self._role_stays(request, user)]),
+                choices=[Button(FORGET_THEM[request.locale], command, in_place=True)],
+            )
+
+    async def _role_stays(self, request: Request, user: UserKey) -> list[str]:
+        """Return a line on the role that the person keeps, if they have one that stays."""
+        found, locale = await self._access.person(user), request.locale
+        if found is None or found.role not in STAYS:
+            return []
+        return [ROLE_STAYS[locale].format(role=ROLES[found.role.value][locale])]
+
+    async def _confirmed(self, request: Request, code: str) -> None:
+        somebody = await self._confirmations.take(request.incoming.conversation, code, Somebody)
+        if somebody is None:
+            await request.tell(SOMEBODY_NOT_CONFIRMED)
+            return
+        request.stop_answers(await self._memories.accounts(somebody.user))
+        await self._erasure.forget(somebody.user)
+        await record_deed(self._decisions, self._clock, request.incoming.user, DecisionKind.FORGET)
+        lines = [DONE[request.locale], await self._erasure.copies_left(request.locale, for_owner=True)]
+        await request.turn.tell("\n".join(filter(None, lines)))
 
 
 async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
@@ -81,30 +221,6 @@ async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
         await request.turn.tell("\n".join(lines), choices=choices)
     else:
         await request.tell(NO_SUCH_MEMORY)
-
-
-async def _forget_all(request: Request, code: str) -> None:
-    """Ask for the code, or forget the person: first what is being answered elsewhere is stopped, then all goes."""
-    context, user, here = request.context, request.incoming.user, request.incoming.conversation
-    given = await context.access.role(user)
-    stays = STAFF_STAYS if given in STAFF else MEMBER_GOES if given else None
-    accounts = await context.stores.memories.accounts(user)
-    if await context.confirmations.take(here, code, Everything) is None:
-        code = await context.confirmations.ask(here, Everything())
-        asked = CONFIRM_ALL[request.locale].format(total=await request.turn.memory.count(), code=code)
-        others = ", ".join(verbatim(str(account)) for account in accounts if account != user)
-        linked = LINKED_GO[request.locale].format(accounts=others) if others else ""
-        await request.turn.tell(
-            "\n".join(line for line in (asked, linked, stays[request.locale] if stays else "") if line)
-        )
-        return
-    for conversation, running in list(request.running.items()):
-        if conversation.user in accounts and (conversation != here or request.incoming.pressed):
-            running.stop()
-    await context.erasure.forget(user)
-    log_stays = LOG_STAYS[request.locale] if context.stores.logs_words else ""
-    copies_stay = await leftover(context, request.locale, for_owner=request.role is Role.OWNER)
-    await request.turn.tell("\n".join([f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip(), copies_stay]).rstrip())
 
 
 HOW_TO_FORGET = text("privacy.forget.how_to_forget")
@@ -121,10 +237,11 @@ MEMBER_GOES = text("privacy.forget.member_goes")
 FORGOT_ALL = text("privacy.forget.forgot_all")
 LOG_STAYS = text("privacy.forget.log_stays")
 
-FORGET = Command(
-    "forget",
-    text("commands.forget"),
-    forget,
-    usage=" N | … | said | all",
-    in_private=True,
-)
+REMOVED = forms("privacy.forget_said.removed")
+NOTHING_LEFT = text("privacy.forget_said.nothing_left")
+
+ASK = text("privacy.admin.ask")
+ROLE_STAYS = text("privacy.admin.role_stays")
+FORGET_THEM = text("privacy.admin.forget_them")
+SOMEBODY_NOT_CONFIRMED = text("privacy.admin.not_confirmed")
+DONE = text("privacy.admin.done")

@@ -1,4 +1,4 @@
-"""Quota check before every answer: run it or say why not, and tell once when a limit nears its end."""
+"""Check quotas before every answer: run it or say why not, and warn once when a limit is nearly used up."""
 
 from __future__ import annotations
 
@@ -8,24 +8,19 @@ from dataclasses import dataclass, field
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.features.access.rules import Access
-from core.features.ledger.calls import BOT, Asker
+from core.features.ledger.calls import BOT, Asker, asker_of
 from core.features.quotas import wording
 from core.features.quotas.quotas import Quotas, Use
 from core.hooks import Limiter
 from core.language_choice import Locales
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
-from core.types import Incoming, Locale, Role, room_name
-
-
-def asker_of(incoming: Incoming) -> Asker:
-    """Return whose message that is, and the room it was said in."""
-    return Asker(incoming.user, "" if incoming.private else room_name(incoming.chat))
+from core.types import Incoming, Locale, Role
 
 
 @dataclass(slots=True)
 class Allowance(Limiter):
-    """Hold answers within the quotas, and tell the asker and the owners of limits."""
+    """Keep answers within the quotas, and warn the asker and the owners."""
 
     quotas: Quotas
     access: Access
@@ -37,10 +32,10 @@ class Allowance(Limiter):
     async def answer(
         self, incoming: Incoming, text: str, view: View, locale: Locale, work: Callable[[], Awaitable[None]]
     ) -> bool:
-        """Answer the text by `work`, within the limits, and return whether it was let in.
+        """Run `work`, which answers the text, if the limits allow it, else say why not; return whether it was run.
 
-        Commands are not held against what was spent, buttons and /stop not even against messages a minute. A note
-        stands below an answer that used most of a limit.
+        Commands are only held against messages a minute, buttons and /stop not even against those. An answer that used
+        most of a limit gets a warning below it.
         """
         thinks = not text.startswith("/")
         counts = not incoming.pressed and text.split(maxsplit=1)[:1] != ["/stop"]
@@ -55,7 +50,7 @@ class Allowance(Limiter):
         return full is None
 
     async def tell_owners(self) -> None:
-        """Tell every owner of the limits that were used up or nearly so since the last call."""
+        """Tell every owner about the limits that were used up or nearly so since the last call."""
         while self._news:
             use, asker = self._news.pop(0)
             for owner in await self.access.people():
@@ -64,9 +59,9 @@ class Allowance(Limiter):
                     await self.notifier.tell(owner.user, OutgoingMessage(text))
 
     async def _tell(self, asker: Asker, role: Role | None, view: View, locale: Locale) -> None:
-        """Put the note below the answer, and keep for the owners what they are to know.
+        """Show the warnings below the answer, and keep those that owners are told later.
 
-        The bot's own limits are the business of owners only.
+        The bot's own limits are shown to owners only.
         """
         for use in await self.quotas.news(asker, role):
             is_the_bots = use.scope == BOT

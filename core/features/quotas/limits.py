@@ -1,6 +1,6 @@
-"""Limits, and how they are written: `messages_minute=10 tokens_day=50000 cost_month=2.50`. Knows no person and no use.
+"""Limits and their notation: `messages_minute=10 tokens_day=50000 cost_month=2.50`.
 
-0 means zero; of what is not written there is no limit; "none" is written where nothing is limited at all.
+0 means zero; a limit that is not written does not hold; "none" is written where nothing is limited.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Limit(StrEnum):
 
 
 SPENDING: Final = tuple(limit for limit in Limit if limit is not Limit.MESSAGES_MINUTE)
-"""The limits of what models are asked; the other one is of messages of any kind."""
+"""The limits of what models cost; the other limit is one of messages of any kind."""
 
 Limits: TypeAlias = Mapping[Limit, Decimal]
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What holds where nothing was decided: for each person, each guest, each room, and the whole bot."""
+    """The limits that hold where none were decided: of each person, each guest, each room, and the whole bot."""
 
     person: Limits = field(default_factory=dict)
     guest: Limits = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Defaults:
 
 
 class NotALimit(ValueError):
-    """Something is no limit; `part` is what was written."""
+    """A text is not a limit; `part` is what was written."""
 
     def __init__(self, part: str) -> None:
         super().__init__(f"{part!r} is no limit; write some of {', '.join(Limit)}, such as {EXAMPLE}, or {NO_LIMITS}")
@@ -66,7 +66,7 @@ def read(text: str) -> Limits:
     """Return the limits that a text writes, in any order and case.
 
     Raises:
-        NotALimit: it writes none, one twice, one that there is not, or something that is no number.
+        NotALimit: there is no limit in it, one stands there twice, or one has an unknown name or no number.
     """
     parts = text.casefold().split()
     if parts == [NO_LIMITS]:

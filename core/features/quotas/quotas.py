@@ -1,23 +1,36 @@
-"""Who may still ask: limits held against what was spent. Knows both. Does not know what is said of it, nor to whom."""
+"""Hold what was spent against limits: who may still ask, and which limits are nearly used up."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.features.admin.decisions import DecisionKind, Decisions
-from core.features.ledger.calls import Asker, Call, Ledger, Scope, Spend, scopes_of
+from core.features.ledger.calls import (
+    ONE_MESSAGE,
+    Asker,
+    Call,
+    Ledger,
+    Period,
+    Scope,
+    Spend,
+    day_of,
+    month_of,
+    scopes_of,
+    spend_of,
+)
 from core.features.quotas.limits import NO_LIMITS, SPENDING, Defaults, Limit, Limits, NotALimit, read
-from core.features.quotas.tallies import MINUTE_S, Tallies, Tally
 from core.ports import Clock
 from core.types import Role, UserKey
 
+MINUTE_S: Final = 60.0
 NOTE_SHARE: Final = 80
 FULL_SHARE: Final = 100
 _PERCENT: Final = Decimal(100)
@@ -25,9 +38,9 @@ _PERCENT: Final = Decimal(100)
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How much of one limit is used. `period` names the day or month ("" for a minute), `ends` when it is over.
+    """How much of one limit is used. `period` names the day or month ("" for a minute), `ends` is its end.
 
-    `expected` is what the answers that are being thought may yet use, going by those before them.
+    `expected` is what the answers under way may still use, judged by those before them.
     """
 
     scope: Scope
@@ -45,7 +58,7 @@ class Use:
 
     @property
     def is_full(self) -> bool:
-        """Whether nobody else is let in: nothing is left, or what is left is as good as used."""
+        """Whether used plus expected use reaches the limit."""
         return self.used + self.expected >= self.allowed
 
     @property
@@ -55,21 +68,122 @@ class Use:
 
     @property
     def percent(self) -> int:
-        """How much of it is used, rounded down; of nothing, all."""
+        """The used share, rounded down; 100 for a limit of 0."""
         return int(self.used * _PERCENT / self.allowed) if self.allowed else FULL_SHARE
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """The limits that hold for a scope, and where they come from: whose decision (its name), or "" for the settings."""
+    """The limits that hold for a scope, and the name they were decided under, "" if they come from the settings."""
 
     scope: Scope
     limits: Limits
     decided: str = ""
 
 
+@dataclass(slots=True)
+class Tally:
+    """What a scope spent in a period: what the ledger held when it was read, and what was added since."""
+
+    period: Period
+    known: Spend
+    since: Spend = field(default_factory=Spend)
+
+    @property
+    def spend(self) -> Spend:
+        """The sum of both."""
+        return self.known + self.since
+
+
+class Tallies:
+    """Count calls and messages in RAM for each scope: the running day, month and minute.
+
+    Each tally is read from the ledger once, then added to; a restart reads it again.
+    """
+
+    def __init__(self, ledger: Ledger, clock: Clock, zone: ZoneInfo) -> None:
+        self.zone = zone
+        self._ledger = ledger
+        self._clock = clock
+        self._days: dict[Scope, Tally] = {}
+        self._months: dict[Scope, Tally] = {}
+        self._minutes: dict[Scope, deque[float]] = {}
+        self._today = day_of(clock.now(), zone)
+        # Reading and adding take turns: a call recorded while the ledger is being read would count twice, or never.
+        self._turn = asyncio.Lock()
+
+    async def record(self, call: Call) -> None:
+        """Count a call, and store it. A call that cannot be stored counts until the next start."""
+        async with self._turn:
+            self._add(scopes_of(call.user, call.room), call.at, spend_of(call))
+            await self._ledger.record(call)
+
+    async def ask(self, asker: Asker) -> None:
+        """Count a message that a model is about to be asked about, and store that."""
+        async with self._turn:
+            now = self._clock.now()
+            self._add(scopes_of(asker.user, asker.room), now, ONE_MESSAGE)
+            await self._ledger.ask(asker, now)
+
+    async def day(self, scope: Scope) -> Tally:
+        """Return what the scope spent today; later calls are added to the same tally."""
+        return await self._tally(self._days, scope, day_of)
+
+    async def month(self, scope: Scope) -> Tally:
+        """Return what the scope spent this month."""
+        return await self._tally(self._months, scope, month_of)
+
+    async def minute(self, scope: Scope) -> deque[float]:
+        """Return the monotonic times of the messages of the last 60 seconds; the caller adds the next one."""
+        async with self._turn:
+            self._sweep()
+            now_s = self._clock.monotonic()
+            if scope not in self._minutes:
+                now = self._clock.now()
+                asked = await self._ledger.asked(scope, now - timedelta(seconds=MINUTE_S))
+                self._minutes[scope] = deque(now_s - (now - at).total_seconds() for at in asked if at <= now)
+        times_s = self._minutes[scope]
+        while times_s and now_s - times_s[0] >= MINUTE_S:
+            times_s.popleft()
+        return times_s
+
+    def forget(self, user: UserKey) -> None:
+        """Remove the tallies of that person."""
+        for kept in (self._days, self._months, self._minutes):
+            kept.pop(Scope(user), None)
+
+    async def _tally(
+        self, kept: dict[Scope, Tally], scope: Scope, period_of: Callable[[datetime, ZoneInfo], Period]
+    ) -> Tally:
+        async with self._turn:
+            self._sweep()
+            if scope not in kept:
+                period = period_of(self._clock.now(), self.zone)
+                kept[scope] = Tally(period, await self._ledger.spent(scope, period.start))
+            return kept[scope]
+
+    def _add(self, scopes: Iterable[Scope], at: datetime, spend: Spend) -> None:
+        for scope in scopes:
+            for kept in (self._days, self._months):
+                tally = kept.get(scope)
+                if tally is not None and at in tally.period:
+                    tally.since += spend
+
+    def _sweep(self) -> None:
+        """Drop periods that are over, once a day."""
+        now = self._clock.now()
+        if now in self._today:
+            return
+        self._today = day_of(now, self.zone)
+        self._days.clear()
+        for scope in [scope for scope, tally in self._months.items() if now not in tally.period]:
+            del self._months[scope]
+        for scope in [scope for scope, times_s in self._minutes.items() if not times_s]:
+            del self._minutes[scope]
+
+
 class Quotas:
-    """Holds limits against spending. What was decided goes before the settings: of a person first, then a standing."""
+    """Hold spending against limits. Decided limits come before the settings, a person's before those of their role."""
 
     def __init__(self, ledger: Ledger, decisions: Decisions, clock: Clock, defaults: Defaults, zone: ZoneInfo) -> None:
         self.ledger = ledger
@@ -78,7 +192,7 @@ class Quotas:
         self._decisions = decisions
         self._clock = clock
         self._tallies = Tallies(ledger, clock, zone)
-        self._busy: Counter[Scope] = Counter()  # answers that are being thought
+        self._busy: Counter[Scope] = Counter()  # answers under way
         self._told: set[tuple[str, str, int]] = set()
 
     async def record(self, call: Call) -> None:
@@ -86,7 +200,7 @@ class Quotas:
         await self._tallies.record(call)
 
     async def forget(self, user: UserKey) -> None:
-        """Keep nothing of that person, here and in the ledger."""
+        """Remove what is kept of that person, here and in the ledger."""
         self._tallies.forget(user)
         self._told = {key for key in self._told if key[0] != str(user)}
         await self.ledger.forget(user)
@@ -95,9 +209,9 @@ class Quotas:
     async def admitted(
         self, asker: Asker, role: Role | None, *, thinks: bool, counts: bool = True
     ) -> AsyncIterator[Use | None]:
-        """Let a message in, for as long as it is being answered, or give the limit that keeps it out.
+        """Let a message in while the context is entered, or yield the limit that keeps it out.
 
-        One that `thinks` is held against what was spent, one that `counts` against messages a minute. An owner's
+        A message that `thinks` is held against what was spent, one that `counts` against messages a minute. An owner's
         command is never kept out: it may be the one that changes a limit.
         """
         if not thinks and (role is Role.OWNER or not counts):
@@ -116,12 +230,12 @@ class Quotas:
             self._busy -= Counter(scopes)
 
     async def holding(self, scopes: Sequence[Scope], role: Role | None) -> list[Holding]:
-        """Return the limits that hold for each, where a person has that standing (None: a guest)."""
+        """Return the limits that hold for each scope; a person among them has that role (None: a guest)."""
         decided = await self._decisions.values(DecisionKind.QUOTA)
         return [self._holding(scope, role or Role.GUEST, decided) for scope in scopes]
 
     def default(self, role: Role) -> Limits:
-        """Return what the settings say of a person of that standing. An owner is bound by the bot's limits only."""
+        """Return the limits of the settings for a person of that role. An owner has the bot's limits only."""
         own = {Role.OWNER: read(NO_LIMITS), Role.GUEST: self.defaults.guest}
         return own.get(role, self.defaults.person)
 
@@ -136,7 +250,7 @@ class Quotas:
         return await self._tallies.day(scope), await self._tallies.month(scope)
 
     async def news(self, asker: Asker, role: Role | None) -> list[Use]:
-        """Return the limits that are full, or nearly so, and of which nobody was told yet: each once a period."""
+        """Return the limits that are full, or nearly so, and that were not warned of yet: each once a period."""
         found: list[Use] = []
         for holding in await self.holding(scopes_of(asker.user, asker.room), role):
             for use in _uses(holding, await self._tallies_of(holding)):
@@ -146,9 +260,9 @@ class Quotas:
         return found
 
     async def _enter(self, holdings: Sequence[Holding], *, thinks: bool, counts: bool) -> Use | None:
-        """Return the full limit that is so for longest; None, and the message counts, if there is none.
+        """Return the full limit that ends last; if none is full, count the message and return None.
 
-        Everything is read before anything is looked at: of messages that come side by side each sees the one before.
+        Everything is read before anything is judged, so that of messages side by side each sees the one before.
         """
         minutes = [
             (holding, await self._tallies.minute(holding.scope))
@@ -186,7 +300,7 @@ class Quotas:
     def _minute_use(self, holding: Holding, times_s: deque[float]) -> list[Use]:
         allowed = holding.limits[Limit.MESSAGES_MINUTE]
         ends, over = self._clock.now(), len(times_s) - int(allowed)
-        if 0 <= over < len(times_s):  # there is room again once that one is a minute old
+        if 0 <= over < len(times_s):  # a message fits again once that one is a minute old
             ends += timedelta(seconds=times_s[over] + MINUTE_S - self._clock.monotonic())
         return [Use(holding.scope, Limit.MESSAGES_MINUTE, allowed, Decimal(len(times_s)), ends)]
 
@@ -199,7 +313,7 @@ class Quotas:
 
 
 def _uses(holding: Holding, tallies: Mapping[Limit, Tally], busy: int = 0) -> list[Use]:
-    """Return how much is used of each limit; each answer that is being thought is expected to be as those before it."""
+    """Return how much is used of each limit; each of the `busy` answers is expected to cost as those before it."""
     found: list[Use] = []
     for limit, tally in tallies.items():
         used, done = _amount(limit, tally.spend), tally.since.messages - busy

@@ -1,55 +1,23 @@
-"""What people read of limits, in their language: amounts, times, refusals, notes. Does not know when it is said."""
+"""What people read about limits in their language: what is used, refusals, warnings."""
 
 from __future__ import annotations
 
 import math
-from datetime import date, datetime
+from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
-from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.features.ledger.wording import MESSAGES, TOKENS, clock_time, money, number
 from core.features.quotas.limits import Limit
 from core.features.quotas.quotas import Use
 from core.text.catalogue import forms, text
 from core.text.plural import counted
 from core.types import Locale, Localized
 
-_MONEY: Final = "#,##0.00##"
-
-
-def number(value: float | Decimal, locale: Locale) -> str:
-    """Return a number as the language writes it."""
-    from babel.numbers import format_decimal  # loaded by the first number, not by the start
-
-    return format_decimal(value, locale=_tag(locale))
-
-
-def money(dollars: float | Decimal, locale: Locale) -> str:
-    """Return an amount of US dollars, with up to four places: one answer costs less than a cent."""
-    from babel.numbers import format_decimal
-
-    return f"US$ {format_decimal(dollars, _MONEY, locale=_tag(locale))}"
-
-
-def clock_time(at: datetime, zone: ZoneInfo, locale: Locale) -> str:
-    """Return a moment as a day and the time on the clock there, with the name of the time zone."""
-    from babel.dates import format_skeleton
-
-    local, tag = at.astimezone(zone), _tag(locale)
-    # The plain day and time: together babel knows them under no name. The hour counts to 24 in all three languages.
-    day, time = format_skeleton("MMMd", local, locale=tag), format_skeleton("Hm", local, locale=tag)
-    return f"{day}, {time} ({zone.key})"
-
-
-def day_text(day: date, locale: Locale) -> str:
-    """Return a day without its year."""
-    from babel.dates import format_skeleton
-
-    return format_skeleton("MMMd", day, locale=_tag(locale))
-
 
 def amount(limit: Limit, value: Decimal, locale: Locale) -> str:
-    """Return so much of what the limit counts: "50,000 tokens", "US$ 2.50"."""
+    """Return a value in the limit's unit: "50,000 tokens", "US$ 2.50"."""
     if limit.is_cost:
         return money(value, locale)
     counts = MESSAGES if limit is Limit.MESSAGES_MINUTE else TOKENS
@@ -57,13 +25,13 @@ def amount(limit: Limit, value: Decimal, locale: Locale) -> str:
 
 
 def limit_text(use: Use, locale: Locale) -> str:
-    """Return whose limit that is, and how much: "your limit of 50,000 tokens a day"."""
+    """Return a limit with its owner: "your limit of 50,000 tokens a day"."""
     whose = _YOURS if use.scope.user else _THE_ROOMS if use.scope.room else _THE_BOTS
     return whose[locale].format(amount=amount(use.limit, use.allowed, locale), per=PER[use.limit][locale])
 
 
 def refusal(use: Use, now: datetime, zone: ZoneInfo, locale: Locale) -> str:
-    """Return what somebody is told who is kept out by a limit: which, and when there is room again."""
+    """Return what is said to a person whom a limit keeps out: which limit, and until when."""
     limit = limit_text(use, locale)
     if not use.allowed:
         return ZERO[locale].format(limit=limit)
@@ -75,13 +43,13 @@ def refusal(use: Use, now: datetime, zone: ZoneInfo, locale: Locale) -> str:
 
 
 def note(use: Use, zone: ZoneInfo, locale: Locale) -> str:
-    """Return what is said below an answer that used most of a limit."""
+    """Return the warning below an answer that used most of a limit."""
     when = clock_time(use.ends, zone, locale)
     return NOTE[locale].format(percent=use.percent, limit=limit_text(use, locale), when=when)
 
 
 def notice(use: Use, zone: ZoneInfo, locale: Locale) -> str:
-    """Return what an owner is told of somebody's limit."""
+    """Return what owners are told about the limit of a person, a room or the bot."""
     return NOTICE[locale].format(
         name=use.scope.name,
         percent=use.percent,
@@ -91,12 +59,16 @@ def notice(use: Use, zone: ZoneInfo, locale: Locale) -> str:
     )
 
 
-def _tag(locale: Locale) -> str:
-    return locale.value.replace("-", "_")
+def use_text(uses: Sequence[Use], locale: Locale) -> str:
+    """Return how much is used of each limit, on one line."""
+    return ", ".join(
+        USED[locale].format(
+            percent=use.percent, amount=amount(use.limit, use.allowed, locale), per=PER[use.limit][locale]
+        )
+        for use in uses
+    )
 
 
-TOKENS = forms("quotas.wording.tokens")
-MESSAGES = forms("quotas.wording.messages")
 _A_DAY = text("quotas.wording.a_day")
 _A_MONTH = text("quotas.wording.a_month")
 PER: dict[Limit, Localized] = {
@@ -115,3 +87,4 @@ ZERO = text("quotas.wording.zero")
 TOO_FAST = forms("quotas.wording.too_fast")
 NOTE = text("quotas.wording.note")
 NOTICE = text("quotas.wording.notice")
+USED = text("usage.used")

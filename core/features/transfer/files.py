@@ -1,8 +1,4 @@
-"""Files that commands make: what is handed over to a person, and copies of everything.
-
-Knows how long a file that is handed over lies on the disk: until the person has it. Does not know what is in any file,
-nor how a backup is made.
-"""
+"""Files on the disk: those that are sent to a person, which are removed after that, and the port of backups."""
 
 from __future__ import annotations
 
@@ -23,20 +19,17 @@ _PREFIX: Final = "handing-over-"
 
 
 class Spool:
-    """Where a file lies while it is handed over: in a folder of its own that nobody else may read.
-
-    Without a `folder`, in the system's folder for such files.
-    """
+    """Keep each file that is being sent in a private folder, below `folder` or the system's temporary one."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     @asynccontextmanager
     async def place(self, name: str) -> AsyncIterator[Path]:
-        """Give the path of a file that is not there yet; at the end it is removed, whatever happened.
+        """Yield the path of a file to be made there; remove the file at the end, in every case.
 
         Raises:
-            StorageError: there is no room for it.
+            StorageError: no folder can be made.
         """
         try:
             own = Path(await asyncio.to_thread(mkdtemp, "", _PREFIX, self._folder))
@@ -49,7 +42,7 @@ class Spool:
             await asyncio.to_thread(_remove, own, lock)
 
     def clear(self) -> None:
-        """Remove what a crash left behind; what is being handed over now, by any process, stays."""
+        """Remove what a crash left behind; files that any process is sending now stay."""
         for left in self._folder.glob(f"{_PREFIX}*") if self._folder else ():
             with suppress(FileNotFoundError):  # handed over meanwhile
                 if (lock := locked(left)) is not None:
@@ -63,9 +56,9 @@ def _remove(folder: Path, lock: int | None) -> None:
 
 
 def locked(folder: Path) -> int | None:
-    """Return a descriptor that holds the folder until it is closed, at the latest by the end of the process.
+    """Lock the folder and return the descriptor, which holds the lock until it is closed; None if it is locked.
 
-    None: somebody else holds it. Source: flock(2).
+    The lock ends with the process at the latest. Source: flock(2).
 
     Raises:
         OSError: there is no such folder, or it cannot be read.
@@ -80,7 +73,7 @@ def locked(folder: Path) -> int | None:
 
 
 def private_file(path: Path) -> int:
-    """Make a file that only its owner may read, open it for writing and return its descriptor.
+    """Create a file that only its owner may read, and return its descriptor, open for writing.
 
     Raises:
         FileExistsError: there is one of that name.
@@ -90,7 +83,7 @@ def private_file(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A copy of the whole database: where it lies, how large it is, and which older ones went for it."""
+    """A copy of the whole database; `removed` are the older copies that were deleted for it."""
 
     path: Path
     size_bytes: int
@@ -98,26 +91,26 @@ class Backup:
 
 
 class Copies(Protocol):
-    """Copies of what is kept, which lie beside it."""
+    """Copies of the database, beside it."""
 
     async def make(self) -> Backup:
-        """Make a backup and verify it; the oldest beyond the number that is kept go.
+        """Make a backup, verify it, and delete the oldest ones beyond the number to keep.
 
         Raises:
-            StorageError: there is none: no room, or the database is not sound.
+            StorageError: no backup was made: the disk is full, or the database is damaged.
         """
         ...
 
     async def paths(self) -> Sequence[Path]:
-        """Return every file that may still hold what was deleted since: backups, and exports that were handed over."""
+        """Return every file that may still have what was deleted since: backups and exports."""
         ...
 
 
 class NoCopies(Copies):
-    """Where nothing is kept on a disk."""
+    """No copies: nothing is kept on a disk."""
 
     async def make(self) -> Backup:
-        """Raise StorageError: there is nothing that could be copied."""
+        """Raise StorageError, as there is nothing to copy."""
         raise StorageError("nothing is kept on a disk here")
 
     async def paths(self) -> Sequence[Path]:

@@ -1,4 +1,4 @@
-"""What a file holds that is to be imported, as drafts of memories. Knows the forms of such files. Keeps nothing.
+"""Read a file that is to be imported, and return its memories as drafts.
 
 Three forms are read: our own export (`docs/export.md`), a JSON list of memories, and one memory a line. A memory is a
 text, or an object with its text in `content` (others call it `memory` or `text`) and, if it has any, its `bindings`.
@@ -25,7 +25,7 @@ _CONTENTS: Final = ("content", "memory", "text")
 
 
 class NotReadable(InputError):
-    """It is no file of any of these forms; `line` is where that shows, 0 for the file as a whole."""
+    """The file has none of these forms; `line` is the first wrong one, 0 for the file as a whole."""
 
     def __init__(self, line: int = 0) -> None:
         super().__init__(f"line {line} cannot be read" if line else "the file cannot be read")
@@ -33,24 +33,24 @@ class NotReadable(InputError):
 
 
 class NotText(NotReadable):
-    """It is not UTF-8."""
+    """The file is not UTF-8."""
 
 
 class TooDeep(NotReadable):
-    """Its JSON is nested deeper than any memory is."""
+    """The JSON is nested deeper than MAX_DEPTH."""
 
 
 class TooNew(InputError):
-    """It was exported by a newer version of this program."""
+    """The file was exported by a newer version of this program."""
 
 
 class TooMany(InputError):
-    """It holds more memories than are taken in at once."""
+    """The file has more memories than MAX_MEMORIES."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A memory of the file. Flags and rooms are those that it says, where they are believed."""
+    """A memory of the file; `shared` and `rooms` are what the file says only in a person's own export."""
 
     draft: MemoryDraft
     pinned: bool = False
@@ -60,7 +60,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What a file holds: memories, each once, and how many entries were none that can be kept."""
+    """The memories of a file, each once; `refused` counts the entries that cannot be saved."""
 
     taken: tuple[Taken, ...]
     refused: int = 0
@@ -69,8 +69,8 @@ class Intake:
 def read(raw: bytes, accounts: Collection[UserKey]) -> Intake:
     """Return what is in a file, for the person with those accounts.
 
-    Where a memory was learnt, and that it is shared, is believed of the person's own export only: in somebody else's
-    it was said in another's rooms, and was another's choice.
+    The rooms of a memory, and whether it is shared, are taken from the person's own export only: in somebody else's
+    export these are another person's rooms and another person's choice.
 
     Raises:
         NotReadable, TooNew, TooMany: nothing of it can be imported.
@@ -98,7 +98,7 @@ def read(raw: bytes, accounts: Collection[UserKey]) -> Intake:
 
 
 def _parsed(raw: bytes) -> Any:
-    """Return the one JSON document, or the list of those that stand in a line each."""
+    """Return the one JSON document, or the list of documents of a file with one a line."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -113,7 +113,7 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _is_too_deep(document: Any) -> bool:
-    """Return whether it has more levels than MAX_DEPTH: whatever reads it later would fail as the parser may."""
+    """Whether the document has more levels than MAX_DEPTH; recursion over it could fail later."""
     level = [document]
     for _ in range(MAX_DEPTH):
         level = [
@@ -133,7 +133,7 @@ def _line(number: int, line: str) -> Any:
 
 
 def _entry(entry: Any, *, own: bool) -> Taken | None:
-    """Return one memory, or None where nothing of it can be kept."""
+    """Return one memory, or None if the entry cannot be saved."""
     if isinstance(entry, str):
         entry = {"content": entry}
     if not isinstance(entry, Mapping):
@@ -151,7 +151,7 @@ def _entry(entry: Any, *, own: bool) -> Taken | None:
 
 
 def _bindings(given: Any, content: str) -> tuple[str, ...]:
-    """Return the phrases that are given, or how the content begins."""
+    """Return the given phrases; without any, the beginning of the content."""
     return to_bindings(_texts(given)) or to_bindings([one_line(content, MAX_BINDING_CHARS)])
 
 
@@ -160,7 +160,7 @@ def _texts(given: Any) -> tuple[str, ...]:
 
 
 def _distinct(taken: Iterable[Taken]) -> tuple[Taken, ...]:
-    """Return each memory once; what is said twice has the phrases of both, and is heard only where both were."""
+    """Return each memory once; of two that are equal, the phrases of both, and only the rooms that both have."""
     found: dict[tuple[MemoryKind, str], Taken] = {}
     for each in taken:
         key = (each.draft.kind, fold(each.draft.content))  # as a memory compares them

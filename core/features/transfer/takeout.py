@@ -1,6 +1,6 @@
-"""All that is kept of a person, as one JSON file. Knows the file's form, which `docs/export.md` describes.
+"""Write all that is kept of a person as one JSON file; `docs/export.md` describes its form.
 
-Written piece by piece: however much there is, one page of it is in RAM. Does not know who asks for it, nor why.
+It is written piece by piece: only one page of memories or messages is in RAM.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from core.enclosures import enclosures_to_json
 from core.errors import StorageError
-from core.features.ledger.calls import Scope, Sum
+from core.features.access.rules import Access
+from core.features.ledger.calls import Ledger, Scope, Sum
+from core.features.preferences.store import PreferenceStore
 from core.features.transfer.files import private_file
+from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
+from core.ports import Clock
+from core.stores import HistoryStore
 from core.threads import Summary
 from core.types import Change, JSONValue, MemoryItem, Message, Thread, UserKey
 
@@ -42,61 +47,103 @@ class Tally:
 
 
 def file_name(user: UserKey, at: datetime) -> str:
-    """Return what such a file is called: whose it is, and when it was made."""
+    """Return the name of the file of that person, made then."""
     name = "".join(char if char.isalnum() and char.isascii() else "-" for char in str(user))[:_MAX_ID_CHARS]
     return f"elefante-{name}-{at.astimezone(UTC):%Y%m%d-%H%M%S}.json"
 
 
-async def write(context: Any, user: UserKey, path: Path) -> Tally:
-    """Write the file, readable by its owner only, and return how much is in it.
+class Takeout:
+    """Write all that is kept of a person, on all their accounts."""
 
-    Raises:
-        FileExistsError: there is a file of that name.
-        StorageError: it cannot be written, or what is kept cannot be read.
-    """
-    tally = Tally()
-    try:
-        with os.fdopen(private_file(path), "wb") as file:
-            async for piece in pieces(context, user, tally):
-                file.write(piece.encode("utf-8", "backslashreplace"))  # a lone surrogate, as JSON escapes it
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise StorageError(f"the file cannot be written: {error.strerror}") from error
-    return tally
+    def __init__(
+        self,
+        memories: Memories,
+        history: HistoryStore,
+        *,
+        access: Access,
+        preferences: PreferenceStore,
+        ledger: Ledger,
+        clock: Clock,
+    ) -> None:
+        self._memories = memories
+        self._history = history
+        self._access = access
+        self._preferences = preferences
+        self._ledger = ledger
+        self._clock = clock
 
+    async def write(self, user: UserKey, path: Path) -> Tally:
+        """Write the file, readable by its owner only, and return how much is in it.
 
-async def pieces(context: Any, user: UserKey, tally: Tally) -> AsyncIterator[str]:
-    """Yield the JSON text of the file, and count what goes by."""
-    kept = context.stores
-    accounts = await kept.memories.accounts(user)
-    memory = kept.memories.of(accounts[0])
-    head: _Record = {"format": FORMAT, "version": VERSION, "exported_at": _time(context.clock.now()), "user": str(user)}
-    yield "{" + _json(head)[1:-1]
-    yield ',\n"accounts":' + _json([await _account(context, account) for account in accounts])
-    yield ',\n"memories":'
-    async for piece in _array(_memories(memory, tally)):
-        yield piece
-    yield ',\n"deleted":' + _json([_change(each) for each in await _deleted(memory)])
-    yield ',\n"usage":' + _json(await _usage(context, accounts))
-    yield ',\n"threads":['
-    async for piece in _threads(context, accounts, tally):
-        yield piece
-    yield "]}\n"
+        Raises:
+            FileExistsError: there is a file of that name.
+            StorageError: it cannot be written, or what is kept cannot be read.
+        """
+        tally = Tally()
+        try:
+            with os.fdopen(private_file(path), "wb") as file:
+                async for piece in self.pieces(user, tally):
+                    file.write(piece.encode("utf-8", "backslashreplace"))  # a lone surrogate, as JSON escapes it
+        except FileExistsError:
+            raise
+        except OSError as error:
+            raise StorageError(f"the file cannot be written: {error.strerror}") from error
+        return tally
 
+    async def pieces(self, user: UserKey, tally: Tally) -> AsyncIterator[str]:
+        """Yield the JSON text of the file, and count in `tally` what was yielded."""
+        accounts = await self._memories.accounts(user)
+        memory = self._memories.of(accounts[0])
+        now = _time(self._clock.now())
+        head: _Record = {"format": FORMAT, "version": VERSION, "exported_at": now, "user": str(user)}
+        yield "{" + _json(head)[1:-1]
+        yield ',\n"accounts":' + _json([await self._account(account) for account in accounts])
+        yield ',\n"memories":'
+        async for piece in _array(_memories(memory, tally)):
+            yield piece
+        yield ',\n"deleted":' + _json([_change(each) for each in await _deleted(memory)])
+        yield ',\n"usage":' + _json(await self._usage(accounts))
+        yield ',\n"threads":['
+        async for piece in self._threads(accounts, tally):
+            yield piece
+        yield "]}\n"
 
-async def _account(context: Any, user: UserKey) -> dict[str, JSONValue]:
-    role, chosen = await context.access.role(user), await context.stores.preferences.of(user)
-    person = await context.access.person(user)
-    return {
-        "user": str(user),
-        "role": role.value if role else None,
-        "name": person.name if person else "",
-        "since": _time(person.since) if person else None,
-        "language": chosen.language.value if chosen.language else None,
-        "remembers": chosen.remembers,
-        "news": chosen.news,
-    }
+    async def _account(self, user: UserKey) -> dict[str, JSONValue]:
+        role, chosen = await self._access.role(user), await self._preferences.of(user)
+        person = await self._access.person(user)
+        return {
+            "user": str(user),
+            "role": role.value if role else None,
+            "name": person.name if person else "",
+            "since": _time(person.since) if person else None,
+            "language": chosen.language.value if chosen.language else None,
+            "remembers": chosen.remembers,
+            "news": chosen.news,
+        }
+
+    async def _usage(self, accounts: Sequence[UserKey]) -> list[JSONValue]:
+        """Return what was asked of models for the person, by account, day and model."""
+        by = ("user", "day", "model")
+        return [_spent(each) for user in accounts for each in await self._ledger.sums(_EVER, by, Scope(user))]
+
+    async def _threads(self, accounts: Sequence[UserKey], tally: Tally) -> AsyncIterator[str]:
+        for account in accounts:
+            for thread in await self._history.threads(account):
+                summaries: list[JSONValue] = [_summary(each) for each in await self._history.summaries(thread.id)]
+                head = {**_thread(thread), "summaries": summaries}
+                yield (",\n" if tally.threads else "\n") + _json(head)[:-1] + ',"messages":'
+                tally.threads += 1
+                async for piece in _array(self._messages(thread, tally)):
+                    yield piece
+                yield "}"
+
+    async def _messages(self, thread: Thread, tally: Tally) -> AsyncIterator[_Record]:
+        after = 0
+        while page := await self._history.since(thread.id, after, _PAGE):
+            for message in page:
+                yield _message(message)
+            tally.messages += len(page)
+            after = page[-1].sequence
 
 
 async def _memories(memory: UserMemory, tally: Tally) -> AsyncIterator[_Record]:
@@ -132,16 +179,10 @@ def _change(change: Change) -> dict[str, JSONValue]:
 
 
 async def _deleted(memory: UserMemory) -> Sequence[Change]:
-    """Return the changes of memories that are gone, as long as those are kept so that they can be undone."""
+    """Return the changes of deleted memories; they are kept only while they can be undone."""
     changes = await memory.store.changes(memory.owner, limit=_MAX_CHANGES)
     there = {item.id for item in await memory.get([change.memory_id for change in changes])}
     return [change for change in changes if change.memory_id not in there]
-
-
-async def _usage(context: Any, accounts: Sequence[UserKey]) -> list[JSONValue]:
-    """Return what was asked of models for that person, by account, day and model."""
-    by = ("user", "day", "model")
-    return [_spent(each) for user in accounts for each in await context.quotas.ledger.sums(_EVER, by, Scope(user))]
 
 
 def _spent(entry: Sum) -> dict[str, JSONValue]:
@@ -156,28 +197,6 @@ def _spent(entry: Sum) -> dict[str, JSONValue]:
         "output_tokens": entry.tokens.output_tokens,
         "cost_usd": None if entry.unpriced == entry.calls else round(entry.cost_usd, 6),
     }
-
-
-async def _threads(context: Any, accounts: Sequence[UserKey], tally: Tally) -> AsyncIterator[str]:
-    history = context.stores.history
-    for account in accounts:
-        for thread in await history.threads(account):
-            summaries: list[JSONValue] = [_summary(each) for each in await history.summaries(thread.id)]
-            head = {**_thread(thread), "summaries": summaries}
-            yield (",\n" if tally.threads else "\n") + _json(head)[:-1] + ',"messages":'
-            tally.threads += 1
-            async for piece in _array(_messages(context, thread, tally)):
-                yield piece
-            yield "}"
-
-
-async def _messages(context: Any, thread: Thread, tally: Tally) -> AsyncIterator[_Record]:
-    after = 0
-    while page := await context.stores.history.since(thread.id, after, _PAGE):
-        for message in page:
-            yield _message(message)
-        tally.messages += len(page)
-        after = page[-1].sequence
 
 
 def _thread(thread: Thread) -> dict[str, JSONValue]:
@@ -218,7 +237,7 @@ def _message(message: Message) -> dict[str, JSONValue]:
 
 
 async def _array(records: AsyncIterator[_Record]) -> AsyncIterator[str]:
-    """Yield a JSON array, a record a line."""
+    """Yield a JSON array, one record a line."""
     before = "[\n"
     async for record in records:
         yield before + _json(record)

@@ -1,7 +1,6 @@
-"""A thread as JSON lines, out and in again: what comes out goes back in and is equal.
+"""Write a thread as JSON lines and read it back, equal.
 
-Knows the form of the lines: the thread first, then every message, summary and state in the order in which they are
-stored. Does not know where they come from or go to.
+The thread comes first, then every message, summary and state in the order in which they are stored.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _PAGE = 500
 
 
 async def record_of(store: HistoryStore, thread: Thread) -> ThreadRecord:
-    """Return a stored thread with all that belongs to it. Message ids, which are a database's own, are left out."""
+    """Return a stored thread with its messages, summaries and states. Message ids, a database's own, are 0."""
     messages: list[Message] = []
     while page := await store.since(thread.id, len(messages), _PAGE):
         messages += (replace(message, id=0) for message in page)
@@ -43,7 +42,7 @@ async def record_of(store: HistoryStore, thread: Thread) -> ThreadRecord:
 
 
 def to_lines(record: ThreadRecord) -> Iterator[str]:
-    """Yield the record as JSON, a line for each thing."""
+    """Yield the JSON lines of the record."""
     thread = record.thread
     chat, user = thread.conversation.chat, thread.conversation.user
     head: dict[str, JSONValue] = {
@@ -69,7 +68,7 @@ def to_lines(record: ThreadRecord) -> Iterator[str]:
 
 
 def from_lines(lines: Iterable[str], *, owner: UserKey | None = None) -> ThreadRecord:
-    """Return the record that the lines tell; `owner` makes it that person's, whoever's it was.
+    """Return the record of those lines; with `owner`, as a thread of that person.
 
     Raises:
         InputError: a line is not of that form; it says which.

@@ -1,0 +1,189 @@
+"""/admin users, allow, deny, block, role, access: show and change who is let in. `Decider` checks who may decide so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from core.commands.command import Request
+from core.confirmations import Confirmations
+from core.delivery.notifier import Notifier
+from core.features.access.card import ROLES, card, fits, person_line, stranger_line, verdicts
+from core.features.access.people import DENIED
+from core.features.access.rules import Access, Mode
+from core.features.admin.decide import Decider
+from core.features.admin.decisions import ALLOWED, DecisionKind, Decisions
+from core.features.admin.verb import HERE, MAX_ID_CHARS, Verb, person
+from core.language_choice import Locales
+from core.outgoing import Button, OutgoingMessage
+from core.text.catalogue import forms, text
+from core.text.plural import counted
+from core.text.unicode import one_line
+from core.texts import LET_IN
+from core.types import Localized, Role, UserKey, room_name
+
+GIVEN: Final = (Role.ADMIN.value, Role.MEMBER.value, Role.GUEST.value)
+"""The roles that /admin role gives."""
+
+MAX_STRANGERS: Final = 20
+MOST_COUNTED: Final = 1000
+MAX_LABEL_CHARS: Final = 40
+_OUTSIDE: Final = {"", DENIED}
+
+
+class PeopleVerbs:
+    """Let people and rooms in, turn them away, and show who is who."""
+
+    def __init__(
+        self,
+        decider: Decider,
+        decisions: Decisions,
+        access: Access,
+        *,
+        confirmations: Confirmations,
+        notifier: Notifier,
+        locales: Locales,
+    ) -> None:
+        self._decider = decider
+        self._decisions = decisions
+        self._access = access
+        self._confirmations = confirmations
+        self._notifier = notifier
+        self._locales = locales
+
+    @property
+    def verbs(self) -> Sequence[Verb]:
+        """The verbs, in the order of /admin."""
+        return (
+            Verb("users", text("admin.commands.users"), self._users, " [PLATFORM:ID]"),
+            Verb("allow", text("admin.commands.allow"), self._allow, " PLATFORM:ID | here", in_rooms=True),
+            Verb("deny", text("admin.commands.deny"), self._deny, " PLATFORM:ID | here", in_rooms=True),
+            Verb("block", text("admin.commands.block"), self._block, " PLATFORM:ID"),
+            Verb("role", text("admin.commands.role"), self._role, " PLATFORM:ID admin|member|guest", for_owners=True),
+            Verb("access", text("admin.commands.access"), self._mode, " [private|members|open]", for_owners=True),
+        )
+
+    async def _users(self, request: Request, argument: str) -> None:
+        """Show who has which role, which rooms are let in and who asked to be; or what is known of one person."""
+        words = argument.split()
+        if not words:
+            await self._show_all(request)
+        elif user := await person(request, words, self._notifier.seen):
+            await self._show(request, user)
+
+    async def _show_all(self, request: Request) -> None:
+        locale = request.locale
+        asked = await self._access.strangers(MOST_COUNTED)
+        rooms = await self._decisions.values(DecisionKind.ROOM)
+        lines = [USERS[locale], *(person_line(each, locale) for each in await self._access.people())]
+        if rooms:
+            lines += ["", ROOMS[locale], *(f"`{name}`" for name in rooms)]
+        if denied := await self._access.denied():
+            lines += ["", REFUSED[locale], *(stranger_line(each) for each in denied[:MAX_STRANGERS])]
+        if asked:
+            shown = asked[:MAX_STRANGERS]
+            lines += ["", ASKED[locale], *(f"{at}. {stranger_line(each)}" for at, each in enumerate(shown, 1))]
+        if (more := len(asked) - MAX_STRANGERS) > 0:
+            lines.append(counted(MORE, locale, more))
+        menu = [
+            Button(f"{at}. {one_line(each.name, MAX_LABEL_CHARS) or each.user}", command)
+            for at, each in enumerate(asked[:MAX_STRANGERS], 1)
+            if fits(command := f"/admin users {each.user}")
+        ]
+        await request.turn.tell("\n".join(lines), menu=menu)
+
+    async def _show(self, request: Request, user: UserKey) -> None:
+        """Show a person; a stranger on whom nobody decided is shown with the buttons that do."""
+        locale = request.locale
+        known, noted = await self._access.person(user), await self._access.stranger(user)
+        if known is not None:
+            await request.turn.tell(person_line(known, locale))
+        elif noted is not None and not noted.denied:
+            shown = card(noted, locale)
+            await request.turn.tell(shown.text, choices=shown.choices)
+        else:
+            role = ROLES[DENIED if noted else ""][locale]
+            await request.turn.tell(f"{role} · `{user}`", choices=() if noted else verdicts(user, locale))
+
+    async def _allow(self, request: Request, argument: str) -> None:
+        """Let a person in as a member, unless they are more; or let the room in."""
+        words = argument.split()
+        if words and words[0].casefold() == HERE:
+            await self._decider.decide(request, DecisionKind.ROOM, room_name(request.incoming.chat), ALLOWED)
+        elif user := await person(request, words, self._notifier.seen):
+            role = await self._decisions.value(DecisionKind.ROLE, str(user))
+            is_more = role in {Role.OWNER, Role.ADMIN}
+            await self._give(request, user, role if is_more else Role.MEMBER.value)
+
+    async def _deny(self, request: Request, argument: str) -> None:
+        """Take a person's or the room's access away; owners are not asked about a denied person for a while."""
+        words = argument.split()
+        if words and words[0].casefold() == HERE:
+            await self._decider.decide(request, DecisionKind.ROOM, room_name(request.incoming.chat), "")
+        elif user := await person(request, words, self._notifier.seen):
+            await self._give(request, user, DENIED)
+
+    async def _block(self, request: Request, argument: str) -> None:
+        """Never answer a person, wherever they write."""
+        if user := await person(request, argument.split(), self._notifier.seen):
+            await self._give(request, user, Role.BLOCKED.value)
+
+    async def _role(self, request: Request, argument: str) -> None:
+        """Make a person an admin, a member or a guest."""
+        words = argument.split()
+        if user := await person(request, words, self._notifier.seen, count=2):
+            given = words[1].casefold()
+            if given in GIVEN:
+                await self._give(request, user, given)
+            else:
+                await request.tell(NO_ROLE, name=given[:MAX_ID_CHARS], roles=", ".join(GIVEN))
+
+    async def _mode(self, request: Request, argument: str) -> None:
+        """Show the access mode, or change it; opening the bot to everybody has to be confirmed."""
+        wanted, _, code = argument.partition(" ")
+        confirmations, here = self._confirmations, request.incoming.conversation
+        if wanted.casefold() not in set(Mode):
+            await self._show_modes(request)
+            return
+        mode, now = Mode(wanted.casefold()), await self._access.mode()
+        if mode is Mode.OPEN and now is not mode and await confirmations.take(here, code, Mode) is not mode:
+            command = f"/admin access {mode} {await confirmations.ask(here, mode)}"
+            choices = [Button(OPEN_IT[request.locale], command, in_place=True)]
+            await request.turn.tell(OPEN_ASKS[request.locale].format(command=command), choices=choices)
+        else:
+            await self._decider.decide(request, DecisionKind.ACCESS, "", mode.value)
+
+    async def _show_modes(self, request: Request) -> None:
+        now = await self._access.mode()
+        lines = [f"{'●' if mode is now else '○'} {mode} — {MODES[mode][request.locale]}" for mode in Mode]
+        choices = [Button(str(mode), f"/admin access {mode}", in_place=True) for mode in Mode if mode is not now]
+        await request.turn.tell("\n".join([ACCESS_IS[request.locale], *lines]), choices=choices)
+
+    async def _give(self, request: Request, user: UserKey, role: str) -> None:
+        """Give a person a role; a stranger who asked to be let in, and now is, is told so.
+
+        A button below a question about a stranger decides nothing once somebody has decided on them.
+        """
+        noted = await self._access.stranger(user)
+        done = await self._decider.decide(
+            request, DecisionKind.ROLE, str(user), role, only_undecided=request.incoming.pressed
+        )
+        if done is not None and noted is not None and done.before in _OUTSIDE and done.after in GIVEN:
+            locale = await self._locales.known(user, noted.language)
+            await self._notifier.tell(user, OutgoingMessage(LET_IN[locale]))
+
+
+USERS = text("admin.survey.users")
+ROOMS = text("admin.survey.rooms")
+ASKED = text("admin.survey.asked")
+REFUSED = text("admin.survey.refused")
+MORE = forms("admin.survey.more")
+NO_ROLE = text("access.admission.no_role")
+ACCESS_IS = text("access.admission.access_is")
+MODES: dict[Mode, Localized] = {
+    Mode.PRIVATE: text("access.admission.modes.private"),
+    Mode.MEMBERS: text("access.admission.modes.members"),
+    Mode.OPEN: text("access.admission.modes.open"),
+}
+OPEN_ASKS = text("access.admission.open_asks")
+OPEN_IT = text("access.admission.open_it")

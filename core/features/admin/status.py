@@ -1,0 +1,129 @@
+"""/admin status and logs: how the bot does, in figures, and its last errors and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, timedelta
+from typing import Final
+
+from core.commands.command import Request
+from core.delivery.notifier import Notifier
+from core.features.access.rules import Access
+from core.features.admin.decide import value_text
+from core.features.admin.decisions import DecisionKind, Decisions
+from core.features.admin.machine import Machine, Trouble
+from core.features.admin.verb import Verb
+from core.memory.memories import Memories
+from core.models import Models
+from core.ports import Clock
+from core.text.catalogue import forms, text
+from core.text.plural import counted
+from core.types import Locale
+
+_A_DAY: Final = timedelta(days=1)
+_MEBIBYTE: Final = 1024 * 1024
+_USUAL, _MOST = 10, 50
+_MARKS: Final = {"WARNING": "⚠️", "ERROR": "❌", "CRITICAL": "❌"}
+
+
+class Status:
+    """Offer /admin status. `spend_line` returns what was spent today, as a line of it."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        models: Models,
+        memories: Memories,
+        *,
+        decisions: Decisions,
+        access: Access,
+        notifier: Notifier,
+        clock: Clock,
+        spend_line: Callable[[Locale], Awaitable[str]],
+    ) -> None:
+        self._machine = machine
+        self._models = models
+        self._memories = memories
+        self._decisions = decisions
+        self._access = access
+        self._notifier = notifier
+        self._clock = clock
+        self._spend_line = spend_line
+
+    @property
+    def verb(self) -> Verb:
+        """The verb of /admin."""
+        return Verb("status", text("admin.commands.status"), self._status)
+
+    async def _status(self, request: Request, _: str) -> None:
+        locale, models = request.locale, self._models
+        owners = await self._memories.owners()
+        counts = [await self._memories.of(owner).count() for owner in owners]
+        names = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
+        told = STATUS[locale].format(
+            state=(STATE_PAUSED if await self._decisions.is_paused() else STATE_ANSWERING)[locale],
+            access=value_text(DecisionKind.ACCESS, await self._access.mode(), locale),
+            uptime=_duration(self._clock.monotonic() - self._machine.started_s),
+            platforms=", ".join(sorted(self._notifier.seen)),
+            models=", ".join(names),
+            embedder=models.embedder.space,
+            memories=sum(counts),
+            people=len(owners),
+        )
+        await request.turn.tell("\n".join([told, *await self._figures(request)]))
+
+    async def _figures(self, request: Request) -> Sequence[str]:
+        locale, machine = request.locale, self._machine
+        elsewhere = sum(conversation != request.incoming.conversation for conversation in request.running)
+        return (
+            QUEUE[locale].format(running=elsewhere, waiting=max(request.others - elsewhere, 0)),
+            counted(ERRORS, locale, machine.troubles.errors_since(self._clock.now() - _A_DAY)),
+            await self._spend_line(locale),
+            DATA[locale].format(mebibytes=f"{machine.database_bytes() / _MEBIBYTE:.1f}"),
+            VERSION[locale].format(version=machine.version),
+        )
+
+
+class Logs:
+    """Offer /admin logs: when, where, what kind, how often. Troubles hold fixed phrases, never what a person wrote."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._troubles = machine.troubles
+
+    @property
+    def verb(self) -> Verb:
+        """The verb of /admin."""
+        return Verb("logs", text("admin.commands.logs"), self._logs, " [N]")
+
+    async def _logs(self, request: Request, argument: str) -> None:
+        """Show the last troubles: 10, or as many as are asked for, at most 50."""
+        is_number = argument.isdecimal() and len(argument) <= len(str(_MOST))
+        limit = min(max(int(argument), 1), _MOST) if is_number else _USUAL
+        lines = [_line(trouble, request.locale) for trouble in self._troubles.newest(limit)]
+        await request.turn.tell("\n".join([TITLE[request.locale], *lines]) if lines else NONE[request.locale])
+
+
+def _duration(seconds: float) -> str:
+    minutes = int(seconds) // 60
+    days, hours = divmod(minutes // 60, 24)
+    return f"{days} d {hours} h {minutes % 60} min" if days else f"{hours} h {minutes % 60} min"
+
+
+def _line(trouble: Trouble, locale: Locale) -> str:
+    kind, place = (text.replace("`", "'") for text in (trouble.kind, trouble.place))
+    often = f" · {counted(TIMES, locale, trouble.count)}" if trouble.count > 1 else ""
+    at = f"{trouble.at.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return f"{_MARKS.get(trouble.level, '❌')} {at} · `{kind}` · `{place}`{often}"
+
+
+STATUS = text("admin.survey.status")
+STATE_PAUSED = text("admin.survey.state_paused")
+STATE_ANSWERING = text("admin.survey.state_answering")
+QUEUE = text("admin.figures.queue")
+ERRORS = forms("admin.figures.errors")
+DATA = text("admin.figures.data")
+VERSION = text("admin.figures.version")
+
+TITLE = text("admin.logs.title")
+NONE = text("admin.logs.none")
+TIMES = forms("admin.logs.times")

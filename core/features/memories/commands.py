@@ -1,0 +1,251 @@
+"""/memories and /recall: a person looks through their memories, and edits, pins or shares one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import datetime, tzinfo
+from typing import Final
+
+from core.actions.audience import narrowed_text
+from core.actions.buttons import undo_button
+from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_kind
+from core.clock import zone_name
+from core.commands.command import Command, Request
+from core.features.memories.card import SHOW, after, back, block, fenced, heading, place, show_card, tell_unknown
+from core.features.memories.listed import PAGE_SIZE, ListedMemories, found, is_number
+from core.features.pending_input.replies import PendingReplies
+from core.features.preferences.commands import NOT_REMEMBERING
+from core.memory.memories import Memories
+from core.outgoing import Button
+from core.stores import HistoryStore, Said
+from core.text.catalogue import forms, text
+from core.text.markdown import verbatim
+from core.text.plural import counted
+from core.types import ChatKey, Locale, Localized, MemoryDraft, MemoryItem, MemoryKind, room_name
+
+VERBS: Final = ("show", "source", "edit", "pin", "unpin")
+"""What /memories does with one memory, named by its number or id."""
+
+_MAX_MESSAGES: Final = 10
+_MAX_MESSAGE_CHARS: Final = 1500
+
+
+class MemoryCommands:
+    """Offer /memories and /recall, and `share` for /memory."""
+
+    def __init__(
+        self, listed: ListedMemories, memories: Memories, history: HistoryStore, replies: PendingReplies
+    ) -> None:
+        self._listed = listed
+        self._memories = memories
+        self._history = history
+        self._replies = replies
+        self._verbs: Mapping[str, Callable[[Request, MemoryItem, str], Awaitable[None]]] = dict(
+            zip(VERBS, (show_card, self._source, self._edit, self._pin, self._unpin), strict=True)
+        )
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The two commands, in the order of menus."""
+        return (
+            Command("recall", text("commands.recall"), self._recall, usage=" …", in_private=True),
+            Command(
+                "memories",
+                text("commands.memories"),
+                self._browse,
+                usage=" [N | text | json | …]",
+                in_private=True,
+            ),
+        )
+
+    async def share(self, request: Request, argument: str, *, shared: bool) -> None:
+        """Let the memory that the argument names be told in every room where its owner talks to the bot, or not."""
+        name, _, origin = argument.partition(" ")
+        item = await self._listed.named(request, name)
+        if not name:
+            await request.tell(HOW_TO_SHARE)
+        elif item is None:
+            await tell_unknown(request)
+        else:
+            await self._flag(request, item, origin.strip(), NOW_SHARED if shared else NOT_SHARED, shared=shared)
+
+    async def _browse(self, request: Request, argument: str) -> None:
+        """Show a page of all memories or of one kind, do something with one, or show those that a search finds."""
+        first, *rest = argument.split(maxsplit=2)[:3] or [""]
+        kind = next((kind for kind in MemoryKind if kind.value == first.casefold()), None)
+        number = rest[0] if kind and rest else "1" if kind else first or "1"
+        if rest and first.casefold() in VERBS:
+            await self._one(request, first.casefold(), *rest)
+        elif is_number(number) and len(rest) <= (kind is not None):
+            await self._page(request, kind, int(number))
+        elif not rest and (item := await self._listed.named(request, first)) is not None:
+            await show_card(request, item)
+        else:
+            await self._recall(request, argument)
+
+    async def _recall(self, request: Request, query: str) -> None:
+        """Search as the bot does, and show what was found."""
+        if not query:
+            await request.tell(HOW_TO_RECALL)
+            return
+        items = await found(request, query)
+        title = (FOUND if items else NONE_FOUND)[request.locale]
+        await self._listed.show(request, title, items, origin=f"recall {query}")
+
+    async def _one(self, request: Request, verb: str, name: str, rest: str = "") -> None:
+        item = await self._listed.named(request, name)
+        if item is None:
+            await self._replies.settle(request)
+            await tell_unknown(request)
+        else:
+            await self._verbs[verb](request, item, rest)
+
+    async def _page(self, request: Request, kind: MemoryKind | None, number: int) -> None:
+        locale, total = request.locale, await request.turn.memory.count(kind)
+        if not total:
+            await request.tell(NO_MEMORIES if kind is None else NONE_OF_KIND)
+            return
+        pages = -(-total // PAGE_SIZE)
+        number = min(max(number, 1), pages)
+        before = (number - 1) * PAGE_SIZE
+        items = await request.turn.memory.page(limit=PAGE_SIZE, skip=before, kind=kind)
+        origin = f"memories {kind.value} " if kind else "memories "
+        turns = [(PREVIOUS, number - 1), (NEXT, number + 1)]
+        choices = [Button(label[locale], f"/{origin}{to}", in_place=True) for label, to in turns if 1 <= to <= pages]
+        await self._listed.show(
+            request,
+            TITLE[locale].format(total=total),
+            items,
+            origin=f"{origin}{number}",
+            before=before,
+            after=PAGE[locale].format(number=number, pages=pages) if pages > 1 else "",
+            choices=choices,
+        )
+
+    async def _source(self, request: Request, item: MemoryItem, origin: str) -> None:
+        """Show the messages that the memory rests on, with date, account and room, and say how many are gone."""
+        said = await self._said(request, item)
+        versions = [
+            each for change in await request.turn.memory.versions(item.id) for each in (change.before, change.after)
+        ]
+        rooms = {room for each in (item, *versions) if each for room in each.rooms}
+        lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
+        for each in said[-_MAX_MESSAGES:]:
+            message, where = each.message, _where(each.chat, rooms, request.locale)
+            date = _date(message.at, request.turn.zone) if message.at else ""
+            shown = message.text if len(message.text) <= _MAX_MESSAGE_CHARS else message.text[:_MAX_MESSAGE_CHARS] + "…"
+            lines += ["", f"{date}{where}", fenced(shown)]
+        if len(said) > _MAX_MESSAGES:
+            lines += ["", counted(OLDER, request.locale, len(said) - _MAX_MESSAGES)]
+        if gone := len(item.source_ids) - len(said):
+            lines += ["", counted(GONE, request.locale, gone)]
+        if not item.source_ids:
+            lines += ["", NO_SOURCE[request.locale]]
+        lines += ["", *place(request, item)]
+        to_card = Button(SHOW[request.locale], after(f"/memories show {item.id}", origin), in_place=True)
+        await request.turn.tell("\n".join(lines), choices=[to_card, back(request.locale, origin)])
+
+    async def _said(self, request: Request, item: MemoryItem) -> list[Said]:
+        """Return the messages that are still kept, of all accounts of the person, the oldest first."""
+        said = [
+            each
+            for account in await self._memories.accounts(request.incoming.user)
+            for each in await self._history.said(account, item.source_ids)
+            if each.message.text  # not removed at the person's wish
+        ]
+        return sorted(said, key=lambda each: each.message.id)
+
+    async def _edit(self, request: Request, item: MemoryItem, content: str) -> None:
+        """Replace the content without asking a model; without one, take the person's next message for it."""
+        if not request.turn.remembers:
+            await request.tell(NOT_REMEMBERING)
+        elif not content:
+            await self._replies.await_text(request, f"/memories edit {item.id}")
+            asked = ASK[request.locale].format(memory=heading(item))
+            await request.turn.tell("\n".join([asked, "", block(item)]))
+            return
+        elif len(content) > MAX_CONTENT_CHARS:
+            await request.tell(TOO_LONG, max_chars=MAX_CONTENT_CHARS)
+        else:
+            await _change(request, item, content)
+        await self._replies.settle(request)
+
+    async def _pin(self, request: Request, item: MemoryItem, origin: str) -> None:
+        await self._flag(request, item, origin, PINNED, pinned=True)
+
+    async def _unpin(self, request: Request, item: MemoryItem, origin: str) -> None:
+        await self._flag(request, item, origin, UNPINNED, pinned=False)
+
+    async def _flag(
+        self,
+        request: Request,
+        item: MemoryItem,
+        origin: str,
+        told: Localized,
+        *,
+        pinned: bool | None = None,
+        shared: bool | None = None,
+    ) -> None:
+        flagged = await request.turn.memory.flag(item.id, pinned=pinned, shared=shared)
+        if flagged is None:
+            await tell_unknown(request)
+        else:
+            await show_card(request, flagged, origin, told=told[request.locale])
+
+
+async def _change(request: Request, item: MemoryItem, content: str) -> None:
+    memory, locale = request.turn.memory, request.locale
+    if content == item.content:
+        await show_card(request, item, told=SAME[locale])
+        return
+    draft = MemoryDraft(to_kind(item.kind.value, content), content, item.bindings)
+    vectors = await memory.embed(memory.phrases_of(draft))
+    changed = await memory.update(item.id, kind=draft.kind, content=draft.content, vectors=vectors)
+    if changed is None:  # deleted while it was being embedded
+        await tell_unknown(request)
+        return
+    told = CHANGED[locale] if changed.kind is item.kind else f"{CHANGED[locale]} {NOW_TEXT[locale]}"
+    told = f"{narrowed_text(request.turn, [item], [changed])}\n{told}".strip()
+    await show_card(request, changed, told=told, choices=await undo_button(request.turn))
+
+
+def _date(at: datetime, zone: tzinfo) -> str:
+    local = at.astimezone(zone)
+    return f"{local:%Y-%m-%d %H:%M} {zone_name(local)} · "
+
+
+def _where(chat: ChatKey, rooms: Collection[str], locale: Locale) -> str:
+    """Return the platform and the room; a chat that is none of the memory's rooms was private."""
+    room = room_name(chat)
+    said_in = IN_ROOM[locale].format(room=verbatim(room)) if room in rooms else IN_PRIVATE[locale]
+    return f"{chat.platform} · {said_in}"
+
+
+TITLE = text("memories.list.title")
+FOUND = text("memories.list.found")
+NONE_FOUND = text("memories.list.none_found")
+NO_MEMORIES = text("memories.list.no_memories")
+NONE_OF_KIND = text("memories.list.none_of_kind")
+PAGE = text("memories.list.page")
+PREVIOUS = text("memories.list.previous")
+NEXT = text("memories.list.next")
+HOW_TO_RECALL = text("memories.list.how_to_recall")
+
+SOURCE_OF = text("memories.source.source_of")
+IN_PRIVATE = text("memories.source.in_private")
+IN_ROOM = text("memories.source.in_room")
+OLDER = forms("memories.source.older")
+GONE = forms("memories.source.gone")
+NO_SOURCE = text("memories.source.no_source")
+
+ASK = text("memories.edit.ask")
+CHANGED = text("memories.edit.changed")
+NOW_TEXT = text("memories.edit.now_text")
+SAME = text("memories.edit.same")
+TOO_LONG = text("memories.edit.too_long")
+
+PINNED = text("memories.flags.pinned")
+UNPINNED = text("memories.flags.unpinned")
+NOW_SHARED = text("memories.flags.now_shared")
+NOT_SHARED = text("memories.flags.not_shared")
+HOW_TO_SHARE = text("memories.flags.how_to_share")
