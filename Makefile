@@ -65,7 +65,8 @@ check: $(VENV)/.installed-dev ## The developers' gate: format, lint, types, impo
 	@$(BIN)/coverage erase
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
-fix: $(VENV)/.installed-dev ## Format, and mend what the linter can mend
+fix: $(VENV)/.installed-dev ## Format, mend what the linter can mend, renew the pages that list settings and commands
+	@$(BIN)/python -m tests.pages
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.settings.settings import Settings
-from core.types import Locale
-from tests.fakes.commands import COMMANDS, STAFF_COMMANDS, VERBS
+from tests.pages import with_tables
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -56,14 +55,4 @@ def test_every_verb_of_the_command_line_that_readme_names_exists() -> None:
 
 def test_the_page_of_commands_lists_each_as_it_is() -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `/([^`]+)` \| (.+) \| (.+) \|$", page, re.MULTILINE)
-    everybodys = [
-        (f"{each.name}{each.usage}", each.about[Locale.EN], "in private" if each.in_private else "anywhere")
-        for each in COMMANDS.values()
-    ]
-    of_staff = [
-        (f"admin {each.name}{each.usage}", each.about[Locale.EN], "owners" if each.for_owners else "owners, admins")
-        for each in VERBS.values()
-    ]
-    assert list(STAFF_COMMANDS) == ["admin"]
-    assert rows == [(name.replace("|", "\\|"), *rest) for name, *rest in everybodys + of_staff]
+    assert with_tables(page) == page, "run: make fix"

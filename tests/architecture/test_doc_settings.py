@@ -11,7 +11,7 @@ EXAMPLE = Path(__file__).parents[2] / ".env.example"
 
 
 def test_the_example_lists_every_setting_as_it_is() -> None:
-    assert EXAMPLE.read_text(encoding="utf-8") == render(), "run: python -m bot.settings.env_example > .env.example"
+    assert EXAMPLE.read_text(encoding="utf-8") == render(), "run: make fix"
     for name in Settings.model_fields:
         assert f"\n{name.upper()}=" in render()
 
