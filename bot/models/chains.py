@@ -43,7 +43,10 @@ def _openai(key: str, url: str, provider: str) -> Endpoint:
     return OpenAIEndpoint(key, url, provider=provider)
 
 
-WIRES: Final[Mapping[Wire, Callable[[str, str, str], Endpoint]]] = {Wire.ANTHROPIC: _anthropic, Wire.OPENAI: _openai}
+WIRES: Final[Mapping[Wire, Callable[[str, str, str], Endpoint]]] = {
+    Wire.ANTHROPIC: _anthropic,
+    Wire.OPENAI: _openai,
+}
 """The protocols. A new provider of a known protocol is a row of `bot.models.presets.PROVIDERS`."""
 
 _NO_KEY = "none"  # the SDK always sends a key, also to a server that asks for none

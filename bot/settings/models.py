@@ -178,7 +178,7 @@ class ModelSettings(BaseSettings):
             ConfigError: the owner's is not an http address.
         """
         preset = PROVIDERS[provider]
-        own = str(getattr(self, preset.url_setting.lower())).strip().rstrip("/")
+        own = str(getattr(self, preset.url_setting.lower(), "")).strip().rstrip("/")
         if not own:
             return preset.url
         scheme, _, rest = own.partition("://")

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,17 +54,31 @@ class Copy:
         shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT)
 
     def follow(self, title: str) -> None:
-        """Do what the section says: files, then changes, then `make test` with its ARGS."""
-        tests: list[str] = []
+        """Do what the section says, in its order: files and changes, `make` commands, talks with the bot."""
         for fence in fences(title):
-            if fence.kind == "sh":
-                tests += fence.body.strip().splitlines()
-            elif fence.path:
+            if fence.path:
                 self._write(fence)
-        for line in tests:
+            elif fence.kind == "sh":
+                for line in fence.body.strip().splitlines():
+                    self._make(line)
+            elif fence.kind == "console":
+                self._talk(fence.body.strip().splitlines())
+
+    def _make(self, line: str) -> None:
+        done = self.run("-m", "tests.pages")
+        if line != "make fix":
             (args,) = re.findall(r'^make test ARGS="(.+)"$', line)
             done = self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *shlex.split(args))
-            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+
+    def _talk(self, lines: Sequence[str]) -> None:
+        """Start the bot as the first line says, say what follows ">", and look for every other line in what it says."""
+        *settings, make, chat = lines[0].removeprefix("$ ").split()
+        assert (make, chat) == ("make", "chat")
+        said = "".join(f"{line[2:]}\n" for line in lines if line.startswith("> "))
+        done = self.run("-m", "bot", "chat", said=said, env=dict(one.split("=", 1) for one in settings))
+        for line in lines[1:]:
+            assert line.startswith("> ") or line in done.stdout, done.stdout + done.stderr
 
     def run(self, *args: str, said: str = "", env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Run Python in the copy, with nothing of this tree in sight."""
