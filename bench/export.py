@@ -80,7 +80,7 @@ async def _measure(what: str, folder: Path) -> None:
     async with build(Settings(data_dir=folder)) as app:
         started = time.perf_counter()
         if what == "write":
-            await app.parts.context.takeout.write(ANA, folder / "out.json")
+            await app.features.takeout.write(ANA, folder / "out.json")
         took_s = time.perf_counter() - started
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     (folder / "figures").write_text(f"{took_s:.2f} {peak_mib:.0f}", "utf-8")

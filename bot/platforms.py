@@ -58,7 +58,7 @@ async def _telegram(start: Start) -> None:
         people = [person.user for person in await app.access.people() if person.role in STAFF]
         return [int(user.user) for user in people if user.platform == "telegram" and user.user.isdecimal()]
 
-    app.parts.context.effects.on(DecisionKind.ROLE, lambda _name, _value: changed.set())
+    app.features.effects.on(DecisionKind.ROLE, lambda _name, _value: changed.set())
     await telegram.run(
         config,
         start.handler,

@@ -47,7 +47,7 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with build(settings) as app, open_chatbot(app) as chatbot, app.parts.context.broadcaster.until(stop):
+    async with build(settings) as app, open_chatbot(app) as chatbot, app.features.broadcaster.until(stop):
         if (trouble := await embedder_trouble(app)) is not None:
             say(trouble)
         start = Start(app, AttributedHandler(chatbot), stop, say)
@@ -61,20 +61,20 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
 
 async def _watched(start: Start, name: str, platform: Platform) -> None:
     """Run a platform until it ends; if it fails, tell the owners on the other platforms."""
-    context = start.app.parts.context
+    features = start.app.features
     try:
         await platform.run(start)
     except Exception as failure:
         _log.exception("platform ended")
         say(f"A platform ended: {failure}")
-        context.notifier.disconnect(name)
+        features.notifier.disconnect(name)
         try:
-            await context.alerts.tell(f"platform:{name}", _ended(name, platform))
+            await features.alerts.tell(f"platform:{name}", _ended(name, platform))
         except StorageError as error:
             _log.warning("owners not told", extra={"error": type(error).__name__})
         raise
     finally:
-        context.notifier.disconnect(name)
+        features.notifier.disconnect(name)
 
 
 def _ended(name: str, platform: Platform) -> Localized:

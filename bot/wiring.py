@@ -69,6 +69,7 @@ class App:
     access: Access
     clock: Clock
     parts: ChatBotParts
+    features: Features
 
 
 @asynccontextmanager
@@ -115,7 +116,7 @@ async def _build_over(
     await memories.start()
     heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)
     conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
-    context = Features(
+    features = Features(
         stores.stores(settings, memories, quotas, clock),
         access=stores.access(settings, clock, grants),
         models=models,
@@ -127,8 +128,8 @@ async def _build_over(
         broadcast_interval_s=settings.broadcast_interval_s,
         language=settings.locale,
     )
-    await context.open()
-    parts = context.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
+    await features.open()
+    parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
     return App(
         settings,
         stores.database,
@@ -137,9 +138,10 @@ async def _build_over(
         conversations,
         models,
         registry,
-        context.access,
+        features.access,
         clock,
         parts,
+        features,
     )
 
 
@@ -191,11 +193,10 @@ class _Stores:
 @asynccontextmanager
 async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     """Run the bot's Door; leaving waits for the answers that are under way."""
-    app.parts.context.stores.spool.clear()
-    context = app.parts.context
+    app.features.stores.spool.clear()
     tidying = asyncio.create_task(forget_answered(app.parts.inbox, app.clock))
     try:
-        async with ChatBot(app.parts) as chatbot, upkeep(app.database, context.alerts, app.clock):
+        async with ChatBot(app.parts) as chatbot, upkeep(app.database, app.features.alerts, app.clock):
             yield chatbot
     finally:
         tidying.cancel()

@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from core.actions.buttons import undo_button
 from core.actions.registry import Registry
@@ -87,7 +87,6 @@ class ChatBotParts:
     commands: CommandTable
     preferences: PreferencesOf
     catch_up: Callable[[], Awaitable[None]]
-    context: Any
     language: Locale | None = None
     log_content: bool = False  # the owner wants to read what people ask
 
@@ -250,7 +249,7 @@ class ChatBot(MessageHandler):
     async def _run(self, turn: Turn, incoming: Incoming) -> None:
         if turn.asked.text.startswith("/"):
             role = await self._parts.gate.role_here(incoming) or Role.GUEST
-            request = Request(turn, incoming, role, self._parts.context, len(self._locks) - 1, self._running)
+            request = Request(turn, incoming, role, len(self._locks) - 1, self._running)
             await self._parts.commands.run(request, turn.asked.text)
             return
         await turn.enter(TurnState.PENDING)

@@ -115,7 +115,7 @@ async def users(settings: Settings) -> Document:
     """Return who has which role, which rooms are allowed, and which strangers wrote lately."""
     async with build(settings) as app:
         access = app.access
-        rooms = await app.parts.context.stores.decisions.values(DecisionKind.ROOM)
+        rooms = await app.features.stores.decisions.values(DecisionKind.ROOM)
         return {
             "users": [
                 {
@@ -174,7 +174,7 @@ async def switch(settings: Settings, name: str, value: str) -> Document:
         if found == registry.fallback.name:
             raise ConfigError("actions", f"{found} ends every answer and cannot be turned off")
         decided = await _decide(app, DecisionKind.ACTION, found, value)
-        app.parts.context.effects.take_effect(DecisionKind.ACTION, found, value)
+        app.features.effects.take_effect(DecisionKind.ACTION, found, value)
         return decided | _actions(app)
 
 
@@ -206,7 +206,7 @@ def _actions(app: App) -> Document:
 
 async def _decide(app: App, matter: DecisionKind, name: str, after: str) -> Document:
     """Record a decision of the console owner; do nothing if it holds already."""
-    decisions = app.parts.context.stores.decisions
+    decisions = app.features.stores.decisions
     before = await decisions.value(matter, name)
     if before != after:
         by = app.settings.console_owner

@@ -50,14 +50,14 @@ async def export(settings: Settings, user: UserKey, file: Path | None) -> Docume
         StorageError: there is a file of that name, or it cannot be written.
     """
     async with build(settings) as app:
-        context = app.parts.context
+        features = app.features
         path = file or Path(file_name(user, app.clock.now()))
         try:
-            tally = await context.takeout.write(user, path)
+            tally = await features.takeout.write(user, path)
         except FileExistsError as error:
             raise StorageError(f"{path} is there already; name another file") from error
         if user != settings.console_owner:
-            decisions = context.stores.decisions
+            decisions = features.stores.decisions
             await record_deed(decisions, app.clock, settings.console_owner, DecisionKind.EXPORT, str(user))
         counts = {"memories": tally.memories, "threads": tally.threads, "messages": tally.messages}
         return {"user": str(user), "file": str(path), **counts}
@@ -79,10 +79,10 @@ async def forget(settings: Settings, user: UserKey) -> Document:
         StorageError: not everything could be deleted.
     """
     async with build(settings) as app:
-        context = app.parts.context
-        await context.erasure.forget(user)
-        await record_deed(context.stores.decisions, app.clock, settings.console_owner, DecisionKind.FORGET)
-        return {"forgotten": True, "copies": [str(path) for path in await context.stores.copies.paths()]}
+        features = app.features
+        await features.erasure.forget(user)
+        await record_deed(features.stores.decisions, app.clock, settings.console_owner, DecisionKind.FORGET)
+        return {"forgotten": True, "copies": [str(path) for path in await features.stores.copies.paths()]}
 
 
 def render(document: Document) -> str:

@@ -78,7 +78,7 @@ async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONV
             models=app.models,
             view=View(channel, app.clock),
             clock=app.clock,
-            confirmations=app.parts.context.confirmations,
+            confirmations=app.features.confirmations,
         )
         async with Deadline(app.clock, settings.turn_timeout_s):
             await run_cycle(turn, app.registry, max_steps=settings.max_steps)

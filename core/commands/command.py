@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 from core.commands.menu import MenuEntry
 from core.deadline import Deadline
@@ -25,7 +24,6 @@ class Request:
     turn: Turn
     incoming: Incoming
     role: Role
-    context: Any
     others: int = 0
     running: Mapping[ConversationKey, Deadline] = field(default_factory=dict)
 

@@ -110,17 +110,17 @@ class Features:
     ) -> None:
         self.access = access
         self.stores = stores
-        self.models = models
-        self.registry = registry
+        self._models = models
+        self._registry = registry
         self.clock = clock
         self.quotas = quotas
-        self.language = language
+        self._language = language
         self.notifier = Notifier(clock)
         self.locales = Locales(stores.preferences.of, stores.history, language)
         self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales)
-        self.allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
+        self._allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
         self.confirmations = Confirmations(stores.confirmations, clock)
-        self.replies = PendingReplies(stores.pending_inputs, self.confirmations, stores.memories, clock)
+        self._replies = PendingReplies(stores.pending_inputs, self.confirmations, stores.memories, clock)
         self.audience = Audience(access, stores.preferences.of, stores.memories, self.notifier)
         self.broadcaster = Broadcaster(
             stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
@@ -143,7 +143,7 @@ class Features:
         self.effects.on(DecisionKind.MODEL, machine.models.put)
         self._decider = Decider(stores.decisions, access, clock, self.effects)
         self._usage = UsageCommand(quotas)
-        self._browsing = MemoryCommands(self._listed, stores.memories, stores.history, self.replies)
+        self._browsing = MemoryCommands(self._listed, stores.memories, stores.history, self._replies)
         self._preferences = PreferenceCommands(stores.preferences, self._browsing.share)
         self._export = ExportCommands(
             self.takeout, stores.spool, stores.copies, decisions=stores.decisions, notifier=self.notifier, clock=clock
@@ -165,8 +165,8 @@ class Features:
             inbox=inbox,
             conversations=conversations,
             memories=self.stores.memories,
-            models=self.models,
-            registry=self.registry,
+            models=self._models,
+            registry=self._registry,
             clock=self.clock,
             limits=limits,
             notifier=self.notifier,
@@ -174,13 +174,12 @@ class Features:
             locales=self.locales,
             alerts=self.alerts,
             gate=AccessGate(self.access, cards, self.locales, self.clock),
-            limiter=self.allowance,
-            replies=self.replies,
+            limiter=self._allowance,
+            replies=self._replies,
             commands=self.commands,
             preferences=self.stores.preferences.of,
             catch_up=self.effects.catch_up,
-            context=self,
-            language=self.language,
+            language=self._language,
             log_content=log_content,
         )
 
@@ -205,7 +204,7 @@ class Features:
             self._preferences.memory,
             self._export.command,
             ImportCommand(memories, self.confirmations).command,
-            PrivacyCommand(self.models, logs_words=stores.logs_words).command,
+            PrivacyCommand(self._models, logs_words=stores.logs_words).command,
             *links.commands,
             self._preferences.language,
             NewsCommand(stores.preferences).command,
@@ -214,7 +213,7 @@ class Features:
             self._usage.command,
             RESET,
             RETRY,
-            stop_command(self.replies),
+            stop_command(self._replies),
             ConfirmCommand(self.confirmations).command,
             self.admin.command,
         )
@@ -225,7 +224,7 @@ class Features:
         decisions, memories, notifier = self.stores.decisions, self.stores.memories, self.notifier
         status = Status(
             machine,
-            self.models,
+            self._models,
             memories,
             decisions=decisions,
             access=access,
@@ -253,8 +252,8 @@ class Features:
         return (
             status.verb,
             *people.verbs,
-            ActionVerb(decider, self.registry).verb,
-            ModelVerb(decider, decisions, machine.models, self.models.embedder).verb,
+            ActionVerb(decider, self._registry).verb,
+            ModelVerb(decider, decisions, machine.models, self._models.embedder).verb,
             *PlaceVerbs(decider, decisions, machine.models).verbs,
             UsageVerb(quotas.ledger, quotas.zone, access, clock, place=self.stores.spool.place, draw=draw).verb,
             QuotaVerb(decider, decisions, quotas, access=access, notifier=notifier, clock=clock).verb,
@@ -267,6 +266,6 @@ class Features:
 
     def _turn_action(self, name: str, value: str) -> None:
         """Turn an action ON or OFF, or leave it to the settings ("")."""
-        registry = self.registry
+        registry = self._registry
         with suppress(ConfigError):  # decided by a version of this program that had the action
             {ON: registry.enable, OFF: registry.disable}.get(value, registry.restore)(name)

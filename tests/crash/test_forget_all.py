@@ -69,7 +69,7 @@ def left(folder: Path, *needles: str) -> list[str]:
 @pytest.mark.spec("T12", "T15")
 async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_nor_after_it(tmp_path: Path) -> None:
     async with bot_in(tmp_path) as (app, bot):
-        people = app.parts.context.access
+        people = app.features.access
         for user, role in ((OWNER, Role.OWNER), (ANA, Role.MEMBER), (BIA, Role.MEMBER)):
             await people._people.put(Person(user, role, "", app.clock.now()))
         await say(app, bot, OWNER, f"/admin deny {ANA.user}", "zzowner")
@@ -91,7 +91,7 @@ async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_
             "zw918273",
             BIA.user,
         ]
-        assert dict(await app.parts.context.stores.decisions.values(DecisionKind.ROLE)) == {
+        assert dict(await app.features.stores.decisions.values(DecisionKind.ROLE)) == {
             str(OWNER): "owner",
             str(BIA): "member",
         }
@@ -104,11 +104,11 @@ async def test_the_lines_typed_in_the_terminal_go_with_the_one_who_typed_them(tm
         typed = tmp_path / "console-history"
         assert f'"{typed.name}"' in inspect.getsource(terminal), "where the terminal's prompt keeps them"
         typed.write_text("+/remember zqsecret\n", "utf-8")
-        await app.parts.context.erasure.forget(BIA)
+        await app.features.erasure.forget(BIA)
         assert left(tmp_path, "zqsecret")
-        await app.parts.context.erasure.forget(app.settings.console_owner)
+        await app.features.erasure.forget(app.settings.console_owner)
         assert not left(tmp_path, "zqsecret")
-        await app.parts.context.erasure.forget(app.settings.console_owner)
+        await app.features.erasure.forget(app.settings.console_owner)
 
 
 async def test_lines_that_cannot_be_removed_are_told(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ async def test_whose_direct_messages_are_closed_is_not_reached_and_two_notices_a
     built = finding(clock)
     handler = built.chatbot(built.access())
     async with DiscordServer(clock) as server, handler, serving(server, clock, handler):
-        notifier = handler._parts.context.notifier
+        notifier = handler._parts.notifier
         for text in ("Um aviso.", "Outro aviso."):
             told = await _during(server, clock, notifier.tell(OWNER, OutgoingMessage(text)))
             assert told

@@ -66,7 +66,7 @@ async def access(app: App) -> object:
 
 
 async def quota(app: App) -> object:
-    async with app.parts.context.quotas.admitted(Asker(MEMBER), Role.MEMBER, thinks=True) as full:
+    async with app.features.quotas.admitted(Asker(MEMBER), Role.MEMBER, thinks=True) as full:
         return full and full.limit
 
 
@@ -131,7 +131,7 @@ async def settle(run: Started) -> None:
     """Who is who, a room that was let in before, and a conversation: what the decisions are about."""
     now = run.app.clock.now()
     await run.app.access.own(OWNER, "Ana")
-    await run.app.parts.context.access._people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
+    await run.app.features.access._people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
     await run.say("/admin allow here", OTHER_ROOM)
     conversation = await run.app.conversations.open(ConversationKey(ROOM, MEMBER))
     for number in range(6):

@@ -36,9 +36,8 @@ async def told(server: TelegramServer, clock: FakeClock, user: str) -> bool:
     house = House(clock=clock, trusted=("telegram",))
     async with house.chatbot() as handler, serving(server, clock, handler):
         await flow(server, clock, lambda: server.polled)
-        context = handler._parts.context  # what owners tell by
         telling = asyncio.create_task(
-            context.notifier.tell(UserKey("telegram", user), OutgoingMessage("**Olá**", choices=(HELP,)))
+            handler._parts.notifier.tell(UserKey("telegram", user), OutgoingMessage("**Olá**", choices=(HELP,)))
         )
         await flow(server, clock, telling.done)
         return bool(await telling)

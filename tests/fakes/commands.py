@@ -9,7 +9,7 @@ from tests.fakes.house import House
 
 def _features() -> Features:
     house = House()
-    return house.context(house.access())
+    return house.features()
 
 
 _FEATURES = _features()

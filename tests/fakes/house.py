@@ -121,7 +121,7 @@ class House:
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)
 
-    def context(self, access: Access) -> Features:
+    def features(self, access: Access | None = None) -> Features:
         stores = (self.preferences, self.decisions, self.quotas, self.history, self.inbox, self.broadcasts)
         kept = Stores(
             self.decisions,
@@ -138,7 +138,7 @@ class House:
         )
         return Features(
             kept,
-            access=access,
+            access=access or self.access(),
             models=self.models,
             registry=self.registry,
             clock=self.clock,
@@ -149,7 +149,7 @@ class House:
         )
 
     def chatbot(self, access: Access | None = None) -> ChatBot:
-        features = self.context(access or self.access())
+        features = self.features(access)
         return ChatBot(features.parts(self.inbox, self.conversations, self.limits, log_content=self.log_content))
 
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:

@@ -187,7 +187,7 @@ class AudienceMachine(RuleBasedStateMachine):
     @rule(user=people)
     def take_out(self, user: UserKey) -> None:
         async def whole() -> str:
-            pieces = self.house.context(self.house.access()).takeout.pieces(user, takeout.Tally())
+            pieces = self.house.features().takeout.pieces(user, takeout.Tally())
             return "".join([piece async for piece in pieces])
 
         self.exports.append(self.run(whole()).encode())

@@ -179,7 +179,7 @@ async def test_an_action_is_turned_off_and_on_at_once_and_stays_so_after_a_resta
     assert "MemorySave" not in house.model.asked(Task.DECIDE)[-1].brief.choices
     again = House(trusted=(), people=house.people)
     again.decisions = house.decisions
-    await again.context(again.access()).open()
+    await again.features().open()
     assert "MemorySave" in [action.name for action in again.registry.disabled]
     assert "off → on" in await office.say("/admin actions enable MemorySave", BIA)
     assert "on → off" in await office.say("/admin undo", BIA)
@@ -203,7 +203,7 @@ async def test_an_action_that_there_is_not_and_one_that_must_be_are_told(office:
 async def test_what_was_decided_on_an_action_of_another_version_does_no_harm() -> None:
     house = House()
     await house.decisions.apply(Decision(START, ANA, DecisionKind.ACTION, "Gone", "", OFF))
-    await house.context(house.access()).open()
+    await house.features().open()
     assert not house.registry.disabled
 
 
@@ -362,10 +362,10 @@ async def test_opening_to_everybody_is_asked_once_more_and_then_holds_at_once_an
 
 async def test_another_confirmation_opens_nothing(office: Office) -> None:
     house, access = office.house, office.house.access()
-    context = house.context(access)
+    features = house.features(access)
     here, there = house.incoming("").conversation, house.incoming("", user=BIA).conversation
-    code = await context.confirmations.ask(here, "something else")
-    assert await context.confirmations.take(here, code, Mode) is None
-    code = await context.confirmations.ask(here, Mode.OPEN)
-    assert await context.confirmations.take(there, code, Mode) is None
-    assert await context.confirmations.take(here, code, Mode) is Mode.OPEN
+    code = await features.confirmations.ask(here, "something else")
+    assert await features.confirmations.take(here, code, Mode) is None
+    code = await features.confirmations.ask(here, Mode.OPEN)
+    assert await features.confirmations.take(there, code, Mode) is None
+    assert await features.confirmations.take(here, code, Mode) is Mode.OPEN

@@ -130,7 +130,7 @@ async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_pat
 
 async def test_what_two_do_at_the_same_moment_is_on_record_twice(tmp_path: Path) -> None:
     async with office_in(tmp_path) as office:
-        decisions = office.app.parts.context.stores.decisions
+        decisions = office.app.features.stores.decisions
         await record_deed(decisions, office.app.clock, OWNER, DecisionKind.FORGET)
         await record_deed(decisions, office.app.clock, ADMIN, DecisionKind.FORGET)
         assert [each.by for each in await decisions.newest(2)] == [ADMIN, OWNER]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.features.assembly import Features
 from core.types import Locale, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
@@ -14,11 +13,6 @@ OVER = {Locale.PT: "Há espaço de novo.", Locale.EN: "There is room again.", Lo
 AWAY = UserKey("later", "ana")
 
 
-def context(lobby: Lobby) -> Features:
-    features: Features = lobby.bot._parts.context
-    return features
-
-
 def texts(lobby: Lobby, user: UserKey) -> list[str]:
     return [shown.text for shown in lobby.seen(user)]
 
@@ -27,7 +21,7 @@ async def test_every_owner_is_told_once_and_nobody_else() -> None:
     async with Lobby() as lobby:
         await lobby.give(ANA, Role.OWNER)
         await lobby.give(BIA, Role.ADMIN)
-        alerts = context(lobby).alerts
+        alerts = lobby.bot._parts.alerts
         await alerts.tell("disk", TROUBLE)
         await alerts.tell("disk", TROUBLE)
         assert texts(lobby, ANA) == [TROUBLE[Locale.PT]]
@@ -38,7 +32,7 @@ async def test_every_owner_is_told_once_and_nobody_else() -> None:
 async def test_the_end_is_told_to_who_was_told_of_the_beginning_and_then_it_may_begin_again() -> None:
     async with Lobby() as lobby:
         await lobby.give(ANA, Role.OWNER)
-        alerts = context(lobby).alerts
+        alerts = lobby.bot._parts.alerts
         await alerts.over("disk", OVER)
         await alerts.tell("disk", TROUBLE)
         await alerts.over("disk", OVER)
@@ -49,11 +43,11 @@ async def test_the_end_is_told_to_who_was_told_of_the_beginning_and_then_it_may_
 async def test_an_owner_who_cannot_be_reached_yet_is_told_when_their_platform_is_connected() -> None:
     async with Lobby() as lobby:
         await lobby.give(AWAY, Role.OWNER)
-        await context(lobby).alerts.tell("disk", TROUBLE)
+        await lobby.bot._parts.alerts.tell("disk", TROUBLE)
         channel = RecordingChannel(lobby.house.clock)
-        context(lobby).notifier.connect("later", OneChannel(channel))
+        lobby.bot._parts.notifier.connect("later", OneChannel(channel))
         await lobby.settle()
         assert channel.texts == [TROUBLE[Locale.PT]]
-        context(lobby).notifier.connect("later", OneChannel(channel))
+        lobby.bot._parts.notifier.connect("later", OneChannel(channel))
         await lobby.settle()
         assert channel.texts == [TROUBLE[Locale.PT]]

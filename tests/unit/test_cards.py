@@ -210,11 +210,11 @@ async def test_about_whom_somebody_decided_before_the_card_was_written_nobody_is
         now = lobby.house.clock.now()
         await lobby.house.people.note_stranger(Stranger(CARO, "Caro", now), timedelta(days=1))
         await lobby.say(f"/admin {decided} caro", ANA)
-        context = lobby.house.context(lobby.house.access())
-        context.notifier.connect("test", OneChannel(lobby.house.channel(), lobby.private.__getitem__))
-        await Cards(context.access, context.notifier, context.locales, context.clock).ask(CARO)
+        features = lobby.house.features()
+        features.notifier.connect("test", OneChannel(lobby.house.channel(), lobby.private.__getitem__))
+        await Cards(features.access, features.notifier, features.locales, features.clock).ask(CARO)
         assert lobby.seen(ANA) == []
-        await Cards(context.access, context.notifier, context.locales, context.clock).ask(DAN)
+        await Cards(features.access, features.notifier, features.locales, features.clock).ask(DAN)
         assert lobby.seen(ANA) == []
 
 

@@ -35,7 +35,7 @@ class House:
     def __init__(self, app: App, bot: ChatBot) -> None:
         self.app, self.bot, self.number = app, bot, 0
         self.owner = RecordingChannel(app.clock)
-        self.context = app.parts.context
+        self.features = app.features
 
     async def say(self, text: str) -> str:
         self.number += 1
@@ -52,7 +52,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     async with build(settings) as app, open_chatbot(app) as bot:
         made = House(app, bot)
         await app.access.own(OWNER, "Olga")
-        made.context.notifier.connect("telegram", OneChannel(made.owner))
+        made.features.notifier.connect("telegram", OneChannel(made.owner))
         yield made
 
 
@@ -87,10 +87,10 @@ async def test_a_file_that_is_damaged_already_is_found_by_the_start_and_daily(tm
     await (await open_database(path)).close()
     settings = Settings(data_dir=tmp_path, language="en")
     async with build(settings) as app:
-        context, owner = app.parts.context, RecordingChannel(app.clock)
+        features, owner = app.features, RecordingChannel(app.clock)
         await app.access.own(OWNER, "Olga")
-        context.notifier.connect("telegram", OneChannel(owner))
-        async with upkeep(app.database, context.alerts, clock):
+        features.notifier.connect("telegram", OneChannel(owner))
+        async with upkeep(app.database, features.alerts, clock):
             await until(lambda: bool(clock._sleepers))
             assert owner.texts == []
             damage(path, "calls")

@@ -68,7 +68,7 @@ async def test_everybody_is_answered_and_what_is_kept_is_ones_own(app: App, hand
 
 
 async def test_who_is_blocked_is_not_answered(app: App, handler: ChatBot) -> None:
-    await app.parts.context.access._people.put(Person(EVE, Role.BLOCKED, "", app.clock.now()))
+    await app.features.access._people.put(Person(EVE, Role.BLOCKED, "", app.clock.now()))
     assert await said(app, handler, "/help") == ""
 
 

@@ -38,7 +38,6 @@ class OwnerIndex:
         self.house = house or House()
         self.user = user
         self.screen = FileChannel(self.house.clock, ChannelLimits(4096, 0.0))
-        self.context = self.house.context(self.house.access())
         self._sent = 0
 
     async def say(self, text: str, raw: bytes | None = None, *, private: bool = True) -> str:
@@ -99,7 +98,7 @@ async def test_an_export_taken_in_again_gives_equal_memories(
         await memory.flag(item.id, pinned=pinned, shared=shared)
         await house.store.put_room(ANA, [item.id], room)
     before = {same(item) for item in await memory.page(limit=99)}
-    raw = "".join([piece async for piece in house.context(house.access()).takeout.pieces(ANA, takeout.Tally())])
+    raw = "".join([piece async for piece in house.features().takeout.pieces(ANA, takeout.Tally())])
     async with OwnerIndex() as other:
         told = await other.say("/import", raw.encode())
         if before:

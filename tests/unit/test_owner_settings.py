@@ -39,7 +39,6 @@ class Office:
 
     def __init__(self) -> None:
         self.house = House(dict(THINK), trusted=())
-        self.context = self.house.context(self.house.access())
         self.chats: dict[UserKey, RecordingChannel] = {}
         self._numbers = count()
 
@@ -78,7 +77,6 @@ class Office:
     @asynccontextmanager
     async def bot(self) -> AsyncIterator[ChatBot]:
         async with self.house.chatbot() as bot:
-            self.context = bot._parts.context
             await bot.resume("test", OneChannel(self.house.channel(), self.chat))
             yield bot
 
@@ -411,7 +409,12 @@ async def test_only_owners_speak_to_everybody(office: Office, text: str) -> None
 
 async def test_whom_it_is_for_is_asked_by_standing(office: Office) -> None:
     await office.house.people.put(Person(DAVI, Role.BLOCKED, "d", START))
-    assert [await office.context.audience.wants(user) for user in (ANA, BIA, CARO, DAVI)] == [True, True, True, False]
+    assert [await office.house.features().audience.wants(user) for user in (ANA, BIA, CARO, DAVI)] == [
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("locale", list(Locale))

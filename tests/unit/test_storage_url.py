@@ -93,7 +93,7 @@ async def test_in_memory_everything_works_that_works_on_the_disk(tmp_path: Path)
         assert await app.conversations.threads(ANA) == []
         assert await app.database.integrity() == []
         with pytest.raises(StorageError):
-            await app.parts.context.stores.copies.make()
+            await app.features.stores.copies.make()
     assert files(tmp_path) == []
 
 

@@ -203,7 +203,7 @@ def test_what_a_crash_left_to_be_handed_over_goes_at_the_next_start(tmp_path: Pa
 
 async def test_a_file_takes_nobodys_place_and_is_its_owners_only(tmp_path: Path) -> None:
     house = House()
-    files = house.context(house.access()).takeout
+    files = house.features().takeout
     await files.write(ANA, tmp_path / "x.json")
     assert (tmp_path / "x.json").stat().st_mode & 0o777 == 0o600
     with pytest.raises(FileExistsError):

@@ -46,7 +46,7 @@ async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_
             await app.access._people.put(Person(user, role, "x", START))
         assert await given["staff"].ids() == [7, 8]
         assert not given["staff"].changed.is_set()
-        app.parts.context.effects.take_effect(DecisionKind.ROLE, "telegram:8", Role.MEMBER.value)
+        app.features.effects.take_effect(DecisionKind.ROLE, "telegram:8", Role.MEMBER.value)
         assert given["staff"].changed.is_set()
     assert given["config"].state_path == tmp_path / "telegram.json"
     assert given["claim_code"]
