@@ -105,7 +105,7 @@ async def test_two_linked_accounts_have_one_memory_until_they_are_parted(tmp_pat
         keeps = await bot.tell_telegram("/unlink", "/unlink yes")
         assert "telegram:7: 1 memory" in keeps
         assert f"discord:{OWNER_ID}: 2 memories" in keeps
-        await bot.tell_telegram("/unlink yes", "parted")
+        await bot.tell_telegram("/unlink yes", "separate now")
         assert "abc123" not in await bot.tell_discord("/recall wifi password", "")
         await bot.tell_discord("/recall bike", "green")
         await bot.tell_telegram("/recall wifi", "abc123")
@@ -119,7 +119,7 @@ async def test_a_code_that_is_wrong_or_used_or_ones_own_links_nothing(tmp_path: 
         await bot.tell_telegram(f"/link {code[0]} yes", "very account")
         await bot.tell_discord(f"/link {code[0].lower()} yes", "Only say yes")
         await bot.tell_discord(f"/link {code[0].lower()} yes", "one memory")
-        await bot.tell_telegram("/unlink yes", "parted")
+        await bot.tell_telegram("/unlink yes", "separate now")
         await bot.tell_discord(f"/link {code[0]} yes", "no such code")
 
 
