@@ -31,7 +31,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt >&2
 	@touch $@
 
-.PHONY: help chat setup run test test-model check fix spec bench transcript lock clean
+.PHONY: help chat setup run test test-long test-model check fix spec bench transcript lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,9 @@ run: $(VENV)/.installed ## Run the bot on the platforms that have a token in .en
 
 test: $(VENV)/.installed-dev ## Run every test
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
+
+test-long: $(VENV)/.installed-dev ## Run every test with many more examples, kills and restarts (half an hour)
+	@TEST_PROFILE=long $(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
 
 $(VENV)-model/.installed: $(BIN)/python requirements-model.txt
 	@$(BIN)/python -m venv $(VENV)-model

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import faulthandler
 import ipaddress
 import os
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,11 @@ pytest_plugins = ["tests.spec_plugin"]
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "data" / "authority.pem")
 
 _SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", "DISCORD", "TELEGRAM")
+
+
+def pytest_unconfigure() -> None:
+    """Make a hang at exit a failure with a stack: a test that left a thread at work, as an open database has one."""
+    faulthandler.dump_traceback_later(300, exit=True, file=sys.__stderr__)
 
 
 @pytest.fixture(autouse=True)

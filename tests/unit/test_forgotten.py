@@ -22,7 +22,7 @@ from tests.fakes.house import ANA, House, Script
 from tests.fakes.talk import Talk, talking
 from tests.reference.exact_index import ExactIndex
 
-CODE = "4417"
+CODE = "zk4417q"  # long enough for no random id to hold it by chance
 SAVE = json.dumps({"items": [{"type": "text", "content": f"the locker code is {CODE}", "bindings": ["locker code"]}]})
 QUERY = json.dumps({"items": ["locker code"]})
 
