@@ -25,7 +25,7 @@ _SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", 
 
 def pytest_unconfigure() -> None:
     """Make a hang at exit a failure with a stack: a test that left a thread at work, as an open database has one."""
-    faulthandler.dump_traceback_later(300, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(300, exit=True, file=sys.__stderr__ or 2)
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+from collections.abc import Sized
 from datetime import UTC, datetime, timedelta
 
 from core.ports import Clock
@@ -52,5 +53,10 @@ class FakeClock(Clock):
 
     @staticmethod
     async def _settle() -> None:
+        ready: Sized = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
+        quiet = 0
         for _ in range(50):  # enough for chains of awaits that do no I/O
             await asyncio.sleep(0)
+            quiet = 0 if ready else quiet + 1
+            if quiet == 3:  # nobody else has anything to do, and the sockets were looked at
+                return
