@@ -17,8 +17,7 @@ from typing import Any, ClassVar
 from bot.models.metering import AttributedHandler, Meter
 from core.chatbot import ChatBot
 from core.features.access.people import Person
-from core.features.admin.decided import place_settings_by
-from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
+from core.features.admin.decisions import ALLOWED, Decision, DecisionKind, place_settings_by
 from core.features.quotas.quotas import Quotas
 from core.history.conversation import Conversations
 from core.limited.limited import LimitedMind
@@ -172,7 +171,7 @@ class Stage(ABC):
     async def running(self) -> AsyncIterator[None]:
         """Start a bot that knows what the stores hold, and nothing else; leaving stops it."""
         self.house = self._anew()
-        features = self.house.context(self.house.access())
+        features = self.house.features()
         await features.open()
         async with ChatBot(features.parts(self.house.inbox, self.house.conversations, self.house.limits)) as self.bot:
             self.handler = Noting(AttributedHandler(self.bot))
