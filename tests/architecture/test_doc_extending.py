@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+import signal
+import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,3 +18,36 @@ from tests.architecture.recipes import Copy
 @pytest.mark.parametrize("title", ["An action", "A command", "A model provider"])
 def test_the_recipe_works_as_it_stands(title: str, tmp_path: Path) -> None:
     Copy(tmp_path).follow(title)
+
+
+async def test_the_new_platform_runs_and_remembers(tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+    copy.follow("A platform")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    bot = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot", "run", cwd=copy.root, env=copy.env({"LINES_PORT": str(port)}),
+        stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert bot.stderr is not None
+        code = ""
+        while not code:
+            line = (await bot.stderr.readline()).decode()
+            assert line, "the bot ended"
+            code = "".join(re.findall(r"/start \S+", line))
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for said, heard in (
+            ("ana", ""),
+            (code, "this bot is yours now"),
+            ("remember that my locker code is 4417", "4417"),
+            ("what is my locker code?", "4417"),
+        ):
+            writer.write(f"{said}\n".encode())
+            while heard and heard not in (told := (await reader.readline()).decode()):
+                assert told, f"{said}: the connection ended"
+        writer.close()
+    finally:
+        bot.send_signal(signal.SIGTERM)
+        await bot.communicate()
