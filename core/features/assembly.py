@@ -66,10 +66,10 @@ from core.types import Locale
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Every store of the features, and in `forgetters` all that keep something of a person.
+    """Every store of the features. `forgetters` keep something of people, as links, pending inputs, confirmations do.
 
-    What is forgotten inside `forgetting` is scrubbed from the disk at its end. `logs_words` says that what people ask
-    stands in the log, too, which forgets nobody. `foreign_version` changes when another process changed something.
+    What is deleted inside `forgetting` is scrubbed from the disk at its end. `logs_words` says that the log holds what
+    people ask, where /forget does not reach. `foreign_version` changes when another process changed the database.
     """
 
     decisions: Decisions
@@ -89,10 +89,7 @@ class Stores:
 
 
 class Features:
-    """Every feature of a running bot.
-
-    `draw` draws charts, where that can be done; `language` is that of every answer if the owner fixed one.
-    """
+    """Every feature of a running bot. `draw` draws charts; `language`, if set, is that of every answer."""
 
     def __init__(
         self,
@@ -159,7 +156,7 @@ class Features:
     def parts(
         self, inbox: Inbox, conversations: Conversations, limits: TurnLimits, *, log_content: bool = False
     ) -> ChatBotParts:
-        """Return what a chatbot with these features is made of."""
+        """Return the parts of a chatbot with these features."""
         cards = Cards(self.access, self.notifier, self.locales, self.clock)
         return ChatBotParts(
             inbox=inbox,

@@ -17,11 +17,11 @@ TREE = ("core", "adapters", "bot", "tests", "docs", "pyproject.toml", ".env.exam
 MENUS = """
 from core.text.plural import counted
 from core.commands.duration import DAYS
-from core.features.preferences.choices import LANGUAGE
+from tests.fakes.commands import COMMANDS
 from core.text.replies import means_no, means_yes, numbered
 from core.types import Locale
 import adapters.telegram.menu as telegram
-print(LANGUAGE.usage)
+print(COMMANDS["language"].usage)
 print(sorted(telegram._LANGUAGES))
 print(counted(DAYS, Locale("fr"), 0), counted(DAYS, Locale("fr"), 2))
 print(means_yes("Bien sûr !"), means_no("Non."), numbered("la deuxième", 3))

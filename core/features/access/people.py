@@ -12,7 +12,7 @@ from core.types import Role, UserKey
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person whom somebody gave a role. `name` is what the platform calls them, cleaned, for people to read."""
+    """A person with a role. `name` is what the platform calls them, cleaned for display."""
 
     user: UserKey
     role: Role
@@ -22,9 +22,9 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Stranger:
-    """Somebody without a role who wrote: when they were last told that the bot is private, or since when denied.
+    """A person without a role who wrote. `at` is when they were last told that the bot is private, or were denied.
 
-    `language` is the tag of what they speak ("" if that cannot be told). Nothing is kept of what they wrote.
+    `language` is the tag of what they speak, "" if unknown. What they wrote is not kept.
     """
 
     user: UserKey
@@ -35,14 +35,13 @@ class Stranger:
 
 
 DENIED = "denied"
-"""What is decided of a stranger to whom nothing is said, and of whom nobody is asked, for a while."""
+"""The decision that a stranger gets no answer, and owners no question about them, for `DENIED_FOR`."""
 
 DENIED_FOR = timedelta(days=30)
-"""How long."""
 
 
 class People(Protocol):
-    """Who has which role. Whoever has none is a stranger; of whoever has one nothing is noted as of a stranger."""
+    """People with roles, and strangers. A person who gets a role is no longer noted as a stranger."""
 
     async def find(self, user: UserKey) -> Person | None:
         """Return the person, or None for a stranger."""
@@ -53,7 +52,7 @@ class People(Protocol):
         ...
 
     async def claim(self, person: Person) -> bool:
-        """Make them the first owner of their platform. False, and nothing changed, if it has an owner."""
+        """Make them the first owner of their platform; return False, and change nothing, if it has an owner."""
         ...
 
     async def all(self) -> Sequence[Person]:
@@ -61,17 +60,17 @@ class People(Protocol):
         ...
 
     async def remove(self, user: UserKey) -> None:
-        """Make a person a stranger again. One who is a stranger is fine."""
+        """Remove the person's role; do nothing if they have none."""
         ...
 
     async def rename(self, user: UserKey, name: str) -> None:
-        """Keep what the platform calls a person now. A stranger is fine, and stays one."""
+        """Store what the platform calls a person now; do nothing for a stranger."""
         ...
 
     async def note_stranger(self, stranger: Stranger, every: timedelta, denied_for: timedelta = DENIED_FOR) -> bool:
-        """Note that a stranger wrote; a denial longer ago than `denied_for` is over.
+        """Record that a stranger wrote; return False, and change nothing, if they were noted or denied shortly before.
 
-        False, and nothing changed, if they were noted less than `every` before, or denied less than that.
+        "Shortly" is `every` for a stranger who was noted, `denied_for` for one who was denied.
         """
         ...
 
@@ -80,7 +79,7 @@ class People(Protocol):
         ...
 
     async def stranger(self, user: UserKey) -> Stranger | None:
-        """Return what is noted of a stranger, None if nothing."""
+        """Return what is noted of a stranger, or None."""
         ...
 
     async def strangers(self, limit: int) -> Sequence[Stranger]:
@@ -92,5 +91,5 @@ class People(Protocol):
         ...
 
     async def drop_strangers(self, before: datetime) -> None:
-        """Forget the strangers who were noted before then."""
+        """Remove the strangers who were noted before then."""
         ...

@@ -32,19 +32,19 @@ class DecisionKind(StrEnum):
 
 
 OF_PEOPLE = (DecisionKind.ROLE, DecisionKind.QUOTA, DecisionKind.EXPORT)
-"""The matters in which a name can be a person's: it goes from the record with the person."""
+"""The kinds whose name can be a person's: it is removed from the record when the person is forgotten."""
 
 DEEDS = (DecisionKind.EXPORT, DecisionKind.FORGET, DecisionKind.BROADCAST)
-"""The matters in which something was done rather than decided: it is on record, and cannot be taken back."""
+"""The kinds that record what was done rather than decided; they cannot be taken back."""
 
 ALLOWED, ON, OFF = "allowed", "on", "off"
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What somebody decided: `before` and `after` are values of the matter. `undoes` is the id of what it takes back.
+    """One decision: the value before and after. `undoes` is the id of the decision that it takes back, else 0.
 
-    `by` is None, and `name` empty, where it was somebody who was forgotten. `id` is 0 until stored.
+    `by` is None, or `name` empty, if that person was forgotten. `id` is 0 until stored.
     """
 
     at: datetime
@@ -58,7 +58,7 @@ class Decision:
 
 
 class Applied(Enum):
-    """What became of a decision. Only what is DONE changed anything."""
+    """The result of a decision. Only one that is DONE changed anything."""
 
     DONE = auto()
     STALE = auto()  # the value is not what it was when this was decided
@@ -86,17 +86,17 @@ class Decisions(AccessDecisions, Protocol):
         return values.get(room_name(chat)) or values.get("", "")
 
     async def value(self, matter: DecisionKind, name: str = "") -> str:
-        """Return what is decided of that matter and name, "" if nothing."""
+        """Return the decided value of that kind and name, "" if there is none."""
         ...
 
     async def values(self, matter: DecisionKind) -> Mapping[str, str]:
-        """Return everything that is decided of that matter, by name."""
+        """Return every decided value of that kind, by name."""
         ...
 
     async def apply(self, decision: Decision) -> Applied:
-        """Change the value and record that, if the value is `before`, and no platform loses its last owner.
+        """Change the value and record that, if the value is `before` and no platform loses its last owner.
 
-        Who is made a stranger again is one who has not written yet.
+        A person who becomes a stranger again is not noted as one until they write.
         """
         ...
 
@@ -109,7 +109,7 @@ class Decisions(AccessDecisions, Protocol):
         ...
 
     async def undoable(self) -> Decision | None:
-        """Return the newest decision that takes nothing back and was not taken back; never a deed."""
+        """Return the newest decision that undoes nothing, is not undone, and is not one of DEEDS."""
         ...
 
     async def forget(self, user: UserKey) -> None:
@@ -120,7 +120,7 @@ class Decisions(AccessDecisions, Protocol):
 async def record_deed(decisions: Decisions, clock: Clock, by: UserKey, matter: DecisionKind, name: str = "") -> None:
     """Record that one of the DEEDS was done, by whom and when; its value is the time."""
     applied = Applied.STALE
-    while applied is Applied.STALE:  # two at the same moment: both are on record
+    while applied is Applied.STALE:  # two at the same moment: both are recorded
         now = clock.now()
         before = await decisions.value(matter, name)
         applied = await decisions.apply(Decision(now, by, matter, name, before, now.isoformat(timespec="seconds")))

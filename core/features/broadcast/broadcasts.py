@@ -1,7 +1,4 @@
-"""A text for everybody, and who has it: what a broadcast is, and the socket where it is kept.
-
-Knows states. Does not know how anybody is written to, nor who is meant.
-"""
+"""Broadcasts, texts for everybody, with who has each; and the port of the store that holds them."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ DRAFT_KEPT: Final = timedelta(days=1)
 
 
 class BroadcastState(StrEnum):
-    """How far a broadcast has come. What is DONE or CANCELLED is over, and has no text any more."""
+    """The state of a broadcast. One that is DONE or CANCELLED is over, and its text was deleted."""
 
     DRAFT = "draft"
     RUNNING = "running"
@@ -26,7 +23,7 @@ class BroadcastState(StrEnum):
 
 
 class Reach(StrEnum):
-    """Whether somebody has it. SENDING: it is on its way; whoever finds that at a start cannot know whether it came."""
+    """Whether a person has it. Of one that is SENDING at a start nobody can know whether it arrived."""
 
     WAITING = "waiting"
     SENDING = "sending"
@@ -36,7 +33,7 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Broadcast:
-    """A text for everybody. `by` is None where that person was forgotten; `locale` is the language they read."""
+    """A text for everybody. `by` is its author, None if they were forgotten; `locale` is the author's language."""
 
     id: int
     at: datetime
@@ -48,7 +45,7 @@ class Broadcast:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many have it, how many cannot be reached, and how many wait for it."""
+    """How many people have it, cannot be reached, and wait for it."""
 
     told: int = 0
     unreachable: int = 0
@@ -56,10 +53,10 @@ class Tally:
 
 
 class Broadcasts(Protocol):
-    """What is to be told to everybody, and who was told. At most one broadcast runs."""
+    """Broadcasts and their recipients. At most one broadcast runs."""
 
     async def draft(self, by: UserKey, locale: Locale, text: str, at: datetime) -> Broadcast:
-        """Keep a text that nobody was told yet, in place of the person's earlier one; drafts of yesterday go."""
+        """Store a draft in place of the person's earlier one; drafts older than a day are deleted."""
         ...
 
     async def find(self, number: int) -> Broadcast | None:
@@ -67,21 +64,21 @@ class Broadcasts(Protocol):
         ...
 
     async def newest(self) -> Broadcast | None:
-        """Return the one that runs, or ran last."""
+        """Return the broadcast that runs, or ran last."""
         ...
 
     async def discard(self, number: int) -> bool:
-        """Forget a draft. False, and nothing changed, if it is none."""
+        """Delete a draft; return False, and change nothing, if it is not a draft."""
         ...
 
     async def begin(self, number: int, recipients: Sequence[UserKey]) -> bool:
-        """Let a draft run, for those people; the one before it is forgotten. False, if it is none, or another runs."""
+        """Start a draft and delete the last broadcast; return False if it is no draft, or another runs."""
         ...
 
     async def take(self, number: int, platforms: Collection[str]) -> tuple[UserKey, bool] | None:
-        """Note that the next on one of those platforms is being told, and return them; None, if nobody waits there.
+        """Mark the next recipient on one of those platforms as SENDING and return them; None if nobody waits there.
 
-        True with somebody of whom that was noted before: they may have it.
+        The bool is True if they were SENDING before: they may have it already.
         """
         ...
 
@@ -94,13 +91,13 @@ class Broadcasts(Protocol):
         ...
 
     async def end(self, number: int, state: BroadcastState) -> bool:
-        """Let one that runs be over, and keep no word of it. False, and nothing changed, if it does not run."""
+        """End a running broadcast and delete its text; return False, and change nothing, if it does not run."""
         ...
 
     async def tally(self, number: int) -> Tally:
-        """Return how far it has come."""
+        """Return how many have it, how many cannot be reached, and how many wait."""
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Keep nothing of that person: neither that they were to be told, nor that a broadcast is theirs."""
+        """Remove that person as a recipient and as an author."""
         ...

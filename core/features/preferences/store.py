@@ -11,13 +11,13 @@ class PreferenceStore(Protocol):
     """What each person chose."""
 
     async def of(self, user: UserKey) -> Preferences:
-        """Return what they chose; the defaults, where they chose nothing."""
+        """Return a person's choices, with the defaults for what they did not choose."""
         ...
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
-        """Keep what they chose, in place of what they chose before."""
+        """Store a person's choices, in place of those before."""
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Go back to the defaults, and keep nothing of them."""
+        """Delete a person's choices; the defaults hold again."""
         ...
