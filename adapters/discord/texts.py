@@ -1,4 +1,4 @@
-"""Sentences that only Discord needs, in every language. Knows what is said, not when."""
+"""Sentences that only Discord needs, in every language.."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that count something. Knows how each language counts (CLDR, by Babel). Does not know what is counted."""
+"""Choose the plural form of a sentence by CLDR's rules, which Babel knows for every language tag."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     import babel
 
 Counted: TypeAlias = Mapping[Locale, Mapping[str, str]]
-"""One sentence in every language, in the forms "one" and "other" of each; {count} stands for the number."""
+"""The plural forms of one sentence, by CLDR's names, in every language; {count} stands for the number."""
 
 
 def counted(text: Counted, locale: Locale, count: int, **values: object) -> str:
-    """Return the sentence for that many.
+    """Return the sentence in the form for `count`.
 
     "many" (a million, in Portuguese and Spanish) is "other" here.
     Source: cldr.unicode.org/index/cldr-spec/plural-rules.
     """
     forms = text[locale]
-    form = forms.get(_rules(locale).plural_form(count), forms["other"])
+    # What a language lacks is read, and so counted, in English.
+    spoken = Locale.EN if forms is text[Locale.EN] else locale
+    form = forms.get(_rules(spoken).plural_form(count), forms["other"])
     return form.format(count=count, **values)
 
 

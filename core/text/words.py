@@ -1,4 +1,4 @@
-"""Words, folded, and those that carry no meaning of their own in Portuguese, English and Spanish. Knows no sentence."""
+"""Words of a text, folded for comparison, and the Portuguese, English and Spanish words that carry no meaning alone."""
 
 from __future__ import annotations
 
