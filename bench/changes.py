@@ -70,7 +70,7 @@ async def measure(folder: Path) -> None:
         [f"in a room where {AUDIBLE} of them are audible", *await searched(bench, audible, heard)],
     ]
     ids = [item.id for item in await private.page(limit=SIZE)]
-    await bench.store.put_room(OWNER, ids, CROWDED)
+    await bench.store.flag(OWNER, ids, room=CROWDED)
     rows.append(["in a room where all of them are", *await searched(bench, crowded, range(SIZE))])
     show("Search of one person's memories", ["where", "CPU ms", "wall ms"], rows)
 

@@ -21,7 +21,6 @@ from bench.table import show
 from bench.turn import NoChannel
 from core.chatbot import ChatBot
 from core.clock import SystemClock
-from core.features.pending_input.storage import SqlitePendingInputs
 from core.features.preferences.storage import SqlitePreferences
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
@@ -31,6 +30,7 @@ from core.storage.inbox import SqliteInbox
 from core.storage.lexicon import Lexicon
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
+from core.storage.waiting import SqlPendingInputs
 from core.types import MemoryDraft, MemoryKind
 from tests.fakes.house import House
 
@@ -67,7 +67,7 @@ class Bench:
             history=SqliteHistory(self.database),
             inbox=SqliteInbox(self.database),
             preferences=SqlitePreferences(self.database),
-            pending_inputs=SqlitePendingInputs(self.database),
+            pending_inputs=SqlPendingInputs(self.database),
             clock=SystemClock(),
             trusted=(OWNER.platform, "test"),
         )

@@ -21,8 +21,9 @@ from core.history.policy import NAMES, SUMMARY, HistoryLimits
 from core.history.summary import Summarizer
 from core.history.tokens import ByCharacters, ByWords, Calibration, O200k
 from core.prompts import SYSTEM
+from core.storage.database import Database
 from core.storage.history import SqliteHistory
-from core.storage.sqlite import Database, open_database
+from core.storage.sqlite import open_database
 from core.threads import ThreadRecord
 from core.types import ChatKey, ConversationKey, Message, MessageRole, Thread, UserKey
 from tests.fakes.model import ScriptedModel

@@ -15,9 +15,10 @@ from bench.table import show
 from core.clock import SystemClock
 from core.features.ledger.calls import BOT, Call, Scope
 from core.features.ledger.storage import SqliteLedger
-from core.storage.migrations import MIGRATIONS
+from core.storage.database import Database
 from core.storage.record import microseconds
-from core.storage.sqlite import Database, open_database
+from core.storage.sqlite import open_database
+from core.storage.sqlite_migrations import MIGRATIONS
 from core.types import UserKey
 
 CALLS = 1_000_000

@@ -26,9 +26,10 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.ports import Embedder
+from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_database
+from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey, Vector, Vectors
 
 DIMS = 384

@@ -36,10 +36,11 @@ from core.dialogue import Task
 from core.features.ledger.storage import SqliteLedger
 from core.outgoing import OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
+from core.storage.database import Database
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_database
+from core.storage.sqlite import open_database
 from core.types import Incoming
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock

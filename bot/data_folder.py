@@ -16,8 +16,8 @@ from core.delivery.alerts import OwnerAlerts
 from core.errors import Damaged, StorageError
 from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
-from core.storage.backup import PART, copy_database
-from core.storage.sqlite import Database
+from core.storage.database import Database
+from core.storage.sqlite_backup import PART, copy_database
 from core.types import UserKey
 
 _BACKUPS: Final = "backups"

@@ -36,7 +36,6 @@ from core.features.broadcast.storage import SqliteBroadcasts
 from core.features.ledger.chart import draw
 from core.features.ledger.storage import SqliteLedger
 from core.features.links.storage import SqliteLinkCodes
-from core.features.pending_input.storage import SqlitePendingInputs
 from core.features.preferences.storage import SqlitePreferences
 from core.features.quotas.quotas import Quotas
 from core.features.transfer.files import NoCopies, Spool
@@ -46,12 +45,13 @@ from core.memory.memories import Memories
 from core.models import Models
 from core.ports import Clock
 from core.retention import forget_answered
-from core.storage.confirmations import SqliteConfirmations
+from core.storage.database import Database
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_copy, open_database
-from core.stores import MemoryStore
+from core.storage.sqlite import open_copy, open_database
+from core.storage.waiting import SqlConfirmations, SqlPendingInputs
+from core.stores import SearchableMemoryStore
 from core.types import Role, UserKey
 
 
@@ -61,7 +61,7 @@ class App:
 
     settings: Settings
     database: Database
-    store: MemoryStore
+    store: SearchableMemoryStore
     memories: Memories
     conversations: Conversations
     models: Models
@@ -159,8 +159,8 @@ class _Stores:
         self.preferences = SqlitePreferences(database)
         self.broadcasts = SqliteBroadcasts(database)
         self.links = SqliteLinkCodes(database)
-        self.pending_inputs = SqlitePendingInputs(database)
-        self.confirmations = SqliteConfirmations(database)
+        self.pending_inputs = SqlPendingInputs(database)
+        self.confirmations = SqlConfirmations(database)
 
     def access(self, settings: Settings, clock: Clock, grants: Mapping[UserKey, Role]) -> Access:
         """Return who is answered; whoever has a shell here owns the bot."""

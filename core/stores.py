@@ -1,4 +1,4 @@
-"""Where things are kept: the sockets of the inbox, of conversations and of memories.
+"""The ports of the stores: the inbox, conversations, memories, and what memories are searched by.
 
 Each docstring is the promise; `tests/contracts/` holds every implementation to it.
 """
@@ -15,30 +15,26 @@ from core.types import Change, ChatKey, Incoming, MemoryDraft, MemoryItem, Memor
 
 
 class Inbox(Protocol):
-    """What we still owe an answer to. Durable before any model is asked."""
+    """Messages that are still owed an answer. Durable before any model is asked."""
 
     async def accept(self, incoming: Incoming) -> bool:
         """Store it; it is on disk when this returns. False, and nothing stored, for a known (chat, message_id)."""
         ...
 
     async def close(self, incoming: Incoming) -> None:
-        """Mark it answered. A message that was never accepted, or is closed already, is fine."""
+        """Mark it answered; do nothing for a message that was never accepted, or is closed already."""
         ...
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
         """Record, on disk, what is posted for it while it is owed: handles; a last "" for one that is about to be."""
         ...
 
-    async def posted(self, incoming: Incoming) -> Sequence[str]:
-        """Return what was recorded last; nothing for a message that is not owed."""
-        ...
-
     async def purge(self, before: datetime, limit: int) -> int:
-        """Forget that many answered messages that were sent before then, or fewer, and return how many."""
+        """Remove up to `limit` answered messages that were sent before then, and return how many."""
         ...
 
-    async def owed(self, platform: str) -> Sequence[Incoming]:
-        """Return what was accepted on that platform and not closed, oldest first."""
+    async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
+        """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
         ...
 
     async def forget(self, user: UserKey) -> None:
@@ -72,8 +68,8 @@ class HistoryStore(Threads, ToldMemories, Protocol):
         """Return the newest `limit` messages, oldest first; with `before`, of those with a smaller sequence."""
         ...
 
-    async def since(self, thread_id: str, after: int, limit: int) -> Sequence[Message]:
-        """Return the oldest `limit` messages with a sequence greater than `after`, oldest first."""
+    async def since(self, thread_id: str, after: int = 0, limit: int = 2**62) -> Sequence[Message]:
+        """Return the oldest `limit` messages with a sequence greater than `after`, oldest first; or all of them."""
         ...
 
     async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Said]:
@@ -113,9 +109,6 @@ class MemoryStore(Protocol):
 
     A memory, its phrases, their vectors, its terms and its sources change in one transaction or not at all; so does an
     act of a few memories. One of thousands is written some at a time, so that nobody waits for it.
-    A *phrase* is a text that a memory is found by: each binding, and the content itself. Each has an integer id of its
-    own that is never reused. Vectors are stored per phrase with the `space` they belong to; a phrase may lack one (the
-    embedder was down), and then appears in `unembedded`.
     """
 
     async def add(
@@ -153,8 +146,8 @@ class MemoryStore(Protocol):
     ) -> MemoryItem | None:
         """Replace kind, content and bindings; None, and nothing changed, if the owner has no such memory.
 
-        Phrases whose text stays keep their id and vectors; `created_at` and sources stay. The new words are heard in
-        `mark.room`, in `rooms`, and in every room if `shared`: where the old ones were heard counts for nothing.
+        Phrases whose text stays keep their id and vectors; `created_at` and sources stay. The new words may be spoken
+        of in `mark.room`, in `rooms`, and in every room if `shared`: the rooms of the old ones are dropped.
         """
         ...
 
@@ -173,12 +166,19 @@ class MemoryStore(Protocol):
         """
         ...
 
-    async def put_flags(self, owner: UserKey, memory_id: str, *, pinned: bool, shared: bool) -> MemoryItem | None:
-        """Say whether it stands first in lists, and is known in every room; None if the owner has no such memory."""
-        ...
+    async def flag(
+        self,
+        owner: UserKey,
+        memory_ids: Sequence[str],
+        *,
+        pinned: bool | None = None,
+        shared: bool | None = None,
+        room: str = "",
+    ) -> Sequence[MemoryItem]:
+        """Set what is given of those of the owner's memories, and return them, in the order asked.
 
-    async def put_room(self, owner: UserKey, memory_ids: Sequence[str], room: str) -> None:
-        """Note that those of the owner's memories were said in that room, too."""
+        `pinned`: they stand first in lists. `shared`: they are known in every room. `room`: they were said there, too.
+        """
         ...
 
     async def changes(
@@ -208,7 +208,7 @@ class MemoryStore(Protocol):
         ...
 
     async def purge(self, before: datetime) -> int:
-        """Forget all changes of memories that were deleted before then, every word of theirs; return how many.
+        """Remove all changes of memories that were deleted before then, every word of theirs; return how many.
 
         No byte of such a memory is left on the disk when this returns. What a `forget`, `link` or `unlink` that was cut
         short has left to do is done, too.
@@ -218,21 +218,20 @@ class MemoryStore(Protocol):
     async def link(self, owner: UserKey, other: UserKey) -> None:
         """Make two accounts one owner, by the name of the first: what the other has is the owner's from now on.
 
-        Each memory, and each of its changes, knows which account it came from. Every verb takes either account for the
-        owner. Raises ValueError if one of them is linked already, or both are the same.
+        Each memory, and each of its changes, keeps the account that it came from. Every verb takes either account for
+        the owner.
+
+        Raises:
+            ValueError: one of them is linked already, or both are the same.
         """
         ...
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
-        """Part them again: what came from the other account is its own again. Accounts that are not linked are fine."""
+        """Part them again: what came from the other account is its own again. Do nothing if they are not linked."""
         ...
 
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
         """Return every account of that person's, the owner first: only themselves, where nothing was linked."""
-        ...
-
-    async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
-        """Map each of the owner's accounts to how many memories came from it."""
         ...
 
     async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
@@ -270,48 +269,55 @@ class MemoryStore(Protocol):
         """Return how many memories the owner has, of one kind or all; with a `room`, how many are audible there."""
         ...
 
-    async def audible(self, owner: UserKey, room: str) -> frozenset[str]:
-        """Return the ids of the owner's memories that may be spoken of in that room: said there, or shared."""
+    async def owners(self) -> Sequence[UserKey]:
+        """Return everybody who has a memory."""
         ...
 
-    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
-        """Return ids, shape (n,), and vectors, shape (n, dims), of every phrase embedded in that space, by id."""
+    async def forget(self, owner: UserKey) -> int:
+        """Delete everything of all of the owner's accounts, links included; return how many memories that were."""
         ...
 
-    async def foreign_version(self) -> int:
-        """Return a number that is another one whenever somebody else, such as another process, changed the store."""
+
+class PhraseStore(Protocol):
+    """What memories are searched by: their phrases, the vectors of these, and their words.
+
+    A *phrase* is a text that a memory is found by: each binding, and the content itself. Each has an integer id of its
+    own that is never reused. Vectors are stored per phrase with the `space` they belong to; a phrase may lack one (the
+    embedder was down), and then appears in `unembedded`.
+    """
+
+    async def phrases(
+        self, owner: UserKey, phrase_ids: Collection[int] = (), *, memory_ids: Sequence[str] = ()
+    ) -> Mapping[int, tuple[str, str]]:
+        """Map those of the phrase ids that the owner has, or all of those memories', to (memory id, text)."""
         ...
 
-    async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
-        """Return the ids of every phrase embedded in that space."""
-        ...
+    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
+        """Return the phrase ids of the owner's memories that may be spoken of in that room: said there, or shared.
 
-    async def vectors(self, owner: UserKey, space: str, phrase_ids: Collection[int]) -> Mapping[int, Vector]:
-        """Map those of the phrase ids that the owner has, embedded in that space, to their vectors."""
+        They are in ascending order.
+        """
         ...
 
     async def newest_phrase(self, owner: UserKey) -> int:
         """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
         ...
 
-    async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-        """Map those of the phrase ids that the owner has to (memory id, text)."""
+    async def foreign_version(self) -> int:
+        """Return a number that changes whenever another program, such as the command line, has changed the store."""
         ...
 
-    async def memory_phrases(self, owner: UserKey, memory_ids: Sequence[str]) -> Mapping[int, str]:
-        """Map the phrase ids of those memories to their texts."""
-        ...
+    async def vectors(
+        self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None
+    ) -> tuple[Sequence[int], Vectors]:
+        """Return ids, shape (n,), and vectors, shape (n, dims), of the owner's phrases embedded in that space, by id.
 
-    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
-        """Return the phrase ids of the memories that `audible` names, in ascending order."""
-        ...
-
-    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best matches by words, best first.
-
-        `query` is free text: no operator in it has a meaning, and text without a word finds nothing. With a `room`,
-        only what is audible there is looked at: what is not neither is found nor takes another's place.
+        All of them, or those of the `phrase_ids`.
         """
+        ...
+
+    async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
+        """Return the ids of every phrase embedded in that space."""
         ...
 
     async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
@@ -322,10 +328,14 @@ class MemoryStore(Protocol):
         """Store vectors of phrases of the owner's; ids that are gone or another's are left out."""
         ...
 
-    async def owners(self) -> Sequence[UserKey]:
-        """Return everybody who has a memory."""
+    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
+        """Return (memory id, score > 0, higher is better) of the best matches by words, best first.
+
+        `query` is free text: no operator in it has a meaning, and text without a word finds nothing. With a `room`,
+        only what is audible there is looked at: what is not neither is found nor takes another's place.
+        """
         ...
 
-    async def forget(self, owner: UserKey) -> int:
-        """Delete everything of all of the owner's accounts, links included; return how many memories that were."""
-        ...
+
+class SearchableMemoryStore(MemoryStore, PhraseStore, Protocol):
+    """Both in one object, as the stores of an engine give them."""

@@ -1,4 +1,4 @@
-"""Threads: what belongs to one beside its messages, and what waits in a conversation for the person."""
+"""What belongs to a thread beside its messages, what waits in a conversation, and the ports of their stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias, TypeVar
 
 from core.types import ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
 
@@ -77,8 +77,12 @@ class Threads(Protocol):
         """Return the conversation's one active thread, made now, with that metadata, if there is none."""
         ...
 
-    async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> None:
-        """Give a thread another status; a thread that is no longer active is not opened again."""
+    async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
+        """Give a thread another status and return it; None for an unknown one.
+
+        One that becomes active takes the place of the active one of its conversation, which is archived. One that is no
+        longer active is not opened again by `open_thread`.
+        """
         ...
 
     async def thread(self, thread_id: str) -> Thread | None:
@@ -87,10 +91,6 @@ class Threads(Protocol):
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
         """Return all of that person's threads, the one used last first."""
-        ...
-
-    async def get(self, thread_id: str) -> Sequence[Message]:
-        """Return every message of the thread, oldest first."""
         ...
 
     async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
@@ -106,10 +106,6 @@ class Threads(Protocol):
 
     async def describe(self, thread: Thread) -> None:
         """Give the stored thread of that id the title, policy and metadata of this one."""
-        ...
-
-    async def switch(self, thread_id: str, at: datetime) -> Thread | None:
-        """Make a thread the active one of its conversation and archive the one that was; None for an unknown one."""
         ...
 
     async def totals(self, thread_id: str, after: int = 0) -> tuple[int, int]:
@@ -189,18 +185,12 @@ class ToldMemories(Protocol):
         """Return everybody whose threads tell of what was not redacted."""
         ...
 
-    async def redact(self, user: UserKey, told: Collection[Told]) -> int:
+    async def redact(self, user: UserKey, told: Collection[Told], *, own: bool = False) -> int:
         """Remove the words of the bot's messages in that person's threads that tell of those; return how many.
 
         Summaries of any message that tells of them are removed; the person's own messages keep their words, and what
-        they tell of is marked. No byte of what was removed is left on the disk when this returns.
-        """
-        ...
-
-    async def erase(self, user: UserKey, told: Collection[Told]) -> int:
-        """Remove the words of all messages in that person's threads that tell of those, and of the person's own.
-
-        Return how many of the person's own messages that were. Else as `redact`.
+        they tell of is marked. With `own`, these lose their words, too, nothing is marked, and the number is theirs.
+        No byte of what was removed is left on the disk when this returns.
         """
         ...
 
@@ -213,26 +203,6 @@ class PendingInput:
     at: datetime
 
 
-class PendingInputs(Protocol):
-    """The commands that wait for a text: at most one in each conversation."""
-
-    async def put(self, conversation: ConversationKey, command: str, at: datetime) -> None:
-        """Let it wait, in place of the one that waited there."""
-        ...
-
-    async def find(self, conversation: ConversationKey) -> PendingInput | None:
-        """Return what waits there, or None."""
-        ...
-
-    async def drop(self, conversation: ConversationKey) -> bool:
-        """Let it wait no more, and return whether anything did."""
-        ...
-
-    async def forget(self, user: UserKey) -> None:
-        """Let nothing of that person's wait any more."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Confirmation:
     """What a person was asked to agree to: the code that says yes to it, the kind of thing it is, and it, as JSON."""
@@ -243,25 +213,32 @@ class Confirmation:
     at: datetime
 
 
-class ConfirmationStore(Protocol):
-    """What waits for a person's yes: at most one in each conversation, the last that was asked."""
+Waiting = TypeVar("Waiting", PendingInput, Confirmation)
 
-    async def put(self, conversation: ConversationKey, confirmation: Confirmation) -> None:
-        """Store it, in place of the one that waited there."""
+
+class WaitingStore(Protocol[Waiting]):
+    """What waits in conversations for the person's next word: at most one in each, the last that was stored."""
+
+    async def put(self, conversation: ConversationKey, waiting: Waiting) -> None:
+        """Store it, in place of what waited there."""
         ...
 
-    async def find(self, conversation: ConversationKey) -> Confirmation | None:
+    async def find(self, conversation: ConversationKey) -> Waiting | None:
         """Return what waits there, or None."""
         ...
 
-    async def take(self, conversation: ConversationKey) -> Confirmation | None:
+    async def take(self, conversation: ConversationKey) -> Waiting | None:
         """Remove what waits there and return it, or None: of two that take it at once, one has it."""
         ...
 
     async def expire(self, before: datetime) -> None:
-        """Remove what was asked before then."""
+        """Remove what was stored before then."""
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Remove whatever waits for that person."""
+        """Remove what waits for that person, in any conversation."""
         ...
+
+
+PendingInputs: TypeAlias = WaitingStore[PendingInput]
+ConfirmationStore: TypeAlias = WaitingStore[Confirmation]

@@ -256,11 +256,7 @@ class Turn:
 
     async def in_view(self) -> Sequence[MemoryItem]:
         """Return the memories that were shown in this conversation, still exist, and may be spoken of here."""
-        items = await self.memory.get(sorted(await self.conversation.shown_memories()))
-        if not items or not self.memory.mark.room:
-            return items
-        audible = await self.memory.store.audible(self.memory.owner, self.memory.mark.room)
-        return [item for item in items if item.id in audible]
+        return await self.memory.get(sorted(await self.conversation.shown_memories()))
 
     @property
     def written(self) -> frozenset[ChangeKind]:

@@ -153,7 +153,7 @@ async def settle(house: House, role: str, place: str, names: Names) -> None:
     user, first = UserKey(names.platform, names.me), UserKey(names.platform, "1")
     await house.people.put(Person(first, Role.OWNER, "First", START))
     if role == DENIED:
-        await house.people.deny(user, START)
+        await house.decisions.apply(Decision(START, first, DecisionKind.ROLE, str(user), "", DENIED))
     elif role != STRANGER:
         await house.people.put(Person(user, Role(role), "ana", START))
     if place in LET_IN:

@@ -15,7 +15,7 @@ from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import StorageError
 from core.features.transfer.files import Backup
-from core.storage.backup import copy_database, restore_database, verify
+from core.storage.sqlite_backup import copy_database, restore_database, verify
 
 
 def backup_(

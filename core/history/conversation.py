@@ -132,7 +132,7 @@ class Conversations:
         """Go on with an earlier thread of the person's; the one that was active in its place is archived."""
         if await self._owned(user, thread_id) is None:
             return None
-        return await self.store.switch(thread_id, self.clock.now())
+        return await self.store.mark(thread_id, ThreadStatus.ACTIVE, self.clock.now())
 
     async def rename(self, user: UserKey, thread_id: str, title: str) -> Thread | None:
         """Name a thread of the person's."""
@@ -154,8 +154,7 @@ class Conversations:
         """Put a thread of the person's away; the next message in its place begins another."""
         if await self._owned(user, thread_id) is None:
             return None
-        await self.store.mark(thread_id, ThreadStatus.ARCHIVED, self.clock.now())
-        return await self.store.thread(thread_id)
+        return await self.store.mark(thread_id, ThreadStatus.ARCHIVED, self.clock.now())
 
     @property
     def summarises(self) -> bool:
@@ -352,7 +351,7 @@ async def named_thread(store: HistoryStore, wanted: Thread) -> Thread:
         raise ThreadTaken("that thread id belongs to another conversation: choose another")
     if thread.status is ThreadStatus.ACTIVE:
         return thread
-    return await store.switch(thread.id, wanted.created_at) or thread
+    return await store.mark(thread.id, ThreadStatus.ACTIVE, wanted.created_at) or thread
 
 
 def _is_beside(thread: Thread, other: Thread) -> bool:

@@ -1,9 +1,9 @@
-"""Which people have a vector index in RAM. Knows when to build one and when to let go; does not know what it is asked.
+"""Vector indexes in RAM, one a person: built at the first use, dropped when many are held.
 
-The store is the truth, an index is a copy of one person's vectors. Whoever uses an index holds its owner's lock; any
+The store is the truth, an index is a copy of one person's vectors. A user of an index holds its owner's lock; any
 exception inside, cancellation included, may have left the two apart, so the index is dropped and built again by its
 next use. What another process, such as the command line, changed meanwhile is found by the next use, too: the index
-takes in the phrases that are new and lets go of those that went.
+adds the phrases that are new and removes those that are gone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from core.memory.normalizer import EmbeddingNormalizer
 from core.ports import VectorIndex
-from core.stores import MemoryStore
+from core.stores import PhraseStore
 from core.types import UserKey, Vector, Vectors
 
 _CHUNK_ROWS = 4096
@@ -30,7 +30,7 @@ _INLINE_ROWS = 8192
 
 @dataclass(slots=True)
 class OwnerIndex:
-    """One person's place: the index, if it is built, of which space, and whether it lacks phrases of the store.
+    """One person's index, if it is built, of which space, and whether it lacks phrases of the store.
 
     `newest` is the store's newest phrase that it knows of, with a vector or without; `foreign` the store's number of
     what others had changed when the index was last brought up to it.
@@ -50,7 +50,7 @@ class OwnerIndex:
         return self.normalizer.space if self.normalizer is not None else ""
 
     def clear(self) -> None:
-        """Let go of the index; the next reader builds it."""
+        """Drop the index; the next reader builds it."""
         self.normalizer, self.index, self.partial, self.newest = None, None, False, 0
 
     async def search(
@@ -85,31 +85,31 @@ class Indexes:
 
     def __init__(
         self,
-        store: MemoryStore,
+        phrases: PhraseStore,
         new_index: Callable[[int], VectorIndex],
         *,
         max_owners: int = 256,
         max_vectors: int = 1_000_000,
     ) -> None:
-        self._store = store
+        self.phrases = phrases
         self._new_index = new_index
         self._max_owners = max_owners
         self._max_vectors = max_vectors
-        self._shelves: OrderedDict[UserKey, OwnerIndex] = OrderedDict()
+        self._owners: OrderedDict[UserKey, OwnerIndex] = OrderedDict()
 
     @asynccontextmanager
     async def changing(self, owner: UserKey) -> AsyncIterator[OwnerIndex]:
-        """Hold the owner's lock and give the shelf: what is not built, or lacks another's additions, is not changed."""
-        owner_index = self._shelves.get(owner)
+        """Hold the owner's lock and give their index; one that lacks another's additions is dropped first."""
+        owner_index = self._owners.get(owner)
         if owner_index is None:
-            owner_index = self._shelves[owner] = OwnerIndex()
-        self._shelves.move_to_end(owner)
+            owner_index = self._owners[owner] = OwnerIndex()
+        self._owners.move_to_end(owner)
         owner_index.users += 1
         try:
             async with owner_index.lock:
                 try:
                     await self._follow_others(owner, owner_index)
-                    if owner_index.index is not None and await self._store.newest_phrase(owner) > owner_index.newest:
+                    if owner_index.index is not None and await self.phrases.newest_phrase(owner) > owner_index.newest:
                         owner_index.clear()
                     yield owner_index
                 except BaseException:
@@ -117,28 +117,27 @@ class Indexes:
                     raise
         finally:
             owner_index.users -= 1
-            if len(self._shelves) > self._max_owners:
+            if len(self._owners) > self._max_owners:
                 self._evict()
 
     @asynccontextmanager
     async def reading(self, owner: UserKey, normalizer: EmbeddingNormalizer) -> AsyncIterator[OwnerIndex]:
-        """Hold the owner's lock and give the shelf with its index, built now if there is none of that space."""
+        """Hold the owner's lock and give their index, built now if there is none of that space."""
         async with self.changing(owner) as owner_index:
             if owner_index.index is None or owner_index.space != normalizer.space:
                 owner_index.clear()
-                newest = await self._store.newest_phrase(owner)
+                newest = await self.phrases.newest_phrase(owner)
                 owner_index.index, owner_index.newest = await self._build(owner, normalizer), newest
                 owner_index.normalizer = normalizer
-                owner_index.partial = bool(await self._store.unembedded(owner, normalizer.space, 1))
+                owner_index.partial = bool(await self.phrases.unembedded(owner, normalizer.space, 1))
                 self._evict()
             yield owner_index
 
     @asynccontextmanager
     async def joining(self, owner: UserKey, other: UserKey) -> AsyncIterator[None]:
-        """Hold the locks of both, and let go of their indexes, while memories go from one to the other."""
-        first, second = sorted(
-            (owner, other), key=str
-        )  # always in one order: two who link crosswise never wait forever
+        """Hold the locks of both, and drop their indexes, while memories go from one to the other."""
+        # Always in one order: two who link crosswise never wait forever.
+        first, second = sorted((owner, other), key=str)
         async with self.changing(first) as one, self.changing(second) as two:
             one.clear()
             two.clear()
@@ -147,22 +146,23 @@ class Indexes:
     @property
     def loaded(self) -> int:
         """How many people's indexes are in RAM."""
-        return sum(owner_index.index is not None for owner_index in self._shelves.values())
+        return sum(owner_index.index is not None for owner_index in self._owners.values())
 
     async def _follow_others(self, owner: UserKey, owner_index: OwnerIndex) -> None:
         """Bring the index to what the store holds, if somebody else changed that since."""
-        foreign = await self._store.foreign_version()
+        foreign = await self.phrases.foreign_version()
         if owner_index.index is not None and owner_index.normalizer is not None and foreign != owner_index.foreign:
-            newest = await self._store.newest_phrase(owner)
-            held, there = owner_index.index.ids(), await self._store.embedded(owner, owner_index.space)
+            newest = await self.phrases.newest_phrase(owner)
+            held, there = owner_index.index.ids(), await self.phrases.embedded(owner, owner_index.space)
             await owner_index.remove(list(held - there))
-            owner_index.add(owner_index.normalizer, await self._store.vectors(owner, owner_index.space, there - held))
-            owner_index.partial = bool(await self._store.unembedded(owner, owner_index.space, 1))
+            ids, vectors = await self.phrases.vectors(owner, owner_index.space, there - held)
+            owner_index.add(owner_index.normalizer, dict(zip(ids, vectors, strict=True)))
+            owner_index.partial = bool(await self.phrases.unembedded(owner, owner_index.space, 1))
             owner_index.newest = newest
         owner_index.foreign = foreign
 
     async def _build(self, owner: UserKey, normalizer: EmbeddingNormalizer) -> VectorIndex:
-        ids, vectors = await self._store.phrase_vectors(owner, normalizer.space)
+        ids, vectors = await self.phrases.vectors(owner, normalizer.space)
         index = self._new_index(normalizer.dims)
 
         def move(start: int) -> None:
@@ -177,11 +177,11 @@ class Indexes:
         return index
 
     def _evict(self) -> None:
-        """Let go of the least recently used that nobody is using, until both limits hold."""
-        held = sum(len(owner_index.index) for owner_index in self._shelves.values() if owner_index.index is not None)
-        for owner, owner_index in list(self._shelves.items()):
-            if len(self._shelves) <= self._max_owners and held <= self._max_vectors:
+        """Drop the least recently used that nobody is using, until both limits hold."""
+        held = sum(len(owner_index.index) for owner_index in self._owners.values() if owner_index.index is not None)
+        for owner, owner_index in list(self._owners.items()):
+            if len(self._owners) <= self._max_owners and held <= self._max_vectors:
                 break
             if owner_index.users == 0:
                 held -= len(owner_index.index) if owner_index.index is not None else 0
-                del self._shelves[owner]
+                del self._owners[owner]

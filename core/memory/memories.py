@@ -1,7 +1,4 @@
-"""Everybody's memories: the one object from which a person's own are had.
-
-Knows how vectors catch up with texts, when an embedder was down or was exchanged. Does not know what is remembered.
-"""
+"""Everybody's memories: gives a person's own, links accounts, and embeds what has no vector yet."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from core.types import MemoryItem, UserKey
 _log = logging.getLogger(__name__)
 
 UNDO_WITHIN: Final = timedelta(minutes=10)
-"""How long a change can be taken back, and so the words of what was deleted are kept. 0: not at all."""
+"""How long a change can be undone, and so the words of what was deleted are kept. 0: not at all."""
 
 _BATCH: Final = 16
 """Texts a call while catching up: a question that comes meanwhile waits for no more than these."""
@@ -55,7 +52,7 @@ class Memories:
         self._catching_up: dict[UserKey, asyncio.Task[None]] = {}
 
     async def owner(self, user: UserKey) -> UserKey:
-        """Return the name under which that person's memories are kept: another account's, where two were linked."""
+        """Return the account under which that person's memories are stored: another one, where two were linked."""
         return (await self._store.accounts(user))[0]
 
     async def known(self, user: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
@@ -91,14 +88,15 @@ class Memories:
             await self._store.link(owner, other)
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
-        """Part two accounts again: each has what came from it. Accounts that are not linked are fine."""
+        """Part two accounts again: each has what came from it. Do nothing if they are not linked."""
         async with self._indexes.joining(owner, other):
             await self._store.unlink(owner, other)
         self._purge.plan()
 
     async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
         """Map each of the owner's accounts to how many memories came from it."""
-        return await self._store.counts(owner)
+        accounts = await self._store.accounts(owner)
+        return {account: len(await self._store.from_account(owner, account)) for account in accounts}
 
     async def from_account(self, account: UserKey) -> frozenset[str]:
         """Return the ids of the memories that came from that account, whoever has them now."""
@@ -127,7 +125,7 @@ class Memories:
         return total
 
     async def start(self) -> None:
-        """Have the words of what was deleted forgotten, now and from now on, once it can no longer be undone."""
+        """Remove the words of what was deleted, now and from now on, once it can no longer be undone."""
         await self._purge.start()
 
     async def close(self) -> None:
@@ -143,7 +141,7 @@ class Memories:
     async def _embed_batch(self, owner: UserKey) -> int:
         """Embed some phrases; 0 if none was left or the embedder is down."""
         space = self._embedding.space
-        missing = await self._store.unembedded(owner, space, _BATCH)
+        missing = await self._indexes.phrases.unembedded(owner, space, _BATCH)
         vectors = await self._embedding.vectors(list(missing.values()))
         normalizer = await self._embedding.normalizer() if vectors else None
         async with self._indexes.changing(owner) as owner_index:
@@ -152,9 +150,9 @@ class Memories:
             if normalizer is None or normalizer.space != space:
                 return 0
             # Meanwhile phrases may have been deleted, or embedded by an update.
-            there = await self._store.phrases(owner, list(missing))
+            there = await self._indexes.phrases.phrases(owner, list(missing))
             fresh = {i: vectors[text] for i, (_, text) in there.items() if text in vectors}
-            await self._store.put_vectors(owner, space, fresh)
+            await self._indexes.phrases.put_vectors(owner, space, fresh)
             await owner_index.remove(list(fresh))
             owner_index.add(normalizer, fresh)
         return len(missing)

@@ -1,4 +1,4 @@
-"""From nearest phrases to nearest memories. Knows that several phrases lead to one memory. Does not know any words."""
+"""From nearest phrases to nearest memories: several phrases lead to one memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from core.memory.fusion import FLOOR, dense_score, fuse
 from core.memory.indexes import OwnerIndex
 from core.memory.ranking import Match
-from core.stores import MemoryStore
+from core.stores import PhraseStore
 from core.types import UserKey, Vectors
 
 _PHRASES_A_MEMORY: Final = 4
@@ -26,12 +26,12 @@ class Reach:
 
 
 async def nearest(
-    store: MemoryStore, owner: UserKey, owner_index: OwnerIndex, rows: Vectors, reach: Reach
+    store: PhraseStore, owner: UserKey, owner_index: OwnerIndex, rows: Vectors, reach: Reach
 ) -> Sequence[Mapping[str, Match]]:
     """Map, per row, memory ids to their nearest phrase.
 
     More and more phrases are looked at until each row has `limit` memories, or no more that are near enough: a memory
-    with many bindings never stands in the light of the others.
+    with many bindings never hides the others.
     """
     depth = max(_MIN_DEPTH, reach.limit * _PHRASES_A_MEMORY)
     while True:

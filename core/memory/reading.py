@@ -1,8 +1,4 @@
-"""One person's long-term memory as it is read: searched, paged, counted.
-
-Knows whose memories these are, and which of them may be spoken of where; asks the store for nobody else's. Does not
-know why anything is looked for.
-"""
+"""One person's long-term memory as it is read; in a room, only what may be spoken of there."""
 
 from __future__ import annotations
 
@@ -57,7 +53,7 @@ class MemoryReading:
         """
         asked = list(dict.fromkeys(query for query in queries if query.strip()))
         room = self.mark.room
-        audible = await self.store.audible_phrases(self.owner, room) if room else None
+        audible = await self.indexes.phrases.audible_phrases(self.owner, room) if room else None
         if not asked or limit <= 0 or audible == []:
             return []
         evidence, partial = await self._gather(asked, vectors, Reach(limit, audible))
@@ -105,7 +101,7 @@ class MemoryReading:
             seeing = [query for query in queries if query in vectors]
             rows = normalizer.project(np.stack([vectors[query] for query in seeing]))
             async with self.indexes.reading(self.owner, normalizer) as owner_index:
-                found = await nearest(self.store, self.owner, owner_index, rows, reach)
+                found = await nearest(self.indexes.phrases, self.owner, owner_index, rows, reach)
                 near, partial = dict(zip(seeing, found, strict=True)), owner_index.partial
         worded = [await self._worded(query, reach.limit) for query in queries]
         return [
@@ -116,5 +112,5 @@ class MemoryReading:
     async def _worded(self, query: str, limit: int) -> frozenset[str]:
         if not words(query):
             return frozenset()
-        found = await self.store.lexical(self.owner, query, limit * _WORDED_A_HIT, room=self.mark.room)
+        found = await self.indexes.phrases.lexical(self.owner, query, limit * _WORDED_A_HIT, room=self.mark.room)
         return frozenset(key for key, _ in found)

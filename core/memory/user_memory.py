@@ -1,6 +1,5 @@
-"""One person's long-term memory: what is read, and how it is saved, updated, deleted and taken back.
+"""One person's long-term memory: what is read, and how it is saved, updated, deleted and undone.
 
-Knows whose memories these are, and asks the store for nobody else's. Does not know why anything is saved or looked for.
 The store changes first, then the index; if that second step fails, the index is dropped and built again (`Indexes`).
 """
 
@@ -110,19 +109,14 @@ class UserMemory(MemoryReading):
     async def flag(
         self, memory_id: str, *, pinned: bool | None = None, shared: bool | None = None
     ) -> MemoryItem | None:
-        """Say whether a memory stands first in lists, and is known in every room; None stays as it is.
+        """Set whether a memory stands first in lists, and is known in every room; None leaves it as it is.
 
-        None is returned if this person has none of that id.
+        Return the memory, or None if this person has none of that id.
         """
         async with self.indexes.changing(self.owner):
-            for item in await self.get([memory_id]):
-                return await self.store.put_flags(
-                    self.owner,
-                    item.id,
-                    pinned=item.pinned if pinned is None else pinned,
-                    shared=item.shared if shared is None else shared,
-                )
-        return None
+            audible = [item.id for item in await self.get([memory_id])]
+            flagged = await self.store.flag(self.owner, audible, pinned=pinned, shared=shared)
+        return flagged[0] if flagged else None
 
     async def last_change(self) -> Change | None:
         """Return the newest change that can still be undone, with all of its act; None if there is none."""
@@ -133,7 +127,7 @@ class UserMemory(MemoryReading):
         return changes[0] if changes else None
 
     async def undo(self, act: str = "") -> Undone:
-        """Take back all of an act, or of the newest one that can be."""
+        """Undo all of an act, or of the newest one that can be undone."""
         if not act and (last := await self.last_change()):
             act = last.act
         changes = await self.store.changes(self.owner, act=act, not_undone=True) if act else ()
@@ -167,8 +161,7 @@ class UserMemory(MemoryReading):
         if both.bindings != item.bindings:
             return await self._replace(owner_index, item, both, vectors, rooms=rooms, shared=item.shared) or item
         if rooms != item.rooms:
-            await self.store.put_room(self.owner, [item.id], self.mark.room)
-            [item] = await self.store.get(self.owner, [item.id])
+            [item] = await self.store.flag(self.owner, [item.id], room=self.mark.room)
         return item
 
     async def _replace(
@@ -199,14 +192,17 @@ class UserMemory(MemoryReading):
 
     async def _embed_again(self, memory_ids: Sequence[str], vectors: Mapping[str, Vector]) -> None:
         """Store vectors of the memories' phrases that came back without any."""
-        phrases = await self.store.memory_phrases(self.owner, memory_ids)
-        known = {i: vectors[text] for i, text in phrases.items() if text in vectors}
+        phrases = await self.indexes.phrases.phrases(self.owner, memory_ids=memory_ids)
+        known = {i: vectors[text] for i, (_, text) in phrases.items() if text in vectors}
         if known:
-            await self.store.put_vectors(self.owner, self.embedding.space, known)
+            await self.indexes.phrases.put_vectors(self.owner, self.embedding.space, known)
 
     async def _indexed(self, owner_index: OwnerIndex, memory_ids: Sequence[str]) -> Mapping[int, str]:
         """Return the phrases that an index, if there is one, may hold of those memories."""
-        return {} if owner_index.index is None else await self.store.memory_phrases(self.owner, memory_ids)
+        if owner_index.index is None:
+            return {}
+        phrases = await self.indexes.phrases.phrases(self.owner, memory_ids=memory_ids)
+        return {i: text for i, (_, text) in phrases.items()}
 
     async def _follow(
         self,

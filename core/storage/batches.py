@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeAlias, TypeVar
 
-from core.storage.sqlite import Database, Transaction
+from core.storage.database import Database, Transaction
 
 FIRST_ROWS: Final = 32
 """What has no more rows than these is written in one transaction: all of it, or nothing."""
@@ -62,11 +62,9 @@ async def each_batch(
 
 
 def statement(sql: str, *parameters: object) -> Step:
-    """Return the step that runs a statement whose last parameter is how many rows it may change."""
+    """Return the step that runs a statement which returns what it changed; its last parameter is how many it may."""
 
     async def step(transaction: Transaction, size: int) -> int:
-        await transaction.run(sql, (*parameters, size))
-        [(changed,)] = await transaction.run("SELECT changes()")
-        return int(changed)
+        return len(await transaction.run(sql, (*parameters, size)))
 
     return step

@@ -1,4 +1,4 @@
-"""Every message ever said, in SQLite. Knows threads and messages as rows. Does not know what a model is shown."""
+"""Every message ever said, in the database, by thread."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -9,17 +9,14 @@ from datetime import datetime
 from core.storage import history_rows as rows_of
 from core.storage.batches import in_batches, statement
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD
-from core.storage.record import microseconds, random_id, to_json
-from core.storage.sqlite import Transaction
+from core.storage.record import NO_LIMIT, OF_USER, microseconds, random_id, to_json, user_key
 from core.storage.told_memories import SqliteToldMemories
 from core.stores import HistoryStore, Said
 from core.threads import Summary, ThreadRecord, Transition
 from core.types import ChatKey, ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
 
-_ACTIVE = f"""
-    SELECT {THREAD} FROM threads WHERE platform = ? AND user = ? AND chat = ? AND topic = ? AND status = 'active'
-"""
-
+_PLACE = f"{OF_USER} AND chat = ? AND topic = ?"
+_ACTIVE = f"SELECT {THREAD} FROM threads WHERE {_PLACE} AND status = 'active'"
 _FORGOTTEN = "platform = ''"
 
 
@@ -35,24 +32,39 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
         if not rows:
             async with self._database.transaction() as transaction:
                 await transaction.run(
-                    """
+                    f"""
                     INSERT INTO threads (
-                        platform, user, chat, topic, id, created_at, updated_at, metadata, status, policy
+                        platform, "user", chat, topic, id, created_at, updated_at, metadata, status, policy
                     )
-                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, 'active', coalesce((
-                        SELECT policy FROM threads WHERE platform = ?1 AND user = ?2 AND chat = ?3 AND topic = ?4
-                        ORDER BY updated_at DESC LIMIT 1
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'active', coalesce((
+                        SELECT policy FROM threads WHERE {_PLACE} ORDER BY updated_at DESC LIMIT 1
                     ), '')) ON CONFLICT DO NOTHING
                     """,
-                    (*key, random_id(), microseconds(at), to_json(metadata or {})),
+                    (*key, random_id(), microseconds(at), microseconds(at), to_json(metadata or {}), *key),
                 )
                 rows = await transaction.run(_ACTIVE, key)
         return rows_of.thread(rows[0])
 
-    async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> None:
-        """Give a thread another status; a thread that is no longer active is not opened again."""
+    async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
+        """Give a thread another status and return it; None for an unknown one.
+
+        One that becomes active takes the place of the active one of its conversation, which is archived.
+        """
         async with self._database.transaction() as transaction:
-            await _mark(transaction, thread_id, status, at)
+            if status is ThreadStatus.ACTIVE:
+                await transaction.run(
+                    """
+                    UPDATE threads SET status = 'archived', updated_at = ? WHERE status = 'active' AND id != ?
+                    AND (platform, "user", chat, topic) =
+                        (SELECT platform, "user", chat, topic FROM threads WHERE id = ?)
+                    """,
+                    (microseconds(at), thread_id, thread_id),
+                )
+            rows = await transaction.run(
+                f"UPDATE threads SET status = ?, updated_at = ? WHERE id = ? AND NOT {_FORGOTTEN} RETURNING {THREAD}",
+                (status, microseconds(at), thread_id),
+            )
+        return rows_of.thread(rows[0]) if rows else None
 
     async def thread(self, thread_id: str) -> Thread | None:
         """Return the thread, whatever its status, or None."""
@@ -64,8 +76,7 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
     async def threads(self, user: UserKey) -> Sequence[Thread]:
         """Return all of that person's threads, the one used last first."""
         rows = await self._database.rows(
-            f"SELECT {THREAD} FROM threads WHERE platform = ? AND user = ? ORDER BY updated_at DESC, id",
-            (user.platform, user.user),
+            f"SELECT {THREAD} FROM threads WHERE {OF_USER} ORDER BY updated_at DESC, id", user_key(user)
         )
         return [rows_of.thread(row) for row in rows]
 
@@ -77,20 +88,6 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
                 (thread.title, thread.policy, to_json(thread.metadata), thread.id),
             )
 
-    async def switch(self, thread_id: str, at: datetime) -> Thread | None:
-        """Make a thread the active one of its conversation and archive the one that was; None for an unknown one."""
-        chosen = f"SELECT {THREAD} FROM threads WHERE id = ? AND NOT {_FORGOTTEN}"
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(chosen, (thread_id,))
-            if not rows:
-                return None
-            for active in await transaction.run(_ACTIVE, rows_of.place(rows_of.thread(rows[0]).conversation)):
-                if active[0] != thread_id:
-                    await _mark(transaction, active[0], ThreadStatus.ARCHIVED, at)
-            await _mark(transaction, thread_id, ThreadStatus.ACTIVE, at)
-            rows = await transaction.run(chosen, (thread_id,))
-        return rows_of.thread(rows[0])
-
     async def append(self, thread_id: str, message: Message) -> Message:
         """Store it and return it with its id and sequence.
 
@@ -101,7 +98,7 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
             if rows:
                 at_us = 0 if message.at is None else microseconds(message.at)
                 await transaction.run(
-                    "UPDATE threads SET updated_at = max(updated_at, ?) WHERE id = ?", (at_us, thread_id)
+                    "UPDATE threads SET updated_at = ? WHERE id = ? AND updated_at < ?", (at_us, thread_id, at_us)
                 )
             else:
                 rows = await transaction.run(
@@ -109,20 +106,20 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
                 )
         return rows_of.message(rows[0])
 
-    async def get(self, thread_id: str) -> Sequence[Message]:
-        """Return every message of the thread, oldest first."""
-        return await self.since(thread_id, 0, 2**62)
-
     async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
         """Make these all the messages of the thread, numbered anew, and return them as they are stored."""
         async with self._database.transaction() as transaction:
             known = {row[0] for row in await transaction.run("SELECT id FROM messages WHERE thread = ?", (thread_id,))}
             await transaction.run("DELETE FROM messages WHERE thread = ?", (thread_id,))
             await transaction.run("DELETE FROM summaries WHERE thread = ?", (thread_id,))
-            rows = [rows_of.message_values(thread_id, message, message.id in known) for message in messages]
-            await transaction.run_many(rows_of.APPEND, rows)
+            for message in messages:
+                values = rows_of.message_values(thread_id, message)
+                if message.id in known:
+                    await transaction.run(rows_of.APPEND_AGAIN, (message.id, *values))
+                else:
+                    await transaction.run(rows_of.APPEND, values)
         await self._database.scrub()
-        return await self.get(thread_id)
+        return await self.since(thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """Remove every message and summary of the thread, and the states of its turns; the thread itself stays."""
@@ -135,11 +132,11 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
         """Return the newest `limit` messages, oldest first; with `before`, of those with a smaller sequence."""
         rows = await self._database.rows(
             f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?",
-            (thread_id, before or 2**62, max(limit, 0)),
+            (thread_id, before or NO_LIMIT, max(limit, 0)),
         )
         return [rows_of.message(row) for row in reversed(rows)]
 
-    async def since(self, thread_id: str, after: int, limit: int) -> Sequence[Message]:
+    async def since(self, thread_id: str, after: int = 0, limit: int = NO_LIMIT) -> Sequence[Message]:
         """Return the oldest `limit` messages with a sequence greater than `after`, oldest first."""
         rows = await self._database.rows(
             f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND sequence > ? ORDER BY sequence LIMIT ?",
@@ -152,16 +149,19 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
 
         The messages are not read: each knows the sum up to it.
         """
-        reached = "SELECT sequence, upto FROM messages WHERE thread = ?1"
+        reached = (
+            "SELECT sequence, upto FROM messages WHERE thread = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
+        )
         rows = await self._database.rows(
             f"""
-            SELECT * FROM ({reached} ORDER BY sequence DESC LIMIT 1)
-            UNION ALL SELECT * FROM ({reached} AND sequence <= ?2 ORDER BY sequence DESC LIMIT 1)
+            SELECT 1 AS place, sequence, upto FROM ({reached}) AS newest
+            UNION ALL SELECT 2, sequence, upto FROM ({reached}) AS past ORDER BY place
             """,
-            (thread_id, after),
+            (thread_id, NO_LIMIT, thread_id, after),
         )
-        last, past = (*rows, (0, 0), (0, 0))[:2]
-        return last[0] - past[0], last[1] - past[1]
+        found = {place: (sequence, upto) for place, sequence, upto in rows}
+        (last, total), (past, before) = found.get(1, (0, 0)), found.get(2, (0, 0))
+        return last - past, total - before
 
     async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Said]:
         """Return those of the messages that are in threads of that person's, and where each was said, as asked."""
@@ -169,10 +169,10 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
             f"""
             SELECT {MESSAGE},
                 (SELECT chat FROM threads WHERE id = thread), (SELECT topic FROM threads WHERE id = thread)
-            FROM messages WHERE id IN (SELECT value FROM json_each(?))
-            AND thread IN (SELECT id FROM threads WHERE platform = ? AND user = ?)
+            FROM messages WHERE id IN (SELECT value FROM numbers(?))
+            AND thread IN (SELECT id FROM threads WHERE {OF_USER})
             """,
-            (to_json([int(i) for i in ids]), user.platform, user.user),
+            (to_json([int(i) for i in ids]), *user_key(user)),
         )
         said = [Said(rows_of.message(row[:-2]), ChatKey(user.platform, *row[-2:])) for row in rows]
         found = {each.message.id: each for each in said}
@@ -223,7 +223,7 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
     async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
         """Return the states that the turn entered (every turn, for ""), oldest first."""
         rows = await self._database.rows(
-            "SELECT turn, state, at, error FROM transitions WHERE thread = ?1 AND ?2 IN ('', turn) ORDER BY id",
+            "SELECT turn, state, at, error FROM transitions WHERE thread = ? AND ? IN ('', turn) ORDER BY id",
             (thread_id, turn),
         )
         return [rows_of.transition(row) for row in rows]
@@ -250,9 +250,11 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
         """Remove every thread and message of that person's: first nobody finds them any more, then they go."""
         async with self._database.transaction() as transaction:
             await transaction.run(
-                "UPDATE threads SET platform = '', user = id, chat = '', topic = '', title = '', metadata = '{}', "
-                "status = 'reset' WHERE platform = ? AND user = ?",
-                (user.platform, user.user),
+                f"""
+                UPDATE threads SET platform = '', "user" = id, chat = '', topic = '', title = '', metadata = '{{}}',
+                    status = 'reset' WHERE {OF_USER}
+                """,
+                user_key(user),
             )
         await self._remove_forgotten()
         await self._database.scrub()
@@ -266,12 +268,6 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
     async def _remove_forgotten(self) -> None:
         for table in ("messages", "transitions"):
             rows = f"SELECT id FROM {table} WHERE thread IN (SELECT id FROM threads WHERE {_FORGOTTEN}) LIMIT ?"
-            await in_batches(self._database, statement(f"DELETE FROM {table} WHERE id IN ({rows})"))
+            await in_batches(self._database, statement(f"DELETE FROM {table} WHERE id IN ({rows}) RETURNING id"))
         threads = f"SELECT id FROM threads WHERE {_FORGOTTEN} LIMIT ?"
-        await in_batches(self._database, statement(f"DELETE FROM threads WHERE id IN ({threads})"))
-
-
-async def _mark(transaction: Transaction, thread_id: str, status: ThreadStatus, at: datetime) -> None:
-    await transaction.run(
-        "UPDATE threads SET status = ?, updated_at = ? WHERE id = ?", (status, microseconds(at), thread_id)
-    )
+        await in_batches(self._database, statement(f"DELETE FROM threads WHERE id IN ({threads}) RETURNING id"))

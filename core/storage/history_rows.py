@@ -1,4 +1,4 @@
-"""How threads, messages, summaries and states stand in their tables. Knows columns. Does not know who reads them."""
+"""How threads, messages, summaries and states are written to and read from their tables."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
+from core.storage.database import Row
 from core.storage.record import microseconds, moment, random_id, storable, to_json
-from core.storage.sqlite import Row
 from core.threads import Summary, Transition, TurnState
 from core.types import (
     ChatKey,
@@ -23,7 +23,7 @@ from core.types import (
     UserKey,
 )
 
-THREAD = "id, platform, user, chat, topic, created_at, updated_at, status, title, policy, metadata"
+THREAD = 'id, platform, "user", chat, topic, created_at, updated_at, status, title, policy, metadata'
 MESSAGE = (
     "id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,"
     " enclosed, question"
@@ -31,17 +31,22 @@ MESSAGE = (
 SUMMARY = "text, through, after, tokens, at, model"
 
 INSERT_THREAD = f"INSERT INTO threads ({THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-APPEND = f"""
-    INSERT INTO messages (
-        id, sequence, upto,
-        thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,
-        enclosed, question
-    ) VALUES (
-        ?14, coalesce((SELECT max(sequence) FROM messages WHERE thread = ?1), 0) + 1,
-        coalesce((SELECT upto FROM messages WHERE thread = ?1 ORDER BY sequence DESC LIMIT 1), 0) + ?10,
-        ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?15, ?16
-    ) ON CONFLICT DO NOTHING RETURNING {MESSAGE}
+_VALUES = """
+    sequence, upto,
+    thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair, enclosed,
+    question
 """
+_APPENDED = """
+    coalesce((SELECT max(sequence) FROM messages WHERE thread = ?), 0) + 1,
+    coalesce((SELECT upto FROM messages WHERE thread = ? ORDER BY sequence DESC LIMIT 1), 0) + ?,
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+"""
+APPEND = f"""
+    INSERT INTO messages ({_VALUES}) VALUES ({_APPENDED}) ON CONFLICT DO NOTHING RETURNING {MESSAGE}
+"""
+APPEND_AGAIN = f"INSERT INTO messages (id, {_VALUES}) VALUES (?, {_APPENDED}) ON CONFLICT DO NOTHING"
+"""Of a message that has an id, which comes first among the parameters."""
+
 FOLD = f"INSERT INTO summaries (thread, {SUMMARY}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 ENTER = "INSERT INTO transitions (thread, turn, state, at, error) VALUES (?, ?, ?, ?, ?)"
 
@@ -75,7 +80,7 @@ def thread_values(thread: Thread) -> tuple[object, ...]:
 
 
 def adopted(thread: Thread, *, taken: bool, rivalled: bool) -> Thread:
-    """Return the thread as it can be taken in: with an id of its own, and not active beside another."""
+    """Return the thread as it can be stored: with an id that is free, and not active beside another one."""
     status = ThreadStatus.ARCHIVED if rivalled and thread.status is ThreadStatus.ACTIVE else thread.status
     return replace(thread, id=random_id() if taken else thread.id, status=status)
 
@@ -108,12 +113,13 @@ def message(row: Row) -> Message:
     )
 
 
-def message_values(thread_id: str, message: Message, keeps_id: bool = False) -> tuple[object, ...]:
-    """Return the parameters of APPEND, under its own id or under a new one."""
+def message_values(thread_id: str, message: Message) -> tuple[object, ...]:
+    """Return the parameters of APPEND."""
     return (
-        thread_id, message.role, message.modal, message.in_history, to_json(message.content), _microseconds(message.at),
-        message.turn, message.source_id, message.memory_id, message.tokens, message.duration_s, message.error,
-        message.pair, message.id if keeps_id else None, _enclosed(message),
+        thread_id, thread_id, message.tokens,
+        thread_id, message.role, message.modal, int(message.in_history), to_json(message.content),
+        _microseconds(message.at), message.turn, message.source_id, message.memory_id, message.tokens,
+        message.duration_s, message.error, message.pair, _enclosed(message),
         to_json(message.question.to_json()) if message.question else "",
     )  # fmt: skip
 

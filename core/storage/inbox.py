@@ -1,21 +1,23 @@
-"""What we owe an answer to, in SQLite. Knows rows of accepted messages. Does not know how one is answered."""
+"""Messages that are owed an answer, in the database: one row an accepted message."""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.batches import in_batches, statement
-from core.storage.record import microseconds, to_json
-from core.storage.sqlite import Database, Row
+from core.storage.database import Database
+from core.storage.record import OF_USER, microseconds, to_json, user_key
 from core.stores import Inbox
 from core.types import ChatKey, Incoming, JSONValue, UserKey
 
 
 class SqliteInbox(Inbox):
-    """What was said in a row goes when it is closed; the row stays until `purge`, so that a repeat is known."""
+    """What was said in a row is removed when it is closed; the row stays until `purge`, so that a repeat is known."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -38,7 +40,7 @@ class SqliteInbox(Inbox):
         async with self._database.transaction() as transaction:
             stored = await transaction.run(
                 """
-                INSERT INTO inbox (platform, chat, topic, message_id, user, at, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO inbox (platform, chat, topic, message_id, "user", at, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO NOTHING RETURNING id
                 """,
                 (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload)),
@@ -46,28 +48,20 @@ class SqliteInbox(Inbox):
         return bool(stored)
 
     async def close(self, incoming: Incoming) -> None:
-        """Mark it answered and let go of its words."""
+        """Mark it answered and remove its words."""
         async with self._database.transaction() as transaction:
-            await transaction.run(
-                f"UPDATE inbox SET payload = NULL, posted = NULL WHERE {_THIS}",  # noqa: S608 - a constant
-                _key(incoming),
-            )
+            await transaction.run(f"UPDATE inbox SET payload = NULL, posted = NULL WHERE {_THIS}", _key(incoming))
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
         """Record what stands on the screen for it; on disk when this returns."""
         async with self._database.transaction() as transaction:
             await transaction.run(
-                f"UPDATE inbox SET posted = ? WHERE {_THIS} AND payload IS NOT NULL",  # noqa: S608 - a constant
+                f"UPDATE inbox SET posted = ? WHERE {_THIS} AND payload IS NOT NULL",
                 (to_json(list(handles)), *_key(incoming)),
             )
 
-    async def posted(self, incoming: Incoming) -> Sequence[str]:
-        """Return what was recorded last; nothing for a message that is not owed."""
-        rows = await self._database.rows(f"SELECT posted FROM inbox WHERE {_THIS}", _key(incoming))  # noqa: S608
-        return [str(handle) for (handles,) in rows if handles for handle in json.loads(handles)]
-
     async def purge(self, before: datetime, limit: int) -> int:
-        """Forget that many answered messages that were sent before then, or fewer, and return how many."""
+        """Remove up to `limit` answered messages that were sent before then, and return how many."""
         async with self._database.transaction() as transaction:
             removed = await transaction.run(
                 """
@@ -79,21 +73,21 @@ class SqliteInbox(Inbox):
             )
         return len(removed)
 
-    async def owed(self, platform: str) -> Sequence[Incoming]:
-        """Return what was accepted on that platform and not closed, oldest first."""
+    async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
+        """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
         rows = await self._database.rows(
             """
-            SELECT chat, topic, message_id, user, payload FROM inbox
+            SELECT chat, topic, message_id, "user", payload, posted FROM inbox
             WHERE platform = ? AND payload IS NOT NULL ORDER BY id
             """,
             (platform,),
         )
-        return [_incoming(platform, row) for row in rows]
+        return {_incoming(platform, row): tuple(json.loads(posted or "[]")) for *row, posted in rows}
 
     async def forget(self, user: UserKey) -> None:
         """Remove every row of that person's."""
-        rows = "SELECT id FROM inbox WHERE platform = ? AND user = ? LIMIT ?"
-        forget = statement(f"DELETE FROM inbox WHERE id IN ({rows})", user.platform, user.user)  # noqa: S608 - a constant
+        rows = f"SELECT id FROM inbox WHERE {OF_USER} LIMIT ?"
+        forget = statement(f"DELETE FROM inbox WHERE id IN ({rows}) RETURNING id", *user_key(user))
         await in_batches(self._database, forget)
         await self._database.scrub()
 
@@ -105,7 +99,7 @@ def _key(incoming: Incoming) -> tuple[str, str, str, str]:
     return (incoming.chat.platform, incoming.chat.chat, incoming.chat.thread, incoming.message_id)
 
 
-def _incoming(platform: str, row: Row) -> Incoming:
+def _incoming(platform: str, row: Sequence[str]) -> Incoming:
     chat, topic, message_id, user, payload = row
     fields = json.loads(payload)
     attachments, quotes = enclosures_from_json(fields.get("enclosed", {}))

@@ -1,4 +1,9 @@
-"""The truth about memories, in SQLite. Knows how they are asked for. Does not know what a search makes of it."""
+"""The truth about memories, in the database: saved, changed, listed, undone, linked, forgotten.
+
+Accounts that are linked are one owner: each memory, and each of its changes, stands under the owner and keeps the
+account that it came from. What a link or a `forget` moves or removes goes some rows at a time; a crash in between is
+made good by `purge`.
+"""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -7,24 +12,52 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from core.storage import memory_changes, memory_links, memory_removal, memory_rows
-from core.storage.batches import each_batch
+from core.storage import memory_changes, memory_rows
+from core.storage.batches import each_batch, in_batches, statement
+from core.storage.database import Row, Transaction
 from core.storage.memory_changes import Step
-from core.storage.memory_items import ALL, EVERYWHERE, ITEMS, OWNER, THOSE, in_order, items, stored
-from core.storage.memory_phrases import SqlitePhrases, narrowed
-from core.storage.memory_rows import Named
-from core.storage.record import checked, digest, microseconds, random_id, storable, to_json
-from core.storage.sqlite import Row, Transaction
+from core.storage.memory_rows import ALL, EVERYWHERE, ITEMS, OWNER, THOSE, Named, in_order, items, stored
+from core.storage.phrases import SqlitePhrases, narrowed
+from core.storage.record import (
+    NO_LIMIT,
+    OF_USER,
+    checked,
+    digest,
+    microseconds,
+    random_id,
+    storable,
+    to_json,
+    user_key,
+)
 from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 
 _COUNT = f"SELECT count(*) FROM memories AS m WHERE m.owner = {OWNER}"
 _ORDER = "m.pinned DESC, m.created_at DESC, m.id DESC"
 _PLACE = f"SELECT pinned, created_at, id FROM memories WHERE owner = {OWNER} AND key = ?"
+_ID = f"SELECT id FROM owners WHERE {OF_USER}"
+_ACCOUNTS = f"""
+    SELECT platform, "user" FROM owners WHERE id = {OWNER} OR linked = {OWNER} ORDER BY linked IS NOT NULL, id
+"""
+_FROM_ACCOUNT = f"SELECT key FROM memories WHERE owner = {OWNER} AND coalesce(account, owner) = ({_ID})"
+_FORGOTTEN = "SELECT id FROM owners WHERE platform = ''"
+
+# The terms stay as they are: they name the account, and an owner's search asks for all of theirs.
+_MOVED_WITH_THEIR_MEMORY = ("phrases", "rooms")
+_BELONGING_TO_AN_ACCOUNT = ("memories", "changes")
+# What is not yet where its account belongs: of those just linked, and of those just parted.
+_JOINING = """
+    SELECT {table}.id, owners.linked, owners.id FROM owners JOIN {table} ON {table}.owner = owners.id
+    WHERE owners.linked IS NOT NULL LIMIT ?
+"""
+_PARTING = """
+    SELECT {table}.id, owners.id, NULL FROM owners JOIN {table} ON {table}.account = owners.id
+    WHERE owners.linked IS NULL LIMIT ?
+"""
 
 
 class SqliteMemories(SqlitePhrases, MemoryStore):
-    """Memories as rows of `Database`; every query names the owner."""
+    """Rows of `memories`, `owners` and `changes`; every query names the owner."""
 
     async def add(
         self,
@@ -52,7 +85,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
             await memory_rows.insert_terms(transaction, self._lexicon, batch)
             await memory_rows.insert_sources(transaction, batch, source_ids)
             await memory_rows.put_phrase_vectors(transaction, batch, vectors or {}, space)
-            rows = await transaction.run(THOSE, (owner.platform, owner.user, to_json([each.key for each in batch])))
+            rows = await transaction.run(THOSE, (*user_key(owner), to_json([each.key for each in batch])))
             if mark.act:
                 steps = [Step(None, stored(row)) for row in sorted(rows)]
                 await memory_changes.record(transaction, owner, storable(mark.act), at, steps)
@@ -74,13 +107,13 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         rooms: Sequence[str] = (),
         shared: bool = False,
     ) -> MemoryItem | None:
-        """Replace kind, content, bindings and where they are heard; None if the owner has no such memory.
+        """Replace kind, content, bindings and the rooms that heard them; None if the owner has no such memory.
 
         Raises:
             ValueError: no binding, or an empty one; nothing is changed.
         """
         memory = Named(storable(memory_id), checked(draft))
-        those = (owner.platform, owner.user, to_json([memory.key]))
+        those = (*user_key(owner), to_json([memory.key]))
         async with self._database.transaction() as transaction:
             before = await transaction.run(THOSE, those)
             if not before:
@@ -111,7 +144,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
 
         async def write(transaction: Transaction, batch: Sequence[str]) -> None:
             keys = to_json(list(batch))
-            rows = await transaction.run(THOSE, (owner.platform, owner.user, keys))
+            rows = await transaction.run(THOSE, (*user_key(owner), keys))
             if rows:
                 await memory_rows.remove(transaction, owner, keys)
             if mark.act and at is not None:
@@ -122,28 +155,30 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
             deleted.extend(rows)
 
         await each_batch(self._database, list(dict.fromkeys(memory_ids)), write)
-        if deleted:  # what can come back is kept; the rest is gone to the byte
+        if deleted:  # what can come back is kept; of the rest no byte
             await (self._database.truncate_log() if mark.act else self._database.scrub())
         return in_order(deleted, memory_ids)
 
-    async def put_flags(self, owner: UserKey, memory_id: str, *, pinned: bool, shared: bool) -> MemoryItem | None:
-        """Say whether it stands first in lists, and is known in every room; None if the owner has no such memory."""
-        key = storable(memory_id)
-        those = (owner.platform, owner.user, to_json([key]))
+    async def flag(
+        self,
+        owner: UserKey,
+        memory_ids: Sequence[str],
+        *,
+        pinned: bool | None = None,
+        shared: bool | None = None,
+        room: str = "",
+    ) -> Sequence[MemoryItem]:
+        """Set what is given of those of the owner's memories, add a room that they were said in, and return them."""
+        those = (*user_key(owner), to_json(list(memory_ids)))
         async with self._database.transaction() as transaction:
-            if await transaction.run(THOSE, those):
-                await transaction.run("UPDATE memories SET pinned = ? WHERE key = ?", (pinned, key))
-                await memory_rows.drop_rooms(transaction, key, [EVERYWHERE])
-                await memory_rows.insert_rooms(transaction, [key], EVERYWHERE if shared else "")
-            rows = await transaction.run(THOSE, those)
-        return stored(rows[0]).item if rows else None
-
-    async def put_room(self, owner: UserKey, memory_ids: Sequence[str], room: str) -> None:
-        """Note that those of the owner's memories were said in that room, too."""
-        keys = to_json(list(memory_ids))
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(THOSE, (owner.platform, owner.user, keys))
-            await memory_rows.insert_rooms(transaction, [item.id for item in items(rows)], room)
+            keys = [item.id for item in items(await transaction.run(THOSE, those))]
+            if pinned is not None:
+                flags = [(int(pinned), key) for key in keys]
+                await transaction.run_many("UPDATE memories SET pinned = ? WHERE key = ?", flags)
+            if shared is False:
+                await memory_rows.drop_rooms(transaction, keys, EVERYWHERE)
+            await memory_rows.insert_rooms(transaction, keys, room, EVERYWHERE if shared else "")
+            return in_order(await transaction.run(THOSE, those), memory_ids)
 
     async def changes(
         self,
@@ -166,12 +201,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         mine = "+owner" if memory_id else "owner"  # a key leads to its own rows, the owner to all of theirs
         rows = await self._database.rows(
             f"SELECT {memory_changes.CHANGE} FROM changes WHERE {mine} = {OWNER} {also} ORDER BY id DESC LIMIT ?",
-            (
-                owner.platform,
-                owner.user,
-                *(value for _, value, wanted in chosen if wanted),
-                -1 if limit is None else limit,
-            ),
+            (*user_key(owner), *(value for _, value, wanted in chosen if wanted), NO_LIMIT if limit is None else limit),
         )
         return [memory_changes.change(row) for row in rows]
 
@@ -184,12 +214,12 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         return changes or None
 
     async def purge(self, before: datetime) -> int:
-        """Forget all changes of memories that were deleted before then, every word of theirs; return how many.
+        """Remove all changes of memories that were deleted before then, every word of theirs; return how many.
 
         What a `forget`, `link` or `unlink` that was cut short has left is done, too.
         """
-        removed = await memory_removal.remove_forgotten(self._database)
-        await memory_links.settle(self._database)
+        removed = await self._remove_forgotten()
+        await self._settle()
         gone = [key for (key,) in await self._database.rows(memory_changes.GONE, (microseconds(before),))]
         await each_batch(self._database, gone, partial(memory_changes.purge, before=before))
         if removed or gone:
@@ -202,51 +232,54 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         Raises:
             ValueError: one of them is linked already, or both are the same.
         """
-        await memory_links.settle(self._database)
+        await self._settle()
         async with self._database.transaction() as transaction:
-            await memory_links.link(transaction, owner, other)
-        await memory_links.settle(self._database)
+            numbers = []
+            for user in (owner, other):
+                await memory_rows.name_owner(transaction, user)
+                numbers += [number for (number,) in await transaction.run(_ID, user_key(user))]
+            linked = await transaction.run(
+                "SELECT 1 FROM owners WHERE linked IS NOT NULL AND (id IN (?, ?) OR linked IN (?, ?))", numbers * 2
+            )
+            if linked or owner == other:
+                raise ValueError("an account is linked to one other")
+            await transaction.run("UPDATE owners SET linked = ? WHERE id = ?", numbers)
+        await self._settle()
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
-        """Give the other account back what came from it; accounts that are not linked are fine."""
+        """Give the other account back what came from it; do nothing if they are not linked."""
         async with self._database.transaction() as transaction:
-            await memory_links.unlink(transaction, owner, other)
-        await memory_links.settle(self._database)
+            await transaction.run(
+                f"UPDATE owners SET linked = NULL WHERE id = ({_ID}) AND linked = ({_ID})",
+                (*user_key(other), *user_key(owner)),
+            )
+        await self._settle()
 
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
         """Return every account of that person's, the owner first."""
-        rows = await self._database.rows(memory_links.ACCOUNTS, (user.platform, user.user) * 2)
-        return [UserKey(platform, name) for _, platform, name in rows] or [user]
-
-    async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
-        """Map each of the owner's accounts to how many memories came from it."""
-        person = (owner.platform, owner.user)
-        accounts = await self._database.rows(memory_links.ACCOUNTS, person * 2)
-        counts: dict[int, int] = dict(await self._database.rows(memory_links.COUNTS, person))
-        return {UserKey(platform, name): counts.get(i, 0) for i, platform, name in accounts} or {owner: 0}
+        rows = await self._database.rows(_ACCOUNTS, user_key(user) * 2)
+        return [UserKey(platform, name) for platform, name in rows] or [user]
 
     async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
         """Return the ids of the owner's memories that came from that account."""
-        rows = await self._database.rows(
-            memory_links.FROM_ACCOUNT, (owner.platform, owner.user, account.platform, account.user)
-        )
+        rows = await self._database.rows(_FROM_ACCOUNT, (*user_key(owner), *user_key(account)))
         return frozenset(key for (key,) in rows)
 
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
-        rows = await self._database.rows(THOSE, (owner.platform, owner.user, to_json(list(memory_ids))))
+        rows = await self._database.rows(THOSE, (*user_key(owner), to_json(list(memory_ids))))
         return in_order(rows, memory_ids)
 
     async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
         """Return the owner's memory of that kind and content, one that has it to the letter first, or None."""
-        text = storable(content)
+        text, room = storable(content), storable(room)
         rows = await self._database.rows(
             f"""
-            {ITEMS} AND m.digest = ?3 AND m.kind = ?4
-            AND (?6 = '' OR m.content = ?5 OR EXISTS (SELECT 1 FROM rooms WHERE memory = m.id AND room = ?6))
-            ORDER BY m.content != ?5, m.id LIMIT 1
+            {ITEMS} AND m.digest = ? AND m.kind = ?
+            AND (? = '' OR m.content = ? OR EXISTS (SELECT 1 FROM rooms WHERE memory = m.id AND room = ?))
+            ORDER BY m.content != ?, m.id LIMIT 1
             """,
-            (owner.platform, owner.user, digest(text), kind, text, storable(room)),
+            (*user_key(owner), digest(text), kind, room, text, room, text),
         )
         return stored(rows[0]).item if rows else None
 
@@ -261,7 +294,7 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
         room: str = "",
     ) -> Sequence[MemoryItem]:
         """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
-        person = (owner.platform, owner.user)
+        person = user_key(owner)
         chosen, values = narrowed(owner, kind, room)
         if before:
             chosen += f" AND (m.pinned, m.created_at, m.id) < ({_PLACE})"
@@ -276,21 +309,57 @@ class SqliteMemories(SqlitePhrases, MemoryStore):
     async def count(self, owner: UserKey, kind: MemoryKind | None = None, *, room: str = "") -> int:
         """Return how many memories the owner has, of one kind or all; with a `room`, how many are audible there."""
         chosen, values = narrowed(owner, kind, room)
-        [(count,)] = await self._database.rows(_COUNT + chosen, (owner.platform, owner.user, *values))
+        [(count,)] = await self._database.rows(_COUNT + chosen, (*user_key(owner), *values))
         return int(count)
 
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""
         rows = await self._database.rows(
-            "SELECT platform, user FROM owners WHERE platform != '' AND id IN (SELECT owner FROM memories) ORDER BY id"
+            """
+            SELECT platform, "user" FROM owners WHERE platform != '' AND id IN (SELECT owner FROM memories) ORDER BY id
+            """
         )
         return [UserKey(platform, user) for platform, user in rows]
 
     async def forget(self, owner: UserKey) -> int:
         """Delete everything of all of the owner's accounts, down to the last byte; return how many memories."""
         async with self._database.transaction() as transaction:
-            [(count,)] = await transaction.run(_COUNT, (owner.platform, owner.user))
-            await memory_removal.mark_forgotten(transaction, owner)
-        await memory_removal.remove_forgotten(self._database)
+            [(count,)] = await transaction.run(_COUNT, user_key(owner))
+            await transaction.run(
+                f"""
+                UPDATE owners SET platform = '', "user" = CAST(id AS TEXT) WHERE id = {OWNER} OR linked = {OWNER}
+                """,
+                user_key(owner) * 2,
+            )  # no query finds them any more
+        await self._remove_forgotten()
         await self._database.scrub()
         return int(count)
+
+    async def _remove_forgotten(self) -> bool:
+        """Remove what belongs to owners without a name; return whether there was one."""
+        if not await self._database.rows(f"{_FORGOTTEN} LIMIT 1"):
+            return False
+        for table in _BELONGING_TO_AN_ACCOUNT:
+            rows = f"SELECT id FROM {table} WHERE owner IN ({_FORGOTTEN}) LIMIT ?"
+            await in_batches(self._database, statement(f"DELETE FROM {table} WHERE id IN ({rows}) RETURNING id"))
+        async with self._database.transaction() as transaction:
+            await transaction.run("DELETE FROM owners WHERE platform = ''")
+        return True
+
+    async def _settle(self) -> None:
+        """Put what came from accounts that were linked or parted where it belongs, some rows at a time."""
+        for table in _BELONGING_TO_AN_ACCOUNT:
+            for found in (_JOINING, _PARTING):
+                await in_batches(self._database, partial(_move, table, found.format(table=table)))
+
+
+async def _move(table: str, found: str, transaction: Transaction, size: int) -> int:
+    rows = await transaction.run(found, (size,))
+    await transaction.run_many(
+        f"UPDATE {table} SET owner = ?, account = ? WHERE id = ?", [(owner, account, i) for i, owner, account in rows]
+    )
+    for each in _MOVED_WITH_THEIR_MEMORY if table == "memories" else ():
+        await transaction.run_many(
+            f"UPDATE {each} SET owner = ? WHERE memory = ?", [(owner, i) for i, owner, _ in rows]
+        )
+    return len(rows)

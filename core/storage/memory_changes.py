@@ -1,7 +1,4 @@
-"""What was done to memories, and how it is taken back.
-
-Knows the table of changes. Does not know who wants what undone, or until when.
-"""
+"""What was done to memories, in the table of changes, and how it is undone."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -11,23 +8,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.storage import memory_rows
+from core.storage.database import Row, Transaction
 from core.storage.lexicon import Lexicon
-from core.storage.memory_items import EVERYWHERE, OWNER, THOSE, Stored, read, stored, written
-from core.storage.memory_rows import Named
-from core.storage.record import microseconds, moment, to_json
-from core.storage.sqlite import Row, Transaction
+from core.storage.memory_rows import EVERYWHERE, OWNER, THOSE, Named, Stored, read, stored, written
+from core.storage.record import microseconds, moment, to_json, user_key
 from core.types import Change, ChangeKind, UserKey
 
 CHANGE = "id, account, act, kind, at, key, before, after, undone"
-GONE = "SELECT key FROM changes WHERE kind = 'deleted' AND NOT undone GROUP BY key HAVING max(at) < ?"
+GONE = "SELECT key FROM changes WHERE kind = 'deleted' AND undone = 0 GROUP BY key HAVING max(at) < ?"
 _GONE_OF_THOSE = """
-    SELECT key FROM changes WHERE key IN (SELECT value FROM json_each(?)) AND kind = 'deleted' AND NOT undone
+    SELECT key FROM changes WHERE key IN (SELECT value FROM texts(?)) AND kind = 'deleted' AND undone = 0
     GROUP BY key HAVING max(at) < ?
 """
 # The act's changes of a memory must be the last ones that stand.
 _OVERTAKEN = """
     SELECT 1 FROM changes AS mine JOIN changes AS later ON later.key = mine.key AND later.id > mine.id
-    WHERE mine.id IN (SELECT value FROM json_each(?)) AND later.act != ? AND NOT later.undone LIMIT 1
+    WHERE mine.id IN (SELECT value FROM numbers(?)) AND later.act != ? AND later.undone = 0 LIMIT 1
 """
 
 
@@ -64,9 +60,7 @@ async def record(transaction: Transaction, owner: UserKey, act: str, at: datetim
     for step in steps:
         texts = [None if each is None else written(each) for each in (step.before, step.after)]
         known = step.memory
-        rows.append(
-            (owner.platform, owner.user, known.account, act, step.kind, microseconds(at), known.item.id, *texts)
-        )
+        rows.append((*user_key(owner), known.account, act, step.kind, microseconds(at), known.item.id, *texts))
     await transaction.run_many(
         f"""
         INSERT INTO changes (owner, account, act, kind, at, key, before, after)
@@ -77,22 +71,22 @@ async def record(transaction: Transaction, owner: UserKey, act: str, at: datetim
 
 
 async def drop(transaction: Transaction, keys: Sequence[str]) -> None:
-    """Forget every change of those memories, and so every word of theirs."""
-    await transaction.run("DELETE FROM changes WHERE key IN (SELECT value FROM json_each(?))", (to_json(list(keys)),))
+    """Remove every change of those memories, and so every word of theirs."""
+    await transaction.run("DELETE FROM changes WHERE key IN (SELECT value FROM texts(?))", (to_json(list(keys)),))
 
 
 async def purge(transaction: Transaction, keys: Sequence[str], *, before: datetime) -> None:
-    """Forget every change of those of the memories that were deleted before then, and not again since."""
+    """Remove every change of those of the memories that were deleted before then, and not again since."""
     await transaction.run(
         f"DELETE FROM changes WHERE key IN ({_GONE_OF_THOSE})", (to_json(list(keys)), microseconds(before))
     )
 
 
 async def undo(transaction: Transaction, lexicon: Lexicon, owner: UserKey, act: str) -> list[Change]:
-    """Take an act back; nothing, and no change, where it cannot be."""
-    person = (owner.platform, owner.user)
+    """Undo an act and return its changes; change nothing, and return none, where it cannot be undone."""
+    person = user_key(owner)
     rows = await transaction.run(
-        f"SELECT {CHANGE} FROM changes WHERE owner = {OWNER} AND act = ? AND act != '' AND NOT undone ORDER BY id",
+        f"SELECT {CHANGE} FROM changes WHERE owner = {OWNER} AND act = ? AND act != '' AND undone = 0 ORDER BY id",
         (*person, act),
     )
     steps = _steps(rows)
@@ -107,7 +101,7 @@ async def undo(transaction: Transaction, lexicon: Lexicon, owner: UserKey, act: 
         await memory_rows.remove(transaction, owner, to_json([*new]))
     for key, step in steps.items():
         await _take_back(transaction, lexicon, owner, step, now.get(key))
-    await transaction.run("UPDATE changes SET undone = 1 WHERE id IN (SELECT value FROM json_each(?))", (numbers,))
+    await transaction.run("UPDATE changes SET undone = 1 WHERE id IN (SELECT value FROM numbers(?))", (numbers,))
     await drop(transaction, new)
     return [replace(change(row), undone=True) for row in reversed(rows)]
 
@@ -129,7 +123,7 @@ def _steps(rows: Sequence[Row]) -> Mapping[str, Step]:
 async def _take_back(
     transaction: Transaction, lexicon: Lexicon, owner: UserKey, step: Step, now: Stored | None
 ) -> None:
-    """Let a memory that was changed or deleted be as it was before; what was not there before is nothing to restore."""
+    """Write a memory that was changed or deleted as it was before; do nothing for one that was not there before."""
     if step.before is None:
         return
     if now is None or step.after is None:

@@ -1,24 +1,127 @@
-"""How a memory is written: its row, phrases, vectors, terms and sources, inside a transaction of the caller's.
+"""How a memory is written to and read from its tables: its row, phrases, vectors, terms, rooms and sources.
 
-Knows the tables of memories. Does not know who asks, or when a transaction begins and ends.
+Whoever writes has begun the transaction.
 """
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from core.storage.database import Row, Transaction
 from core.storage.lexicon import Lexicon
-from core.storage.memory_items import EVERYWHERE, OWNER, Stored
-from core.storage.record import digest, microseconds, phrases_of, storable, to_blob, to_json
-from core.storage.sqlite import Transaction
+from core.storage.record import (
+    OF_USER,
+    digest,
+    microseconds,
+    moment,
+    phrases_of,
+    storable,
+    to_blob,
+    to_json,
+    user_key,
+)
 from core.stores import ChangeContext
-from core.types import MemoryDraft, UserKey, Vector
+from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 
-_ACCOUNT = f"(SELECT id FROM owners WHERE platform = ? AND user = ? AND linked = {OWNER})"
+OWNER = f"(SELECT coalesce(linked, id) FROM owners WHERE {OF_USER})"
+"""Whose memories an account's are: those of the one that it is linked to, or its own."""
+
+EVERYWHERE = "*"
+"""The room of what is shared. Rooms of a platform are PLATFORM:ID."""
+
+ALL = """
+    SELECT m.id, m.account, m.key, m.kind, m.content, m.created_at, m.updated_at, m.pinned,
+        (SELECT json_list(text) FROM
+            (SELECT text FROM phrases WHERE memory = m.id AND position IS NOT NULL ORDER BY position) AS bindings),
+        (SELECT json_list(message) FROM (SELECT message FROM sources WHERE memory = m.id ORDER BY message) AS messages),
+        (SELECT json_list(room) FROM (SELECT room FROM rooms WHERE memory = m.id ORDER BY room) AS heard)
+    FROM memories AS m
+"""
+ITEMS = f"{ALL} WHERE m.owner = {OWNER}"
+# The plus keeps SQLite from reading all of the owner's rows: each key leads to its own.
+THOSE = f"{ALL} WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM texts(?))"
+_ACCOUNT = f"(SELECT id FROM owners WHERE {OF_USER} AND linked = {OWNER})"
 _PUT_VECTOR = "ON CONFLICT (phrase, space) DO UPDATE SET vector = excluded.vector"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A memory with the number of its row, which says how old it is among others, and that of its account's owner."""
+
+    number: int
+    account: int | None
+    item: MemoryItem
+
+
+def stored(row: Row) -> Stored:
+    """Read a row of ITEMS or THOSE."""
+    number, account, key, kind, content, created_at, updated_at, pinned, bindings, sources, rooms = row
+    heard = json.loads(rooms)
+    item = MemoryItem(
+        id=key,
+        kind=MemoryKind(kind),
+        content=content,
+        bindings=tuple(json.loads(bindings)),
+        created_at=moment(created_at),
+        updated_at=moment(updated_at),
+        source_ids=tuple(json.loads(sources)),
+        rooms=tuple(room for room in heard if room != EVERYWHERE),
+        shared=EVERYWHERE in heard,
+        pinned=bool(pinned),
+    )
+    return Stored(number, account, item)
+
+
+def items(rows: Sequence[Row]) -> list[MemoryItem]:
+    """Read rows of ITEMS or THOSE, in their order."""
+    return [stored(row).item for row in rows]
+
+
+def in_order(rows: Sequence[Row], memory_ids: Sequence[str]) -> list[MemoryItem]:
+    """Read rows of THOSE, in the order of the ids."""
+    found = {item.id: item for item in items(rows)}
+    return [found[key] for key in dict.fromkeys(memory_ids) if key in found]
+
+
+def written(memory: Stored) -> str:
+    """Return a memory as a change keeps it: whole, but for its id and account, which are columns there."""
+    item = memory.item
+    return to_json(
+        {
+            "number": memory.number,
+            "kind": item.kind,
+            "content": item.content,
+            "bindings": list(item.bindings),
+            "created_at": microseconds(item.created_at),
+            "updated_at": microseconds(item.updated_at),
+            "sources": list(item.source_ids),
+            "rooms": list(item.rooms),
+            "shared": item.shared,
+            "pinned": item.pinned,
+        }
+    )
+
+
+def read(key: str, account: int | None, text: str) -> Stored:
+    """Undo `written`."""
+    kept = json.loads(text)
+    item = MemoryItem(
+        id=key,
+        kind=MemoryKind(kept["kind"]),
+        content=kept["content"],
+        bindings=tuple(kept["bindings"]),
+        created_at=moment(kept["created_at"]),
+        updated_at=moment(kept["updated_at"]),
+        source_ids=tuple(kept["sources"]),
+        rooms=tuple(kept["rooms"]),
+        shared=kept["shared"],
+        pinned=kept["pinned"],
+    )
+    return Stored(kept["number"], account, item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +138,18 @@ def positions_of(draft: MemoryDraft) -> Mapping[str, int | None]:
     return {phrase: places.get(phrase) for phrase in phrases_of(draft)}
 
 
+async def name_owner(transaction: Transaction, user: UserKey) -> None:
+    """Write the account's row, if there is none."""
+    await transaction.run('INSERT INTO owners (platform, "user") VALUES (?, ?) ON CONFLICT DO NOTHING', user_key(user))
+
+
 async def insert(
     transaction: Transaction, owner: UserKey, memories: Sequence[Named], at: datetime, mark: ChangeContext
 ) -> None:
     """Write the rows of new memories, of their phrases and of the room they were said in."""
-    person, account = (owner.platform, owner.user), mark.account or owner
-    await transaction.run("INSERT INTO owners (platform, user) VALUES (?, ?) ON CONFLICT DO NOTHING", person)
+    await name_owner(transaction, owner)
     [(whose, said_by)] = await transaction.run(
-        f"SELECT {OWNER}, {_ACCOUNT}", (*person, account.platform, account.user, *person)
+        f"SELECT {OWNER}, {_ACCOUNT}", (*user_key(owner), *user_key(mark.account or owner), *user_key(owner))
     )
     now = microseconds(at)
     await transaction.run_many(
@@ -72,7 +179,7 @@ async def insert_terms(transaction: Transaction, lexicon: Lexicon, memories: Seq
         """
         INSERT INTO terms (account, term, memory)
         SELECT coalesce(m.account, m.owner), term.value, m.id
-        FROM memories AS m JOIN json_each(?) AS term WHERE m.key = ?
+        FROM memories AS m CROSS JOIN texts(?) AS term WHERE m.key = ?
         """,
         ((to_json([*lexicon.index_terms(phrases_of(m.draft))]), m.key) for m in memories),
     )
@@ -89,16 +196,18 @@ async def insert_sources(transaction: Transaction, memories: Sequence[Named], so
 async def insert_rooms(transaction: Transaction, keys: Iterable[str], *rooms: str) -> None:
     """Write in which rooms memories may be spoken of; "" is none."""
     await transaction.run_many(
-        "INSERT OR IGNORE INTO rooms (owner, room, memory) SELECT owner, ?, id FROM memories WHERE key = ?",
+        """
+        INSERT INTO rooms (owner, room, memory) SELECT owner, ?, id FROM memories WHERE key = ? ON CONFLICT DO NOTHING
+        """,
         ((storable(room), key) for key in keys for room in rooms if room),
     )
 
 
-async def drop_rooms(transaction: Transaction, key: str, rooms: Iterable[str]) -> None:
-    """Take away that a memory may be spoken of in some rooms."""
+async def drop_rooms(transaction: Transaction, keys: Iterable[str], room: str) -> None:
+    """Remove a room from those in which memories may be spoken of."""
     await transaction.run_many(
         "DELETE FROM rooms WHERE room = ? AND memory = (SELECT id FROM memories WHERE key = ?)",
-        ((room, key) for room in rooms),
+        ((room, key) for key in keys),
     )
 
 
@@ -127,9 +236,9 @@ async def restore(transaction: Transaction, lexicon: Lexicon, owner: UserKey, st
                 item.content,
                 digest(item.content),
                 *times,
-                item.pinned,
+                int(item.pinned),
             ),
-            *(owner.platform, owner.user),
+            *user_key(owner),
         ),
     )
     await insert_phrases(transaction, ((item.id, text, place) for text, place in positions_of(memory.draft).items()))
@@ -149,7 +258,7 @@ async def put_phrase_vectors(
     await transaction.run_many(
         f"""
         INSERT INTO vectors (phrase, space, vector)
-        SELECT p.id, s.id, ? FROM memories AS m JOIN phrases AS p ON p.memory = m.id JOIN spaces AS s
+        SELECT p.id, s.id, ? FROM memories AS m JOIN phrases AS p ON p.memory = m.id CROSS JOIN spaces AS s
         WHERE m.key = ? AND p.text = ? AND s.name = ? {_PUT_VECTOR}
         """,
         rows,
@@ -162,10 +271,10 @@ async def put_vectors(transaction: Transaction, owner: UserKey, vectors: Mapping
     await transaction.run_many(
         f"""
         INSERT INTO vectors (phrase, space, vector)
-        SELECT p.id, s.id, ? FROM phrases AS p JOIN spaces AS s
+        SELECT p.id, s.id, ? FROM phrases AS p CROSS JOIN spaces AS s
         WHERE p.id = ? AND p.owner = {OWNER} AND s.name = ? {_PUT_VECTOR}
         """,
-        ((to_blob(vector), int(i), owner.platform, owner.user, space) for i, vector in vectors.items()),
+        ((to_blob(vector), int(i), *user_key(owner), space) for i, vector in vectors.items()),
     )
 
 
@@ -192,13 +301,11 @@ async def replace(transaction: Transaction, lexicon: Lexicon, memory: Named, at:
     await insert_terms(transaction, lexicon, [memory])
 
 
-async def remove(transaction: Transaction, owner: UserKey, keys: str | None = None) -> None:
-    """Remove the owner's memories of a JSON list of ids, or all of them, with every row and every word of theirs."""
-    chosen, parameters = f"owner = {OWNER}", [owner.platform, owner.user]
-    if keys is not None:
-        chosen += " AND key IN (SELECT value FROM json_each(?))"
-        parameters.append(keys)
-    await transaction.run(f"DELETE FROM memories WHERE {chosen}", parameters)
+async def remove(transaction: Transaction, owner: UserKey, keys: str) -> None:
+    """Remove the owner's memories of a JSON list of ids, with every row and every word of theirs."""
+    await transaction.run(
+        f"DELETE FROM memories WHERE owner = {OWNER} AND key IN (SELECT value FROM texts(?))", (*user_key(owner), keys)
+    )
 
 
 async def _name_space(transaction: Transaction, space: str) -> None:

@@ -1,4 +1,4 @@
-"""How values stand in the database. Knows the form of ids, times, vectors and JSON there. Knows no table."""
+"""How values are written to the database: ids, times, vectors, JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,23 @@ from hashlib import blake2b
 import numpy as np
 
 from core.text.unicode import fold
-from core.types import JSONValue, MemoryDraft, Vector
+from core.types import JSONValue, MemoryDraft, UserKey, Vector
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _STORED = np.dtype("<f4")
+
+NO_LIMIT = 2**62
+"""More rows than there can be."""
+
+OF_USER = 'platform = ? AND "user" = ?'
+"""The condition on a row that it is one person's; its values are `user_key`."""
+
+
+def user_key(user: UserKey) -> tuple[str, str]:
+    """Return the values of OF_USER."""
+    return (user.platform, user.user)
 
 
 def random_id() -> str:

@@ -1,4 +1,4 @@
-"""One SQLite file: opened, written by one writer at a time, copied, scrubbed, closed.
+"""The SQLite engine: one file, opened, written by one writer at a time, scrubbed, closed.
 
 Reads go through a connection of their own, so that they see what was committed and never wait for a writer. A copy in
 RAM has one connection only; there a read waits for the writer's turn to end.
@@ -7,22 +7,22 @@ RAM has one connection only; there a read waits for the writer's turn to end.
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import aiosqlite
 
 from core.errors import Damaged, DiskFull, SchemaTooNew, StorageError
-from core.storage.first_migrations import Migration
-from core.storage.migrations import MIGRATIONS
-from core.storage.scrub import DatabaseFile, scrub
-
-Row: TypeAlias = tuple[Any, ...]
+from core.storage.database import Database, Row, Transaction
+from core.storage.sqlite_migrations import MIGRATIONS, Migration
+from core.storage.sqlite_scrub import DatabaseFile, scrub
 
 _CHECK, _FOREIGN_CHECK = "PRAGMA quick_check(10)", "PRAGMA foreign_key_check"
 _STEPS_BETWEEN_LOOKS = 100_000  # of SQLite's machine: some milliseconds
@@ -32,6 +32,9 @@ APPLICATION_ID = 0x456C6566
 
 RESTORE = "stop the bot, see `elefante backup --list`, and restore a backup with `elefante restore FILE`"
 _BUSY_TIMEOUT_S = 10.0
+_OUR_FUNCTIONS = {"numbers": "json_each", "texts": "json_each", "tuples": "json_each", "json_list": "json_group_array"}
+_OUR_CALL = re.compile(rf"\b({'|'.join(_OUR_FUNCTIONS)})\(")
+_KNOWN_STATEMENTS = 512
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",
@@ -72,8 +75,8 @@ def translated() -> Iterator[None]:
         raise StorageError(f"the database refused ({name})" + (f": {advice}" if advice else "")) from error
 
 
-class Transaction:
-    """Statements that happen together or not at all. Made by `Database.transaction`."""
+class SqliteTransaction(Transaction):
+    """Statements between BEGIN IMMEDIATE and COMMIT."""
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         self._connection = connection
@@ -87,11 +90,11 @@ class Transaction:
         batch = list(rows)
         if batch:
             with translated():
-                await self._connection.executemany(sql, batch)
+                await self._connection.executemany(_in_sqlite(sql), batch)
 
 
-class Database:
-    """An open database. Made by `open_database` or `open_copy`; `close` it."""
+class SqliteDatabase(Database):
+    """An open file, or a copy of one in RAM. Made by `open_database` or `open_copy`; `close` it."""
 
     def __init__(
         self, writer: aiosqlite.Connection, reader: aiosqlite.Connection | None = None, file: DatabaseFile | None = None
@@ -106,11 +109,7 @@ class Database:
         self._stop = threading.Event()
 
     async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        """Return the rows of a query over what is committed.
-
-        Raises:
-            StorageError: the query failed, or the database is closed.
-        """
+        """Return the rows of a query over what is committed."""
         self._check_open()
         if self._reader is not None:
             return await _fetch(self._reader, sql, parameters)
@@ -118,23 +117,19 @@ class Database:
             return await _fetch(self._writer, sql, parameters)
 
     async def foreign_version(self) -> int:
-        """Return a number that is another one whenever somebody else, such as another process, has committed."""
+        """Return a number that changes whenever another program has committed."""
         self._check_open()
         [(version,)] = await _fetch(self._writer, "PRAGMA data_version", ())
         return int(version)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
-        """Give the one writer's turn; commit at the end, roll back on any exception, cancellation included.
-
-        Raises:
-            StorageError: SQLite refused; nothing was changed.
-        """
+        """Give the one writer's turn; commit at the end, roll back on any exception, cancellation included."""
         async with self._turn:
             self._check_open()
             try:
                 await _fetch(self._writer, "BEGIN IMMEDIATE", ())
-                yield Transaction(self._writer)
+                yield SqliteTransaction(self._writer)
                 await _fetch(self._writer, "COMMIT", ())
             except BaseException:
                 # Statements queue up in one thread: though this wait be cancelled, too, nothing overtakes the rollback.
@@ -143,11 +138,7 @@ class Database:
                 raise
 
     async def integrity(self) -> list[str]:
-        """Return what SQLite finds wrong with the file; nothing, if it is sound. Nobody waits for it.
-
-        Raises:
-            Damaged: it cannot even be read.
-        """
+        """Return what SQLite finds wrong with the file; nothing, if it is sound. Nobody waits for it."""
         if self._file is None:
             return _faults(await self.rows(_CHECK), await self.rows(_FOREIGN_CHECK))
         self._check_open()
@@ -159,7 +150,7 @@ class Database:
             return _faults(connection.execute(_CHECK).fetchall(), connection.execute(_FOREIGN_CHECK).fetchall())
 
     async def checkpoint(self) -> None:
-        """Copy the log into the file as far as readers let it, while others write: their commits need not, then."""
+        """Copy the log into the file as far as readers let it, while others write: their commits need not do it."""
         if self._file is not None:
             await asyncio.to_thread(_checkpoint, self._file.path)
 
@@ -180,9 +171,6 @@ class Database:
         """Return when no byte of what was deleted before this call is left in the file and its log.
 
         It takes seconds for a file of gigabytes; nobody else waits, and those who ask together are served together.
-
-        Raises:
-            StorageError: it could not be done whole.
         """
         self._check_open()
         if self in (put_off := _put_off.get()):
@@ -247,11 +235,11 @@ class Database:
             raise StorageError("the database is closed")
 
 
-_put_off: ContextVar[dict[Database, bool]] = ContextVar("put_off", default={})  # noqa: B039 - never changed
+_put_off: ContextVar[dict[SqliteDatabase, bool]] = ContextVar("put_off", default={})  # noqa: B039 - never changed
 """The databases whose scrubs are put off, by the task at hand, and whether one was asked for."""
 
 
-async def open_database(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> Database:
+async def open_database(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> SqliteDatabase:
     """Open the file, made now if there is none, readable by its owner only, and bring it up to date.
 
     Raises:
@@ -268,12 +256,12 @@ async def open_database(path: Path, migrations: Sequence[Migration] = MIGRATIONS
         reader = await _connect(str(path))
         opened.push_async_callback(reader.close)
         await _fetch(reader, "PRAGMA query_only = ON", ())
-        database = Database(writer, reader, DatabaseFile(path))
+        database = SqliteDatabase(writer, reader, DatabaseFile(path))
         opened.pop_all()
         return database
 
 
-async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATIONS) -> Database:
+async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATIONS) -> SqliteDatabase:
     """Open a copy of the whole database in RAM, which nobody else sees; empty if there is no file, or None.
 
     Raises:
@@ -292,7 +280,7 @@ async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATI
     except BaseException:
         await copy.close()
         raise
-    return Database(copy)
+    return SqliteDatabase(copy)
 
 
 def _faults(check: Iterable[Row], foreign: Iterable[Row]) -> list[str]:
@@ -336,8 +324,14 @@ async def _connect(name: str) -> aiosqlite.Connection:
 
 async def _fetch(connection: aiosqlite.Connection, sql: str, parameters: Sequence[object]) -> list[Row]:
     with translated():
-        rows: Any = await connection.execute_fetchall(sql, parameters)
+        rows: Any = await connection.execute_fetchall(_in_sqlite(sql), parameters)
     return list(rows)
+
+
+@lru_cache(_KNOWN_STATEMENTS)
+def _in_sqlite(sql: str) -> str:
+    """Return a statement with SQLite's names for the four functions of `core.storage.database`."""
+    return _OUR_CALL.sub(lambda call: f"{_OUR_FUNCTIONS[call[1]]}(", sql)
 
 
 async def _migrate(connection: aiosqlite.Connection, migrations: Sequence[Migration]) -> None:

@@ -1,4 +1,4 @@
-"""Which messages tell of which memories, in SQLite, and how their words are removed."""
+"""Which messages tell of which memories, in the database, and how their words are removed."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -6,14 +6,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
-from core.storage.record import to_json
-from core.storage.sqlite import Database, Transaction
+from core.storage.database import Database, Transaction
+from core.storage.record import OF_USER, to_json, user_key
 from core.threads import Told, ToldMemories
 from core.types import MessageRole, UserKey
 
-_THREADS = "SELECT id FROM threads WHERE platform = ? AND user = ?"
+_THREADS = f"SELECT id FROM threads WHERE {OF_USER}"
 _OF_THOSE = f"""
-    thread IN ({_THREADS}) AND (memory, version) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))
+    thread IN ({_THREADS}) AND (memory, version) IN (SELECT value ->> 0, value ->> 1 FROM tuples(?))
+"""
+
+_MARK_GONE = f"""
+    INSERT INTO told_memories (message, thread, sequence, memory, version, gone)
+    SELECT DISTINCT message, thread, sequence, memory, '', 1 FROM told_memories WHERE {_OF_THOSE}
+    ON CONFLICT (message, memory, version) DO UPDATE SET gone = 1
 """
 
 
@@ -42,7 +48,7 @@ class SqliteToldMemories(ToldMemories):
         rows = await self._database.rows(
             """
             SELECT message, memory, version, gone FROM told_memories
-            WHERE message IN (SELECT value FROM json_each(?)) ORDER BY message, memory, version
+            WHERE message IN (SELECT value FROM numbers(?)) ORDER BY message, memory, version
             """,
             (to_json([int(i) for i in message_ids]),),
         )
@@ -66,7 +72,7 @@ class SqliteToldMemories(ToldMemories):
         """Return all that the person's threads tell of."""
         rows = await self._database.rows(
             f"SELECT DISTINCT memory, version, gone FROM told_memories WHERE thread IN ({_THREADS})",
-            (user.platform, user.user),
+            user_key(user),
         )
         return frozenset(Told(memory, version, bool(gone)) for memory, version, gone in rows)
 
@@ -74,38 +80,34 @@ class SqliteToldMemories(ToldMemories):
         """Return everybody whose threads tell of what was not redacted."""
         rows = await self._database.rows(
             """
-            SELECT DISTINCT platform, user FROM threads
+            SELECT DISTINCT platform, "user" FROM threads
             WHERE platform != '' AND EXISTS (SELECT 1 FROM told_memories WHERE thread = threads.id AND gone = 0)
-            ORDER BY platform, user
+            ORDER BY platform, "user"
             """
         )
         return [UserKey(platform, user) for platform, user in rows]
 
-    async def redact(self, user: UserKey, told: Collection[Told]) -> int:
-        """Remove the words of the bot's messages that tell of those, and summaries; mark the person's own."""
-        async with self._database.transaction() as transaction:
-            those = await _those(transaction, user, told)
-            await _drop_summaries(transaction, those)
-            emptied = await _empty(transaction, [i for i, _, _ in those], MessageRole.ASSISTANT)
-            # A digest of few words would still tell them to whoever tries: it goes, too.
-            await transaction.run(
-                f"UPDATE OR REPLACE told_memories SET gone = 1, version = '' WHERE {_OF_THOSE}", _those_of(user, told)
-            )
-        if those:
-            await self._database.scrub()
-        return emptied
+    async def redact(self, user: UserKey, told: Collection[Told], *, own: bool = False) -> int:
+        """Remove the words of the bot's messages that tell of those, and summaries; mark what those messages told of.
 
-    async def erase(self, user: UserKey, told: Collection[Told]) -> int:
-        """Remove the words of all messages that tell of those, and summaries; return how many were the person's own."""
+        With `own`, remove those of the person's own messages, too, mark nothing, and return how many of theirs it was.
+        """
         async with self._database.transaction() as transaction:
             those = await _those(transaction, user, told)
             await _drop_summaries(transaction, those)
             ids = [i for i, _, _ in those]
-            await _empty(transaction, ids, MessageRole.ASSISTANT)
-            erased = await _empty(transaction, ids, MessageRole.USER)
+            emptied = await _empty(transaction, ids, MessageRole.ASSISTANT)
+            if own:
+                emptied = await _empty(transaction, ids, MessageRole.USER)
+            else:
+                # A digest of few words would still tell them to whoever tries: it is removed, too.
+                await transaction.run(_MARK_GONE, _those_of(user, told))
+                await transaction.run(
+                    f"DELETE FROM told_memories WHERE {_OF_THOSE} AND version != ''", _those_of(user, told)
+                )
         if those:
             await self._database.scrub()
-        return erased
+        return emptied
 
 
 async def _those(transaction: Transaction, user: UserKey, told: Collection[Told]) -> list[tuple[int, str, int]]:
@@ -118,7 +120,7 @@ async def _those(transaction: Transaction, user: UserKey, told: Collection[Told]
 
 def _those_of(user: UserKey, told: Collection[Told]) -> tuple[str, str, str]:
     """Return the parameters of _OF_THOSE."""
-    return (user.platform, user.user, to_json([[each.memory_id, each.version] for each in told]))
+    return (*user_key(user), to_json([[each.memory_id, each.version] for each in told]))
 
 
 async def _drop_summaries(transaction: Transaction, those: Sequence[tuple[int, str, int]]) -> None:
@@ -136,7 +138,7 @@ async def _empty(transaction: Transaction, ids: Sequence[int], role: MessageRole
     rows = await transaction.run(
         """
         UPDATE messages SET content = '""', enclosed = '', question = ''
-        WHERE id IN (SELECT value FROM json_each(?)) AND role = ? AND content != '""' RETURNING id
+        WHERE id IN (SELECT value FROM numbers(?)) AND role = ? AND content != '""' RETURNING id
         """,
         (to_json(list(ids)), role),
     )

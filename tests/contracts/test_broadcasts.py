@@ -41,20 +41,21 @@ async def begun(store: Broadcasts, *users: UserKey) -> int:
 async def test_a_draft_is_kept_and_is_not_the_newest_that_runs(store: Broadcasts) -> None:
     drafted = await store.draft(ANA, Locale.ES, "Hola", START)
     assert (drafted.by, drafted.locale, drafted.text, drafted.at) == (ANA, Locale.ES, "Hola", START)
-    assert await store.find(drafted.id) == drafted
     assert await store.newest() is None
-    assert await store.find(drafted.id + 1) is None
+    assert not await store.begin(drafted.id + 1, [ANA])
+    assert await store.begin(drafted.id, [ANA])
+    assert await store.newest() == replace(drafted, state=BroadcastState.RUNNING)
 
 
 async def test_a_person_has_one_draft_and_yesterdays_go(store: Broadcasts) -> None:
     first = await store.draft(ANA, Locale.PT, "a", START)
-    second = await store.draft(BIA, Locale.PT, "b", START)
+    second, older = [await store.draft(user, Locale.PT, "b", START) for user in (BIA, CARO)]
     third = await store.draft(ANA, Locale.PT, "c", START + DRAFT_KEPT)
-    assert await store.find(first.id) is None
-    assert await store.find(second.id) == second
+    assert not await store.discard(first.id)
+    assert await store.discard(second.id)
     await store.draft(ANA, Locale.PT, "d", START + DRAFT_KEPT + timedelta(seconds=1))
-    assert await store.find(second.id) is None
-    assert await store.find(third.id) is None
+    assert not await store.discard(older.id)
+    assert not await store.discard(third.id)
 
 
 async def test_a_draft_is_discarded_once(store: Broadcasts) -> None:
@@ -73,7 +74,6 @@ async def test_one_broadcast_runs_at_a_time_and_each_begins_once(store: Broadcas
     assert not await store.begin(other.id, [ANA])
     assert await store.end(number, BroadcastState.CANCELLED)
     assert await store.begin(other.id, [CARO])
-    assert await store.find(number) is None
     newest = await store.newest()
     assert newest == replace(other, state=BroadcastState.RUNNING)
     assert await store.tally(other.id) == Tally(waiting=1)
@@ -105,8 +105,8 @@ async def test_who_was_being_told_when_it_stopped_comes_first_and_is_known(store
 
 async def test_who_is_dropped_is_no_recipient(store: Broadcasts) -> None:
     number = await begun(store, ANA, CARO)
-    await store.drop(number, ANA)
-    await store.drop(number, BIA)
+    await store.mark(number, ANA, None)
+    await store.mark(number, BIA, None)
     await store.mark(number, BIA, Reach.TOLD)
     assert await store.tally(number) == Tally(waiting=1)
 
@@ -133,8 +133,8 @@ async def test_of_who_is_forgotten_nothing_is_kept(store: Broadcasts) -> None:
     assert newest is not None
     assert newest.by is None
     assert await store.tally(number) == Tally(waiting=1)
-    assert await store.find(drafted.id) is None
-    assert await store.find(kept.id) == kept
+    assert not await store.discard(drafted.id)
+    assert await store.discard(kept.id)
 
 
 async def test_the_text_is_in_no_file_once_it_is_over(tmp_path: Path) -> None:

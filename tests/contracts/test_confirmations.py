@@ -13,12 +13,12 @@ import pytest
 from core.actions.proposal import Deletion, Rewrite, Rewrites
 from core.confirmations import Confirmations
 from core.features.transfer.parsing import Intake, Taken
-from core.storage.confirmations import SqliteConfirmations
 from core.storage.sqlite import open_database
+from core.storage.waiting import SqlConfirmations
 from core.threads import Confirmation, ConfirmationStore
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
-from tests.reference.confirmations import InMemoryConfirmations
+from tests.reference.waiting import InMemoryConfirmations
 
 ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
 HERE = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)
@@ -39,7 +39,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield InMemoryConfirmations()
         return
     database = await open_database(tmp_path / "confirmations.db")
-    yield SqliteConfirmations(database)
+    yield SqlConfirmations(database)
     await database.close()
 
 

@@ -110,25 +110,25 @@ async def test_a_stranger_may_be_denied_and_that_is_taken_back_like_any_other(ke
     await kept.decisions.apply(role(BIA, "", DENIED))
     assert await kept.decisions.value(DecisionKind.ROLE, str(BIA)) == DENIED
     assert dict(await kept.decisions.values(DecisionKind.ROLE)) == {str(BIA): DENIED}
-    assert list(await kept.people.denied()) == [Stranger(BIA, "Bia", START, "en", denied=True)]
+    assert list(await kept.people.strangers(denied=True)) == [Stranger(BIA, "Bia", START, "en", denied=True)]
     assert await kept.decisions.apply(role(BIA, "", "member")) is Applied.STALE
     await kept.decisions.apply(role(BIA, DENIED, "member"))
     assert await kept.people.find(BIA) == Person(BIA, Role.MEMBER, "Bia", START)
-    assert list(await kept.people.denied()) == []
+    assert list(await kept.people.strangers(denied=True)) == []
     await kept.decisions.apply(role(BIA, "member", DENIED))
     assert await kept.people.find(BIA) is None
-    assert [each.name for each in await kept.people.denied()] == ["Bia"]
+    assert [each.name for each in await kept.people.strangers(denied=True)] == ["Bia"]
     await kept.decisions.apply(role(BIA, DENIED, ""))
     assert dict(await kept.decisions.values(DecisionKind.ROLE)) == {}
     assert await kept.people.stranger(BIA) is None
 
 
 async def test_the_last_decision_on_something_is_known(kept: Stores) -> None:
-    assert await kept.decisions.last(DecisionKind.ROOM, ROOM.name) is None
+    assert not await kept.decisions.newest(1, on=(DecisionKind.ROOM, ROOM.name))
     await kept.decisions.apply(ROOM)
     await kept.decisions.apply(replace(ROOM, by=BIA, before=ALLOWED, after=""))
     await kept.decisions.apply(replace(ROOM, name="telegram:-200"))
-    last = await kept.decisions.last(DecisionKind.ROOM, ROOM.name)
+    [last] = await kept.decisions.newest(1, on=(DecisionKind.ROOM, ROOM.name))
     assert last is not None
     assert (last.by, last.after, last.id) == (BIA, "", 2)
 

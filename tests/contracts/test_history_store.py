@@ -205,7 +205,7 @@ async def test_the_messages_of_a_memory_id_are_read_replaced_and_deleted(history
     theirs = await history.append(other.id, Message(MessageRole.USER, "theirs", tokens=7))
     await history.fold(thread.id, Summary("a and b", through=2))
     await history.enter(thread.id, Transition("t1", TurnState.PENDING, START))
-    assert list(await history.get(thread.id)) == said
+    assert list(await history.since(thread.id)) == said
 
     added = Message(MessageRole.TOOL, {"found": 1}, at=LATER, tokens=1, pair="x")
     updated = list(await history.update(thread.id, [said[2], added, replace(theirs, content="not theirs")]))
@@ -214,23 +214,23 @@ async def test_the_messages_of_a_memory_id_are_read_replaced_and_deleted(history
     assert updated[0] == replace(said[2], sequence=1)
     assert updated[1] == replace(added, id=updated[1].id, sequence=2)
     assert updated[2].id not in {0, theirs.id}
-    assert list(await history.get(thread.id)) == updated
+    assert list(await history.since(thread.id)) == updated
     assert await history.totals(thread.id) == (3, 15)
     assert await history.summary(thread.id) is None
     assert (await history.append(thread.id, SAID)).sequence == 4
 
     await history.delete(thread.id)
-    assert list(await history.get(thread.id)) == []
+    assert list(await history.since(thread.id)) == []
     assert await history.totals(thread.id) == (0, 0)
     assert list(await history.transitions(thread.id)) == []
     assert (await history.open_thread(ROOM, LATER)).id == thread.id
     assert (await history.append(thread.id, SAID)).sequence == 1
-    assert list(await history.get(other.id)) == [theirs]
+    assert list(await history.since(other.id)) == [theirs]
 
 
 @pytest.mark.spec("L3")
 async def test_a_memory_id_that_is_not_there_holds_nothing(history: HistoryStore) -> None:
-    assert list(await history.get("unknown")) == []
+    assert list(await history.since("unknown")) == []
     await history.delete("unknown")
     with pytest.raises(StorageError):
         await history.update("unknown", [SAID])
@@ -309,17 +309,17 @@ async def test_a_person_has_several_threads_lists_names_and_switches_them(histor
     named = replace(named, status=ThreadStatus.RESET)
     assert list(await history.threads(ANA)) == [second, named]
     assert await history.thread(first.id) == named
-    switched = await history.switch(first.id, LATER)
+    switched = await history.mark(first.id, ThreadStatus.ACTIVE, LATER)
     assert switched == replace(named, status=ThreadStatus.ACTIVE, updated_at=LATER)
     assert await history.open_thread(ROOM, LATER) == switched
     assert {thread.status for thread in await history.threads(ANA) if thread.id == second.id} == {ThreadStatus.ARCHIVED}
-    assert await history.switch(first.id, LATER) == switched
+    assert await history.mark(first.id, ThreadStatus.ACTIVE, LATER) == switched
 
 
 async def test_what_is_no_thread_is_neither_found_nor_switched_to_nor_described(history: HistoryStore) -> None:
     thread = await history.open_thread(ROOM, START)
     assert await history.thread("unknown") is None
-    assert await history.switch("unknown", LATER) is None
+    assert await history.mark("unknown", ThreadStatus.ACTIVE, LATER) is None
     await history.describe(replace(thread, id="unknown", title="x"))
     assert await history.open_thread(ROOM, START) == thread
 
@@ -474,8 +474,8 @@ async def test_redacting_removes_the_bots_words_and_summaries_and_keeps_the_pers
 async def test_erasing_removes_the_persons_words_too_and_what_came_along(history: HistoryStore) -> None:
     thread, asked, answer, _ = await telling(history)
     await history.redact(ANA, [CODE])
-    assert await history.erase(ANA, [Told("m1", "", redacted=True)]) == 1
-    assert await history.erase(ANA, [Told("m1", "", redacted=True)]) == 0
+    assert await history.redact(ANA, [Told("m1", "", redacted=True)], own=True) == 1
+    assert await history.redact(ANA, [Told("m1", "", redacted=True)], own=True) == 0
     kept = {message.id: message for message in await history.tail(thread, 9)}
     assert (kept[asked.id].text, kept[asked.id].quotes, kept[answer.id].text) == ("", (), "")
 

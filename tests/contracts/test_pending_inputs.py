@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.features.pending_input.storage import SqlitePendingInputs
 from core.storage.sqlite import open_database
+from core.storage.waiting import SqlPendingInputs
 from core.threads import PendingInput, PendingInputs
 from core.types import ChatKey, ConversationKey, UserKey
-from tests.reference.pending_inputs import InMemoryPendingInputs
+from tests.reference.waiting import InMemoryPendingInputs
 
 ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
 HERE = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)
@@ -25,7 +25,7 @@ async def pending_inputs(request: pytest.FixtureRequest, tmp_path: Path) -> Asyn
         yield InMemoryPendingInputs()
         return
     database = await open_database(tmp_path / "awaited.db")
-    yield SqlitePendingInputs(database)
+    yield SqlPendingInputs(database)
     await database.close()
 
 
@@ -42,26 +42,26 @@ async def pending_inputs(request: pytest.FixtureRequest, tmp_path: Path) -> Asyn
 async def test_what_waits_waits_in_that_conversation_only(
     pending_inputs: PendingInputs, elsewhere: ConversationKey
 ) -> None:
-    await pending_inputs.put(HERE, "/memories edit x", NOON)
+    await pending_inputs.put(HERE, PendingInput("/memories edit x", NOON))
     assert await pending_inputs.find(HERE) == PendingInput("/memories edit x", NOON)
     assert await pending_inputs.find(elsewhere) is None
-    assert await pending_inputs.drop(elsewhere) is False
+    assert await pending_inputs.take(elsewhere) is None
     assert await pending_inputs.find(HERE) is not None
 
 
 async def test_one_command_waits_in_a_conversation_the_last(pending_inputs: PendingInputs) -> None:
-    await pending_inputs.put(HERE, "/memories edit x", NOON)
-    await pending_inputs.put(HERE, "/memories edit y", NOON + timedelta(microseconds=1))
+    await pending_inputs.put(HERE, PendingInput("/memories edit x", NOON))
+    await pending_inputs.put(HERE, PendingInput("/memories edit y", NOON + timedelta(microseconds=1)))
     assert await pending_inputs.find(HERE) == PendingInput("/memories edit y", NOON + timedelta(microseconds=1))
-    assert await pending_inputs.drop(HERE) is True
+    assert await pending_inputs.take(HERE) is not None
     assert await pending_inputs.find(HERE) is None
-    assert await pending_inputs.drop(HERE) is False
+    assert await pending_inputs.take(HERE) is None
 
 
 async def test_for_a_person_who_is_forgotten_nothing_waits_anywhere(pending_inputs: PendingInputs) -> None:
     there, of_bia = ConversationKey(ChatKey("telegram", "1"), ANA), ConversationKey(HERE.chat, BIA)
     for conversation in (HERE, there, of_bia):
-        await pending_inputs.put(conversation, "/memories edit x", NOON)
+        await pending_inputs.put(conversation, PendingInput("/memories edit x", NOON))
     await pending_inputs.forget(ANA)
     await pending_inputs.forget(ANA)
     assert await pending_inputs.find(HERE) is None

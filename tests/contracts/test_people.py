@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from core.features.access.people import People, Person, Stranger
+from core.features.access.people import DENIED, People, Person, Stranger
 from core.features.access.storage import SqlitePeople
+from core.features.admin.decisions import Applied, Decision, DecisionKind, Decisions
+from core.features.admin.storage import SqliteDecisions
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
 from tests.fakes.clock import START
+from tests.reference.decisions import InMemoryDecisions
 from tests.reference.people import InMemoryPeople
 
 ANA, BIA, ABROAD = UserKey("telegram", "1"), UserKey("telegram", "2"), UserKey("discord", "1")
@@ -28,6 +31,10 @@ async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     database = await open_database(tmp_path / "people.db")
     yield SqlitePeople(database)
     await database.close()
+
+
+def decisions_over(people: People) -> Decisions:
+    return SqliteDecisions(people._database) if isinstance(people, SqlitePeople) else InMemoryDecisions(people)
 
 
 def person(user: UserKey, role: Role = Role.MEMBER, name: str = "Ana") -> Person:
@@ -99,23 +106,23 @@ async def test_of_a_stranger_is_noted_who_they_are_and_what_they_speak(people: P
 async def test_who_was_denied_is_noted_again_when_that_is_over(people: People) -> None:
     await people.note_stranger(stranger(ANA), DAY)
     await people.put(person(BIA, name="Bia"))
-    await people.deny(ANA, START + DAY)
-    await people.deny(BIA, START)
-    await people.deny(ABROAD, START - DAY)
+    for user, before, at in ((ANA, "", START + DAY), (BIA, Role.MEMBER, START), (ABROAD, "", START - DAY)):
+        decision = Decision(at, None, DecisionKind.ROLE, str(user), before, DENIED)
+        assert await decisions_over(people).apply(decision) is Applied.DONE
     denied = [
         Stranger(ANA, "Ana", START + DAY, denied=True),
         Stranger(BIA, "Bia", START, denied=True),
         Stranger(ABROAD, "", START - DAY, denied=True),
     ]
-    assert list(await people.denied()) == denied
+    assert list(await people.strangers(denied=True)) == denied
     assert list(await people.strangers(9)) == []
     assert await people.find(BIA) is None
     assert not await people.note_stranger(stranger(ANA, START + 8 * DAY), DAY, 8 * DAY)
-    assert list(await people.denied()) == denied
+    assert list(await people.strangers(denied=True)) == denied
     assert await people.note_stranger(stranger(ANA, START + 9 * DAY), DAY, 8 * DAY)
     assert list(await people.strangers(9)) == [stranger(ANA, START + 9 * DAY)]
     await people.remove(BIA)
-    assert [each.user for each in await people.denied()] == [ABROAD]
+    assert [each.user for each in await people.strangers(denied=True)] == [ABROAD]
 
 
 async def test_of_who_has_a_standing_nothing_is_noted_as_of_a_stranger(people: People) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 from bot.data_folder import DataFolder
 from bot.settings.settings import load
 from core.clock import SystemClock
-from core.storage.backup import verify
 from core.storage.sqlite import open_database
+from core.storage.sqlite_backup import verify
 
 COPYING = """
 import sqlite3, sys, time
 from pathlib import Path
-from core.storage import backup
+from core.storage import sqlite_backup as backup
 
 def halfway(path):
     print("halfway", flush=True)

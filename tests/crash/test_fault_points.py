@@ -16,10 +16,11 @@ import pytest
 
 from core.errors import StorageError
 from core.storage import sqlite
+from core.storage.database import Database
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_database
+from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import Summary, ThreadRecord, Transition, TurnState
 from core.types import (
@@ -131,7 +132,7 @@ async def delete_marked(database: Database) -> None:
 
 
 async def flag(database: Database) -> None:
-    await SqliteMemories(database).put_flags(ANA, await the_memory(database), pinned=True, shared=True)
+    await SqliteMemories(database).flag(ANA, [await the_memory(database)], pinned=True, shared=True)
 
 
 async def undo(database: Database) -> None:
@@ -172,7 +173,7 @@ async def describe(database: Database) -> None:
 
 
 async def switch(database: Database) -> None:
-    await SqliteHistory(database).switch("earlier", START)
+    await SqliteHistory(database).mark("earlier", ThreadStatus.ACTIVE, START)
 
 
 async def fold(database: Database) -> None:
@@ -219,7 +220,7 @@ class Faults:
         self._at = at
         self._fault = fault
         self._count = 0
-        fetch, many = sqlite._fetch, sqlite.Transaction.run_many
+        fetch, many = sqlite._fetch, sqlite.SqliteTransaction.run_many
 
         async def _fetch(connection: Any, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
             self._maybe()
@@ -230,7 +231,7 @@ class Faults:
             await many(transaction, sql, rows)
 
         monkeypatch.setattr(sqlite, "_fetch", _fetch)
-        monkeypatch.setattr(sqlite.Transaction, "run_many", run_many)
+        monkeypatch.setattr(sqlite.SqliteTransaction, "run_many", run_many)
 
     def _maybe(self) -> None:
         self._count += 1

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.storage.database import Database
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_database
+from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START

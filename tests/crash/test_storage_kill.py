@@ -88,9 +88,9 @@ async def test_nothing_acknowledged_is_lost_and_nothing_is_half_written(tmp_path
         assert set(present) - unsure <= set(held)
         assert len(set(held) - set(present)) <= run + 1, "at most one that was under way, a run"
         for key, item in held.items():
-            assert len(await store.memory_phrases(ANA, [key])) == 3
+            assert len(await store.phrases(ANA, memory_ids=[key])) == 3
             assert [found for found, _ in await store.lexical(ANA, item.content.split()[1], 1)] == [key]
-        assert len((await store.phrase_vectors(ANA, "x@8"))[0]) == 3 * len(held)
+        assert len((await store.vectors(ANA, "x@8"))[0]) == 3 * len(held)
         assert await store.unembedded(ANA, "x@8", 1) == {}
         assert await database.rows("PRAGMA integrity_check") == [("ok",)]
         [item] = await store.add(ANA, [MemoryDraft(MemoryKind.TEXT, f"after {run}", ("after",))], at=START)

@@ -31,7 +31,7 @@ from core.memory.memories import Memories
 from core.models import MODES, HotModel, Models
 from core.outgoing import ChannelLimits
 from core.ports import Clock
-from core.stores import HistoryStore, Inbox, MemoryStore
+from core.stores import HistoryStore, Inbox, SearchableMemoryStore
 from core.threads import ConfirmationStore, PendingInputs
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Locale, Message, MessageRole, UserKey
@@ -40,7 +40,6 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.machine import machine
 from tests.fakes.model import Answer, HashEmbedder, ScriptedModel
 from tests.reference.broadcasts import InMemoryBroadcasts
-from tests.reference.confirmations import InMemoryConfirmations
 from tests.reference.decisions import InMemoryDecisions
 from tests.reference.exact_index import ExactIndex
 from tests.reference.history import InMemoryHistory
@@ -48,9 +47,9 @@ from tests.reference.inbox import InMemoryInbox
 from tests.reference.ledger import InMemoryLedger
 from tests.reference.link_codes import InMemoryLinkCodes
 from tests.reference.memories import InMemoryMemories
-from tests.reference.pending_inputs import InMemoryPendingInputs
 from tests.reference.people import InMemoryPeople
 from tests.reference.preferences import InMemoryPreferences
+from tests.reference.waiting import InMemoryConfirmations, InMemoryPendingInputs
 
 Script = Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]]
 ANA = UserKey("test", "ana")
@@ -78,7 +77,7 @@ class House:
     embedder: HashEmbedder = field(default_factory=HashEmbedder)
     history: HistoryStore = field(default_factory=InMemoryHistory)
     inbox: Inbox = field(default_factory=InMemoryInbox)
-    store: MemoryStore = field(default_factory=InMemoryMemories)
+    store: SearchableMemoryStore = field(default_factory=InMemoryMemories)
     limits: TurnLimits = field(default_factory=TurnLimits)
     people: People = field(default_factory=InMemoryPeople)
     preferences: PreferenceStore = field(default_factory=InMemoryPreferences)

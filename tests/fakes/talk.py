@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.chatbot import ChatBot
-from core.features.pending_input.storage import SqlitePendingInputs
 from core.features.preferences.storage import SqlitePreferences
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
-from core.storage.confirmations import SqliteConfirmations
 from core.storage.history import SqliteHistory
 from core.storage.inbox import SqliteInbox
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
+from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House, Script
@@ -49,8 +48,8 @@ class Talk:
             history=SqliteHistory(database),
             inbox=SqliteInbox(database),
             preferences=SqlitePreferences(database),
-            pending_inputs=SqlitePendingInputs(database),
-            confirmations=SqliteConfirmations(database),
+            pending_inputs=SqlPendingInputs(database),
+            confirmations=SqlConfirmations(database),
         )
         self._stack.push_async_callback(self.house.memories.close)
         self.bot = await self._stack.enter_async_context(self.house.chatbot())

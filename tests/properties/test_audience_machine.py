@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from core.dialogue import Prompt, Task
-from core.features.pending_input.storage import SqlitePendingInputs
 from core.features.transfer import takeout
 from core.outgoing import ChannelLimits
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
+from core.storage.waiting import SqlPendingInputs
 from core.types import MemoryItem, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.file_channel import FileChannel
@@ -56,7 +56,7 @@ class AudienceMachine(RuleBasedStateMachine):
             clock=self.clock,
             store=SqliteMemories(self.database),
             history=SqliteHistory(self.database),
-            pending_inputs=SqlitePendingInputs(self.database),
+            pending_inputs=SqlPendingInputs(self.database),
         )
         self.bot = self.house.chatbot()
         self.run(self.bot.__aenter__())

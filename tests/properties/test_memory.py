@@ -18,10 +18,11 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.memory.wording import Asked, Held
+from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_database
-from core.stores import MemoryStore
+from core.storage.sqlite import open_database
+from core.stores import SearchableMemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
@@ -47,7 +48,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 class Bot:
     """A memory engine, over a store in RAM unless told otherwise."""
 
-    def __init__(self, max_owners: int = 200, store: MemoryStore | None = None) -> None:
+    def __init__(self, max_owners: int = 200, store: SearchableMemoryStore | None = None) -> None:
         self.store = store or InMemoryMemories()
         self.embedder = HashEmbedder(dims=128)
         self.indexes = Indexes(self.store, lambda dims: FaissIndex(dims, block_rows=7), max_owners=max_owners)

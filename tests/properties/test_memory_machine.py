@@ -15,9 +15,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from core.storage.database import Database
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_database
-from core.stores import ChangeContext, MemoryStore
+from core.storage.sqlite import open_database
+from core.stores import ChangeContext, SearchableMemoryStore
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 from tests.fakes.clock import START
 from tests.profile import tries
@@ -54,8 +55,8 @@ class MemoryMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.folder = tempfile.TemporaryDirectory()
         self.database: Database = self.run(open_database(Path(self.folder.name) / "elefante.db"))
-        self.real: MemoryStore = SqliteMemories(self.database)
-        self.reference: MemoryStore = InMemoryMemories()
+        self.real: SearchableMemoryStore = SqliteMemories(self.database)
+        self.reference: SearchableMemoryStore = InMemoryMemories()
         self.ids: list[tuple[str, str]] = []
         self.minutes = 0
 
@@ -131,12 +132,12 @@ class MemoryMachine(RuleBasedStateMachine):
     def flag(self, owner: UserKey, data: st.DataObject, *, pinned: bool, shared: bool, room: str) -> None:
         mine, other = data.draw(st.sampled_from(self.ids))
         found = [
-            self.run(store.put_flags(owner, key, pinned=pinned, shared=shared))
+            self.run(store.flag(owner, [key], pinned=pinned, shared=shared))
             for store, key in ((self.real, mine), (self.reference, other))
         ]
-        assert self.seen(found[0]) == self.seen(found[1])
-        self.run(self.real.put_room(owner, [mine], room))
-        self.run(self.reference.put_room(owner, [other], room))
+        assert [self.seen(each) for each in found[0]] == [self.seen(each) for each in found[1]]
+        self.run(self.real.flag(owner, [mine], room=room))
+        self.run(self.reference.flag(owner, [other], room=room))
 
     @rule(owner=owners, act=acts)
     def undo(self, owner: UserKey, act: str) -> None:
@@ -197,8 +198,12 @@ class MemoryMachine(RuleBasedStateMachine):
         assert set(self.run(self.real.owners())) == set(self.run(self.reference.owners()))
         for owner in OWNERS:
             self.agree(self.run(self.real.page(owner, limit=999)), self.run(self.reference.page(owner, limit=999)))
-            for verb in ("accounts", "counts", "count"):
-                assert self.run(getattr(self.real, verb)(owner)) == self.run(getattr(self.reference, verb)(owner))
+            accounts = self.run(self.real.accounts(owner))
+            assert accounts == self.run(self.reference.accounts(owner))
+            assert self.run(self.real.count(owner)) == self.run(self.reference.count(owner))
+            for account in accounts:
+                came, there = (self.run(store.from_account(owner, account)) for store in (self.real, self.reference))
+                assert {dict(self.ids)[key] for key in came} == there
             self.changes_agree(self.run(self.real.changes(owner)), self.run(self.reference.changes(owner)))
             self.rooms_agree(owner, "telegram:kitchen")
             for space in SPACES:
@@ -206,15 +211,15 @@ class MemoryMachine(RuleBasedStateMachine):
 
     def rooms_agree(self, owner: UserKey, room: str) -> None:
         names = dict(self.ids)
-        heard = self.run(self.real.audible(owner, room))
-        assert {names[key] for key in heard} == self.run(self.reference.audible(owner, room))
         items = self.run(self.real.page(owner, limit=999))
-        assert heard == {item.id for item in items if item.shared or room in item.rooms}
-        phrases = self.run(self.real.memory_phrases(owner, list(heard)))
+        heard = [item.id for item in items if item.shared or room in item.rooms]
+        there = self.run(self.reference.page(owner, limit=999, room=room))
+        assert {names[key] for key in heard} == {item.id for item in there}
+        phrases = self.run(self.real.phrases(owner, memory_ids=heard))
         assert list(self.run(self.real.audible_phrases(owner, room))) == sorted(phrases)
 
-    def vectors(self, store: MemoryStore, owner: UserKey, space: str) -> list[tuple[str, list[float]]]:
-        ids, vectors = self.run(store.phrase_vectors(owner, space))
+    def vectors(self, store: SearchableMemoryStore, owner: UserKey, space: str) -> list[tuple[str, list[float]]]:
+        ids, vectors = self.run(store.vectors(owner, space))
         named = self.run(store.phrases(owner, ids))
         assert set(named) == set(ids)
         assert list(ids) == sorted(ids)

@@ -28,10 +28,6 @@ class InMemoryBroadcasts(Broadcasts):
         self._all[drafted.id] = drafted
         return drafted
 
-    async def find(self, number: int) -> Broadcast | None:
-        """Return the broadcast of that id."""
-        return self._all.get(number)
-
     async def newest(self) -> Broadcast | None:
         """Return the one that runs, or ran last."""
         return next((each for each in self._all.values() if each.state is not BroadcastState.DRAFT), None)
@@ -69,14 +65,12 @@ class InMemoryBroadcasts(Broadcasts):
                     return user, reach is Reach.SENDING
         return None
 
-    async def mark(self, number: int, user: UserKey, reach: Reach) -> None:
-        """Note whether somebody has it."""
-        if user in self._reached.get(number, {}):
+    async def mark(self, number: int, user: UserKey, reach: Reach | None) -> None:
+        """Record whether somebody has it; with None, remove them from the recipients."""
+        if user in self._reached.get(number, {}) and reach is not None:
             self._reached[number][user] = reach
-
-    async def drop(self, number: int, user: UserKey) -> None:
-        """Let somebody be no recipient."""
-        self._reached.get(number, {}).pop(user, None)
+        elif reach is None:
+            self._reached.get(number, {}).pop(user, None)
 
     async def end(self, number: int, state: BroadcastState) -> bool:
         """Let one that runs be over, and keep no word of it. False, and nothing changed, if it does not run."""

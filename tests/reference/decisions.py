@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
-from core.features.access.people import DENIED, People, Person
+from core.features.access.people import DENIED, People, Person, Stranger
 from core.features.admin.decisions import DEEDS, OF_PEOPLE, Applied, Decision, DecisionKind, Decisions
 from core.types import Role, UserKey
 
@@ -25,7 +26,7 @@ class InMemoryDecisions(Decisions):
     async def values(self, matter: DecisionKind) -> Mapping[str, str]:
         """Return everything that is decided of that matter, by name."""
         if matter is DecisionKind.ROLE:
-            denied = {str(stranger.user): DENIED for stranger in await self._people.denied()}
+            denied = {str(stranger.user): DENIED for stranger in await self._people.strangers(denied=True)}
             return denied | {str(person.user): person.role.value for person in await self._people.all()}
         return {name: value for (decided, name), value in self._values.items() if decided is matter}
 
@@ -45,13 +46,9 @@ class InMemoryDecisions(Decisions):
         self._decisions.append(replace(decision, id=len(self._decisions) + 1))
         return Applied.DONE
 
-    async def last(self, matter: DecisionKind, name: str) -> Decision | None:
-        """Return the newest decision on that, None if there is none."""
-        return next((each for each in self._decisions[::-1] if (each.matter, each.name) == (matter, name)), None)
-
-    async def newest(self, limit: int) -> Sequence[Decision]:
-        """Return the newest decisions, the newest first."""
-        return self._decisions[::-1][:limit]
+    async def newest(self, limit: int, *, on: tuple[DecisionKind, str] | None = None) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first: all of them, or those on one matter and name."""
+        return [each for each in self._decisions[::-1] if on in {None, (each.matter, each.name)}][:limit]
 
     async def undoable(self) -> Decision | None:
         """Return the newest decision that takes nothing back and was not taken back, of what can be."""
@@ -74,7 +71,11 @@ class InMemoryDecisions(Decisions):
 
     async def _set_standing(self, user: UserKey, decision: Decision) -> None:
         if decision.after == DENIED:
-            await self._people.deny(user, decision.at)
+            known = await self._people.find(user) or await self._people.stranger(user)
+            language = known.language if isinstance(known, Stranger) else ""
+            await self._people.remove(user)
+            denied = Stranger(user, known.name if known else "", decision.at, language, denied=True)
+            await self._people.note_stranger(denied, timedelta())
             return
         if not decision.after:
             await self._people.remove(user)

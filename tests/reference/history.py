@@ -36,10 +36,15 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
         self._keep(thread)
         return thread
 
-    async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> None:
-        """Give a thread another status; a thread that is no longer active is not opened again."""
-        if thread_id in self._threads:
-            self._threads[thread_id] = replace(self._threads[thread_id], status=status, updated_at=at)
+    async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
+        """Give a thread another status and return it; one that becomes active archives the one that was."""
+        if thread_id not in self._threads:
+            return None
+        active = self._active(self._threads[thread_id].conversation)
+        if status is ThreadStatus.ACTIVE and active is not None and active.id != thread_id:
+            await self.mark(active.id, ThreadStatus.ARCHIVED, at)
+        marked = self._threads[thread_id] = replace(self._threads[thread_id], status=status, updated_at=at)
+        return marked
 
     async def thread(self, thread_id: str) -> Thread | None:
         """Return the thread, whatever its status, or None."""
@@ -55,16 +60,6 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
         if kept := self._threads.get(thread.id):
             told = replace(kept, title=thread.title, policy=thread.policy, metadata=dict(thread.metadata))
             self._threads[thread.id] = told
-
-    async def switch(self, thread_id: str, at: datetime) -> Thread | None:
-        """Make a thread the active one of its conversation and archive the one that was; None for an unknown one."""
-        if thread_id not in self._threads:
-            return None
-        active = self._active(self._threads[thread_id].conversation)
-        if active is not None and active.id != thread_id:
-            await self.mark(active.id, ThreadStatus.ARCHIVED, at)
-        await self.mark(thread_id, ThreadStatus.ACTIVE, at)
-        return self._threads[thread_id]
 
     async def append(self, thread_id: str, message: Message) -> Message:
         """Keep it and return it with its id and sequence.
@@ -82,10 +77,6 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
             self._threads[thread_id] = replace(thread, updated_at=max(thread.updated_at, message.at))
         return stored
 
-    async def get(self, thread_id: str) -> Sequence[Message]:
-        """Return every message of the thread, oldest first."""
-        return tuple(self._messages.get(thread_id, ()))
-
     async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
         """Make these all the messages of the thread, numbered anew, and return them as they are kept."""
         self._check(thread_id)
@@ -95,7 +86,7 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
             for sequence, message in enumerate(messages, 1)
         ]
         self._summaries[thread_id].clear()
-        return await self.get(thread_id)
+        return await self.since(thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """Remove every message and summary of the thread, and the states of its turns; the thread itself stays."""
@@ -108,7 +99,7 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
         older = messages[: before - 1] if before else messages
         return older[-limit:] if limit > 0 else []
 
-    async def since(self, thread_id: str, after: int, limit: int) -> Sequence[Message]:
+    async def since(self, thread_id: str, after: int = 0, limit: int = 2**62) -> Sequence[Message]:
         """Return the oldest `limit` messages with a sequence greater than `after`, oldest first."""
         return self._messages.get(thread_id, [])[after : after + max(limit, 0)]
 

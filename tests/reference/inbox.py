@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from core.stores import Inbox
@@ -37,10 +37,6 @@ class InMemoryInbox(Inbox):
         if key in self._owed:
             self._posted[key] = tuple(handles)
 
-    async def posted(self, incoming: Incoming) -> Sequence[str]:
-        """Return what was recorded last."""
-        return self._posted.get((incoming.chat, incoming.message_id), ())
-
     async def purge(self, before: datetime, limit: int) -> int:
         """Forget answered messages that were sent before then."""
         old = [key for key, known in self._known.items() if key not in self._owed and known.at < before][:limit]
@@ -48,9 +44,10 @@ class InMemoryInbox(Inbox):
             del self._known[key]
         return len(old)
 
-    async def owed(self, platform: str) -> Sequence[Incoming]:
-        """Return what was accepted on that platform and not closed, oldest first."""
-        return [incoming for incoming in self._owed.values() if incoming.chat.platform == platform]
+    async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
+        """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
+        owed = {key: each for key, each in self._owed.items() if each.chat.platform == platform}
+        return {each: self._posted.get(key, ()) for key, each in owed.items()}
 
     async def forget(self, user: UserKey) -> None:
         """Remove everything of that person's."""

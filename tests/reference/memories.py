@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -108,19 +107,25 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
                 self._changes.drop(entry.item.id)
         return [entry.item for entry in gone]
 
-    async def put_flags(self, owner: UserKey, memory_id: str, *, pinned: bool, shared: bool) -> MemoryItem | None:
-        """Say whether it stands first in lists, and is known in every room; None if the owner has no such memory."""
-        entry = self._of(owner).get(memory_id)
-        if entry is None:
-            return None
-        entry.item = replace(entry.item, pinned=pinned, shared=shared)
-        return entry.item
-
-    async def put_room(self, owner: UserKey, memory_ids: Sequence[str], room: str) -> None:
-        """Note that those of the owner's memories were said in that room, too."""
+    async def flag(
+        self,
+        owner: UserKey,
+        memory_ids: Sequence[str],
+        *,
+        pinned: bool | None = None,
+        shared: bool | None = None,
+        room: str = "",
+    ) -> Sequence[MemoryItem]:
+        """Set what is given of those of the owner's memories, add a room that they were said in, and return them."""
         held = self._of(owner)
         for entry in [held[key] for key in memory_ids if key in held]:
-            entry.item = replace(entry.item, rooms=with_rooms(entry.item.rooms, room))
+            entry.item = replace(
+                entry.item,
+                pinned=entry.item.pinned if pinned is None else pinned,
+                shared=entry.item.shared if shared is None else shared,
+                rooms=with_rooms(entry.item.rooms, room),
+            )
+        return await self.get(owner, memory_ids)
 
     async def changes(
         self,
@@ -183,11 +188,6 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         owner = self._owner(user)
         return [owner, *(other for other, main in self._linked.items() if main == owner)]
 
-    async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
-        """Map each of the owner's accounts to how many memories came from it."""
-        found = Counter(entry.account for entry in self._of(owner).values())
-        return {account: found[account] for account in await self.accounts(owner)}
-
     async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
         """Return the ids of the owner's memories that came from that account."""
         return frozenset(key for key, entry in self._of(owner).items() if entry.account == account)
@@ -221,14 +221,14 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
     ) -> Sequence[MemoryItem]:
         """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
         held = self._of(owner)
-        newest = sorted(await self._narrowed(owner, kind, room), key=_place, reverse=True)
+        newest = sorted(self._narrowed(owner, kind, room), key=_place, reverse=True)
         if before:
             newest = [entry for entry in newest if before in held and _place(entry) < _place(held[before])]
         return [entry.item for entry in newest[skip : skip + max(limit, 0)]]
 
     async def count(self, owner: UserKey, kind: MemoryKind | None = None, *, room: str = "") -> int:
         """Return how many memories the owner has, of one kind or all; with a `room`, how many are audible there."""
-        return len(await self._narrowed(owner, kind, room))
+        return len(self._narrowed(owner, kind, room))
 
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""
@@ -245,8 +245,8 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             del self._linked[account]
         return len(held)
 
-    async def _narrowed(self, owner: UserKey, kind: MemoryKind | None, room: str) -> list[Entry]:
-        heard = await self.audible(owner, room) if room else self._of(owner).keys()
+    def _narrowed(self, owner: UserKey, kind: MemoryKind | None, room: str) -> list[Entry]:
+        heard = self._audible(owner, room) if room else self._of(owner).keys()
         return [entry for key, entry in self._of(owner).items() if key in heard and kind in {None, entry.item.kind}]
 
     def _account(self, owner: UserKey, account: UserKey) -> UserKey:

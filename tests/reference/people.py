@@ -56,27 +56,15 @@ class InMemoryPeople(People):
         self._strangers[stranger.user] = stranger
         return True
 
-    async def deny(self, user: UserKey, at: datetime) -> None:
-        """Make a person a stranger who was denied then, in place of whatever they were."""
-        person = self._people.pop(user, None)
-        noted = self._strangers.get(user) or Stranger(user, person.name if person else "", at)
-        self._strangers[user] = replace(noted, at=at, denied=True)
-
     async def stranger(self, user: UserKey) -> Stranger | None:
         """Return what is noted of a stranger, None if nothing."""
         return self._strangers.get(user)
 
-    async def strangers(self, limit: int) -> Sequence[Stranger]:
-        """Return the strangers who wrote last and were not denied, the newest first."""
-        return [stranger for stranger in self._newest() if not stranger.denied][:limit]
-
-    async def denied(self) -> Sequence[Stranger]:
-        """Return the strangers who were denied, the last one first."""
-        return [stranger for stranger in self._newest() if stranger.denied]
+    async def strangers(self, limit: int = 2**62, *, denied: bool = False) -> Sequence[Stranger]:
+        """Return the strangers who were denied, or those who were not, the newest first."""
+        newest = sorted(self._strangers.values(), key=lambda stranger: stranger.at, reverse=True)
+        return [stranger for stranger in newest if stranger.denied is denied][:limit]
 
     async def drop_strangers(self, before: datetime) -> None:
         """Forget the strangers who were noted before then."""
         self._strangers = {user: noted for user, noted in self._strangers.items() if noted.at >= before}
-
-    def _newest(self) -> list[Stranger]:
-        return sorted(self._strangers.values(), key=lambda stranger: stranger.at, reverse=True)

@@ -9,13 +9,14 @@ import numpy as np
 
 from core.storage.lexicon import Lexicon
 from core.storage.record import phrases_of, storable
+from core.stores import PhraseStore
 from core.types import MemoryDraft, UserKey, Vector, Vectors
 from tests.reference.changes import Entry
 from tests.reference.words import best
 
 
-class InMemoryPhrases:
-    """The reading half of `InMemoryMemories`."""
+class InMemoryPhrases(PhraseStore):
+    """Phrases of the memories of `InMemoryMemories`."""
 
     def __init__(self) -> None:
         self._owners: dict[UserKey, dict[str, Entry]] = {}
@@ -36,26 +37,21 @@ class InMemoryPhrases:
         """Return the ids of every phrase embedded in that space."""
         return frozenset(i for _, _, i in self._phrases(owner) if (i, space) in self._vectors)
 
-    async def vectors(self, owner: UserKey, space: str, phrase_ids: Collection[int]) -> Mapping[int, Vector]:
-        """Map those of the phrase ids that the owner has, embedded in that space, to their vectors."""
+    async def vectors(
+        self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None
+    ) -> tuple[Sequence[int], Vectors]:
+        """Return ids and vectors, shape (n, dims), of the owner's phrases embedded in that space, by id."""
         there = await self.embedded(owner, space)
-        return {i: self._vectors[i, space] for i in phrase_ids if i in there}
-
-    async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-        """Map those of the phrase ids that the owner has to (memory id, text)."""
-        asked = set(phrase_ids)
-        return {i: (entry.item.id, text) for entry, text, i in self._phrases(owner) if i in asked}
-
-    async def memory_phrases(self, owner: UserKey, memory_ids: Sequence[str]) -> Mapping[int, str]:
-        """Map the phrase ids of those memories to their texts."""
-        asked = set(memory_ids)
-        return {i: text for entry, text, i in self._phrases(owner) if entry.item.id in asked}
-
-    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
-        """Return ids, shape (n,), and vectors, shape (n, dims), of every phrase embedded in that space, by id."""
-        ids = sorted(i for _, _, i in self._phrases(owner) if (i, space) in self._vectors)
+        ids = sorted(there if phrase_ids is None else there.intersection(phrase_ids))
         vectors = [self._vectors[i, space] for i in ids]
         return ids, np.stack(vectors) if vectors else np.empty((0, 0), np.float32)
+
+    async def phrases(
+        self, owner: UserKey, phrase_ids: Collection[int] = (), *, memory_ids: Sequence[str] = ()
+    ) -> Mapping[int, tuple[str, str]]:
+        """Map those of the phrase ids that the owner has, or all of those memories', to (memory id, text)."""
+        found = {i: (entry.item.id, text) for entry, text, i in self._phrases(owner)}
+        return {i: (key, text) for i, (key, text) in found.items() if i in phrase_ids or key in memory_ids}
 
     async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
         """Map up to `limit` phrase ids that have no vector in that space to their texts, oldest first."""
@@ -68,20 +64,20 @@ class InMemoryPhrases:
         held = {i for _, _, i in self._phrases(owner)}
         self._vectors.update({(i, space): np.array(vector, np.float32) for i, vector in vectors.items() if i in held})
 
-    async def audible(self, owner: UserKey, room: str) -> frozenset[str]:
-        """Return the ids of the owner's memories that may be spoken of in that room: said there, or shared."""
-        return frozenset(e.item.id for e in self._of(owner).values() if e.item.shared or room in e.item.rooms)
-
     async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
-        """Return the phrase ids of the memories that `audible` names, in ascending order."""
-        return sorted(await self.memory_phrases(owner, list(await self.audible(owner, room))))
+        """Return the phrase ids of the owner's memories that may be spoken of in that room, in ascending order."""
+        heard = self._audible(owner, room)
+        return sorted(i for entry, _, i in self._phrases(owner) if entry.item.id in heard)
 
     async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
         """Return (memory id, score > 0, higher is better) of the best matches by words, best first."""
         held = self._of(owner)
-        heard = await self.audible(owner, room) if room else held.keys()
+        heard = self._audible(owner, room) if room else held.keys()
         texts = {key: entry.phrases for key, entry in held.items() if key in heard}
         return best(self._lexicon, query, texts)[: max(limit, 0)]
+
+    def _audible(self, owner: UserKey, room: str) -> frozenset[str]:
+        return frozenset(e.item.id for e in self._of(owner).values() if e.item.shared or room in e.item.rooms)
 
     def _owner(self, user: UserKey) -> UserKey:
         return self._linked.get(user, user)

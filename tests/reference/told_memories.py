@@ -51,20 +51,17 @@ class InMemoryTold(ToldMemories):
         open_ = [user for user in users if any(not each.redacted for each in await self.told_by(user))]
         return sorted(open_, key=str)
 
-    async def redact(self, user: UserKey, told: Collection[Told]) -> int:
+    async def redact(self, user: UserKey, told: Collection[Told], *, own: bool = False) -> int:
         """Remove the words of the bot's messages that tell of those, and summaries; mark the person's own."""
         emptied = self._empty(user, told, {MessageRole.ASSISTANT})
+        if own:
+            return self._empty(user, told, {MessageRole.USER})
         wanted = {(each.memory_id, each.version) for each in told}
         for message, _ in self._of(user):
             kept = self._told.get(message.id, set())
             gone = {each for each in kept if (each.memory_id, each.version) in wanted}
             self._told[message.id] = (kept - gone) | {Told(each.memory_id, "", redacted=True) for each in gone}
         return emptied
-
-    async def erase(self, user: UserKey, told: Collection[Told]) -> int:
-        """Remove the words of all messages that tell of those, and summaries; return how many were the person's own."""
-        self._empty(user, told, {MessageRole.ASSISTANT})
-        return self._empty(user, told, {MessageRole.USER})
 
     def _of(self, user: UserKey) -> list[tuple[Message, str]]:
         mine = [thread.id for thread in self._threads.values() if thread.conversation.user == user]

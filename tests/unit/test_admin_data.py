@@ -18,7 +18,7 @@ from core.chatbot import ChatBot
 from core.features.access.people import Person
 from core.features.admin.decisions import DecisionKind, record_deed
 from core.outgoing import ChannelLimits
-from core.storage.backup import verify
+from core.storage.sqlite_backup import verify
 from core.types import ChatKey, Incoming, Role, UserKey
 from tests.fakes.export_file import ExportFile
 from tests.fakes.file_channel import FileChannel

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from core.dialogue import Task
+from core.storage.database import Database
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_database
+from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.house import ANA, BIA, House

@@ -13,10 +13,11 @@ import pytest
 from bot.data_folder import DataFolder
 from bot.settings.settings import Settings
 from core.errors import Damaged, SchemaTooNew, StorageError
-from core.storage import backup
-from core.storage.backup import copy_database, restore_database, verify
+from core.storage import sqlite_backup as backup
+from core.storage.database import Database
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, open_database
+from core.storage.sqlite import open_database
+from core.storage.sqlite_backup import copy_database, restore_database, verify
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START, FakeClock
 

@@ -19,7 +19,8 @@ from core.features.broadcast.broadcasts import Broadcasts, BroadcastState, Tally
 from core.features.broadcast.storage import SqliteBroadcasts
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
-from core.storage.sqlite import Database, open_database
+from core.storage.database import Database
+from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -27,9 +27,11 @@ class Counted(SqliteMemories):
 
     builds = 0
 
-    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
-        self.builds += 1
-        return await super().phrase_vectors(owner, space)
+    async def vectors(
+        self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None
+    ) -> tuple[Sequence[int], Vectors]:
+        self.builds += phrase_ids is None
+        return await super().vectors(owner, space, phrase_ids)
 
 
 class Process:

@@ -33,7 +33,7 @@ async def test_a_message_is_answered_and_closed() -> None:
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi"), channel))
     assert channel.texts == ["Hello"]
-    assert await house.inbox.owed("test") == []
+    assert not await house.inbox.owed("test")
 
 
 async def test_a_repeat_is_not_answered_again() -> None:
@@ -68,7 +68,7 @@ async def test_what_was_owed_is_answered_after_a_restart() -> None:
     async with house.chatbot() as bot:
         await bot.resume("test", OneChannel(channel))
     assert channel.texts == ["Hello"]
-    assert await house.inbox.owed("test") == []
+    assert not await house.inbox.owed("test")
 
 
 async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with_a_mark() -> None:
@@ -141,7 +141,7 @@ async def test_a_failing_model_is_told_in_the_persons_language(failure: BotError
     (shown,) = channel.screen
     assert text in shown.text
     assert shown.modal is Modal.TEXT
-    assert await house.inbox.owed("test") == []
+    assert not await house.inbox.owed("test")
 
 
 async def test_even_a_bug_is_told_and_never_shows_its_insides() -> None:
@@ -191,7 +191,7 @@ async def test_a_chat_that_is_gone_ends_the_turn_quietly() -> None:
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi"), channel))
     assert channel.log == []
-    assert await house.inbox.owed("test") == []
+    assert not await house.inbox.owed("test")
 
 
 @pytest.mark.spec("D5")
@@ -216,7 +216,7 @@ async def test_what_came_without_a_word_is_told_that_only_text_is_read() -> None
         "I cannot see pictures, recordings or files yet: I only read text. Could you write what you need?",
         "Hello",
     ]
-    assert await house.inbox.owed("test") == []
+    assert not await house.inbox.owed("test")
 
 
 @pytest.mark.spec("D5")

@@ -51,7 +51,7 @@ async def told(role: str, text: str, place: str, mode: Mode) -> tuple[str, bool]
     incoming = replace(incoming, chat=ChatKey("test", "c", THREADS[place]), private=place in SEEN_BY_ONE)
     async with house.chatbot() as bot:
         await (await bot.receive(incoming, channel))
-    assert await house.inbox.owed("test") == []
+    assert not await house.inbox.owed("test")
     return "\n".join(shown.text for shown in channel.screen), bool(house.model.prompts)
 
 

@@ -45,7 +45,7 @@ async def say(house: House, *texts: str) -> RecordingChannel:
 async def wire(house: House) -> list[dict[str, Any]]:
     """Every message of Ana's conversation, as document 1 serialises it."""
     [thread] = await house.history.threads(ANA)
-    return [dict(message.to_wire()) for message in await house.history.get(thread.id)]
+    return [dict(message.to_wire()) for message in await house.history.since(thread.id)]
 
 
 # --- document 1: the messages of a turn -------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ async def test_reset_marks_the_thread_reset_and_what_was_said_in_it_stays_in_the
         after = await talk.house.history.thread(before.id)
         assert after is not None
         assert after.status is ThreadStatus.RESET
-        assert "my name is Edmar" in [m.text for m in await talk.house.history.get(before.id)]
+        assert "my name is Edmar" in [m.text for m in await talk.house.history.since(before.id)]
         await talk.say("hello")
         statuses = {t.id: t.status for t in await talk.house.history.threads(ANA)}
         assert sorted(statuses.values()) == [ThreadStatus.ACTIVE, ThreadStatus.RESET]

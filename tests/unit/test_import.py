@@ -96,7 +96,7 @@ async def test_an_export_taken_in_again_gives_equal_memories(
             continue
         [item] = await memory.save([replace(draft, bindings=bindings)], {})
         await memory.flag(item.id, pinned=pinned, shared=shared)
-        await house.store.put_room(ANA, [item.id], room)
+        await house.store.flag(ANA, [item.id], room=room)
     before = {same(item) for item in await memory.page(limit=99)}
     raw = "".join([piece async for piece in house.features().takeout.pieces(ANA, takeout.Tally())])
     async with OwnerIndex() as other:

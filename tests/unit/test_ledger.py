@@ -15,8 +15,9 @@ from core.dialogue import Usage
 from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
 from core.features.ledger.rollup import ROLLUPS
 from core.features.ledger.storage import SqliteLedger
-from core.storage.migrations import MIGRATIONS
-from core.storage.sqlite import Row, open_database
+from core.storage.database import Row
+from core.storage.sqlite import open_database
+from core.storage.sqlite_migrations import MIGRATIONS
 from core.types import UserKey
 from tests.fakes.clock import START
 from tests.reference.ledger import InMemoryLedger

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from core.storage.batches import FIRST_ROWS, fitted
+from core.storage.database import Database, Transaction
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
-from core.storage.sqlite import Database, Transaction, open_database
+from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import Told
-from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
+from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, ThreadStatus, UserKey
 from tests.fakes.clock import START
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
@@ -82,7 +83,7 @@ async def test_others_save_in_the_middle_of_a_long_act(database: Database, act: 
         turns.append(asyncio.current_task() is work)
         return real()
 
-    database.transaction = counted  # type: ignore[method-assign, assignment]
+    database.transaction = counted  # type: ignore[method-assign]
     await saves_beside(database, work)
     first, last = turns.index(True), len(turns) - turns[::-1].index(True)
     assert False in turns[first:last], "somebody else's turn came between two of the act's"
@@ -130,7 +131,7 @@ async def test_a_conversation_that_was_forgotten_is_gone_after_the_next_start(
         [],
         [],
     )
-    assert await history.switch(thread.id, START) is None
+    assert await history.mark(thread.id, ThreadStatus.ACTIVE, START) is None
     assert (await history.open_thread(here, START)).id != thread.id
     await SqliteHistory(database).purge()
     assert await database.rows("SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM threads)") == [(0, 1)]

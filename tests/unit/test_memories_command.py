@@ -306,11 +306,11 @@ async def test_of_linked_accounts_what_was_said_on_either_is_shown_and_of_strang
 
 async def test_a_card_says_in_which_rooms_a_memory_was_said_and_that_it_is_shared(talk: Talk) -> None:
     [item] = await talk.keep("one")
-    await talk.house.store.put_room(ANA, [item.id], "test:kitchen")
+    await talk.house.store.flag(ANA, [item.id], room="test:kitchen")
     told = await talk.say(f"/memories {item.id}")
     assert told.endswith("Said in another room, test:kitchen.")
     assert (await talk.say(f"/memories {item.id}", chat="kitchen")).endswith("Said in this room.")
-    await talk.house.store.put_room(ANA, [item.id], "test:garden")
+    await talk.house.store.flag(ANA, [item.id], room="test:garden")
     assert "Said in 2 other rooms: " in await talk.press("Share")
     assert talk.shown.text.endswith("Shared: I may mention it in every room where you talk to me.")
 

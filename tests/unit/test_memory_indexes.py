@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pytest
@@ -29,11 +29,13 @@ class SlowStore(InMemoryMemories):
         self.readings: list[UserKey] = []
         self.held: dict[UserKey, asyncio.Event] = {}
 
-    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
+    async def vectors(
+        self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None
+    ) -> tuple[Sequence[int], Vectors]:
         self.readings.append(owner)
         if owner in self.held:
             await self.held[owner].wait()
-        return await super().phrase_vectors(owner, space)
+        return await super().vectors(owner, space, phrase_ids)
 
 
 async def _fill(store: InMemoryMemories, owner: UserKey, n: int) -> None:

@@ -9,8 +9,8 @@ from core.features.admin.storage import SqliteDecisions
 from core.features.preferences.storage import SqlitePreferences
 from core.storage.history import SqliteHistory
 from core.storage.memories import SqliteMemories
-from core.storage.migrations import MIGRATIONS
 from core.storage.sqlite import open_database
+from core.storage.sqlite_migrations import MIGRATIONS
 from core.types import Locale, MessageRole, Preferences, UserKey
 
 

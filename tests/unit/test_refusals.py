@@ -51,7 +51,7 @@ async def test_what_a_room_takes_in_no_form_is_said_in_private_with_the_reason(r
         assert answer == "Hello"
         [told] = lobby.private[OWNER].texts  # only the owner can mend what is wrong there
         assert "could not deliver an answer" in told or "não consegui entregar" in told
-        assert await lobby.house.inbox.owed("test") == []
+        assert not await lobby.house.inbox.owed("test")
 
 
 @pytest.mark.parametrize("private", [True, False])

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import StorageError
-from core.storage.scrub import remains
-from core.storage.sqlite import Database, open_database
+from core.storage.database import Database
+from core.storage.sqlite import open_database
+from core.storage.sqlite_scrub import remains
 
 NOTES = (("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)", "CREATE INDEX notes_text ON notes (text)"),)
 WORD = re.compile(rb"zq\d{5}")
@@ -106,7 +107,7 @@ async def test_a_save_does_not_wait_for_a_scrub_that_waits_for_a_reader(tmp_path
 
 
 async def test_a_scrub_finds_no_moment_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.storage.scrub._PATIENCE_S", 0.0)
+    monkeypatch.setattr("core.storage.sqlite_scrub._PATIENCE_S", 0.0)
     path = tmp_path / "elefante.db"
     database = await open_database(path, NOTES)
     await fill(database)

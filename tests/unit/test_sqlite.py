@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import Damaged, SchemaTooNew, StorageError
-from core.storage.migrations import MIGRATIONS
-from core.storage.sqlite import APPLICATION_ID, Database, open_copy, open_database
+from core.storage.database import Database
+from core.storage.sqlite import APPLICATION_ID, open_copy, open_database
+from core.storage.sqlite_migrations import MIGRATIONS
 
 NOTES = (("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",),)
 

@@ -169,7 +169,7 @@ async def test_the_terminal_goes_on_with_the_default_thread_and_with_another_tha
     async with build(Settings(data_dir=tmp_path / "data")) as app:
         store = app.conversations.store
         said = {
-            thread.id: [m.text for m in await store.get(thread.id) if m.role.value == "user"]
+            thread.id: [m.text for m in await store.since(thread.id) if m.role.value == "user"]
             for thread in await store.threads(owner)
         }
         assert said.pop("work") == ["first", "fourth"]

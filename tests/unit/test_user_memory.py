@@ -16,7 +16,7 @@ from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
-from core.stores import MemoryStore
+from core.stores import SearchableMemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
@@ -26,7 +26,7 @@ ANA, BIA = UserKey("test", "ana"), UserKey("test", "bia")
 
 
 @pytest.fixture(params=["dicts", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[MemoryStore]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchableMemoryStore]:
     if request.param == "dicts":
         yield InMemoryMemories()
         return
@@ -41,7 +41,7 @@ def embedder() -> HashEmbedder:
 
 
 @pytest.fixture
-async def memories(store: MemoryStore, embedder: HashEmbedder, clock: FakeClock) -> AsyncIterator[Memories]:
+async def memories(store: SearchableMemoryStore, embedder: HashEmbedder, clock: FakeClock) -> AsyncIterator[Memories]:
     memories = Memories(store, embedder, Indexes(store, FaissIndex, max_owners=8), clock)
     yield memories
     await memories.close()
@@ -297,7 +297,7 @@ async def test_reembed_tells_its_progress_and_goes_on_where_it_stopped(
 
 
 async def test_closing_stops_what_goes_on_in_the_background(
-    store: MemoryStore, embedder: HashEmbedder, clock: FakeClock
+    store: SearchableMemoryStore, embedder: HashEmbedder, clock: FakeClock
 ) -> None:
     memories = Memories(store, embedder, Indexes(store, FaissIndex), clock)
     ana = memories.of(ANA)
@@ -359,9 +359,9 @@ async def test_a_foreign_phrase_in_an_index_is_nobodys_answer(ana: UserMemory, m
     normalizer = await ana.embedding.normalizer()
     assert normalizer is not None
     async with ana.indexes.reading(ANA, normalizer) as owner_index:
-        foreign = await bia.store.memory_phrases(BIA, [item.id])
-        vectors = await bia.embed(list(foreign.values()))
-        owner_index.add(normalizer, {i: vectors[text] for i, text in foreign.items()})
+        foreign = await bia.indexes.phrases.phrases(BIA, memory_ids=[item.id])
+        vectors = await bia.embed([text for _, text in foreign.values()])
+        owner_index.add(normalizer, {i: vectors[text] for i, (_, text) in foreign.items()})
     assert await _search(ana, "senha do aliexpress") == []
 
 
@@ -371,7 +371,7 @@ async def test_a_word_in_common_is_no_answer(ana: UserMemory) -> None:
 
 
 async def test_what_another_process_added_is_found_by_its_vectors_at_the_next_search(
-    ana: UserMemory, memories: Memories, store: MemoryStore, embedder: HashEmbedder, clock: FakeClock
+    ana: UserMemory, memories: Memories, store: SearchableMemoryStore, embedder: HashEmbedder, clock: FakeClock
 ) -> None:
     await _save(ana, PASSWORD)
     assert await _search(ana, "aniversário da mãe") == []

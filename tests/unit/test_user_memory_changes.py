@@ -18,7 +18,7 @@ from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqliteMemories
 from core.storage.sqlite import open_database
-from core.stores import ChangeContext, MemoryStore
+from core.stores import ChangeContext, SearchableMemoryStore
 from core.types import ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
@@ -30,7 +30,7 @@ DIMS = 256
 
 
 @pytest.fixture(params=["dicts", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[MemoryStore]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchableMemoryStore]:
     if request.param == "dicts":
         yield InMemoryMemories()
         return
@@ -45,7 +45,7 @@ def embedder() -> HashEmbedder:
 
 
 @pytest.fixture
-async def memories(store: MemoryStore, embedder: HashEmbedder, clock: FakeClock) -> AsyncIterator[Memories]:
+async def memories(store: SearchableMemoryStore, embedder: HashEmbedder, clock: FakeClock) -> AsyncIterator[Memories]:
     memories = Memories(store, embedder, Indexes(store, FaissIndex, max_owners=8), clock)
     yield memories
     await memories.close()
@@ -154,7 +154,7 @@ async def test_nobody_undoes_or_reads_what_another_did(memories: Memories) -> No
 
 
 async def test_what_came_back_while_the_embedder_is_down_is_found_by_its_words_and_embedded_later(
-    memories: Memories, embedder: HashEmbedder, store: MemoryStore
+    memories: Memories, embedder: HashEmbedder, store: SearchableMemoryStore
 ) -> None:
     acting = memories.of(ANA, ChangeContext("act"))
     [item, _] = await _save(memories.of(ANA), PASSWORD, BIRTHDAY)
@@ -172,7 +172,7 @@ async def test_what_came_back_while_the_embedder_is_down_is_found_by_its_words_a
 # --- purge -----------------------------------------------------------------------------------------------------------
 
 
-async def _kept(store: MemoryStore) -> list[str]:
+async def _kept(store: SearchableMemoryStore) -> list[str]:
     return [change.act for change in await store.changes(ANA)]
 
 

@@ -74,20 +74,12 @@ class People(Protocol):
         """
         ...
 
-    async def deny(self, user: UserKey, at: datetime) -> None:
-        """Make a person a stranger who was denied then, in place of whatever they were."""
-        ...
-
     async def stranger(self, user: UserKey) -> Stranger | None:
         """Return what is noted of a stranger, or None."""
         ...
 
-    async def strangers(self, limit: int) -> Sequence[Stranger]:
-        """Return the strangers who wrote last and were not denied, the newest first."""
-        ...
-
-    async def denied(self) -> Sequence[Stranger]:
-        """Return the strangers who were denied, the last one first."""
+    async def strangers(self, limit: int = 2**62, *, denied: bool = False) -> Sequence[Stranger]:
+        """Return the strangers who were denied, or those who were not, the newest first."""
         ...
 
     async def drop_strangers(self, before: datetime) -> None:

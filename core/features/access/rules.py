@@ -178,7 +178,7 @@ class Access:
     async def denied(self) -> Sequence[Stranger]:
         """Return the strangers who were denied within the last 30 days, the last one first."""
         await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
-        return await self._people.denied()
+        return await self._people.strangers(denied=True)
 
     async def strangers(self, limit: int) -> Sequence[Stranger]:
         """Return the strangers of the last 30 days on whom nobody decided, the newest first."""

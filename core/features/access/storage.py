@@ -1,83 +1,96 @@
-"""Standings in SQLite. Knows rows of people. Does not know what a standing permits."""
+"""People and strangers in the database: one row a person, times in microseconds since 1970."""
 
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from core.features.access.people import DENIED_FOR, People, Person, Stranger
-from core.storage.record import microseconds, moment
-from core.storage.sqlite import Database, Row, Transaction
+from core.storage.database import Database, Row, Transaction
+from core.storage.record import NO_LIMIT, OF_USER, microseconds, moment, user_key
 from core.types import Role, UserKey
+
+_PERSON = 'platform, "user", standing, name, since'
+_SELECT = f"SELECT {_PERSON} FROM people"
+_SELECT_STRANGERS = 'SELECT platform, "user", name, at, language, denied FROM strangers'
+_NO_STRANGER = f"DELETE FROM strangers WHERE {OF_USER}"
 
 
 class SqlitePeople(People):
-    """One row a person; times in microseconds since 1970."""
+    """Rows of `people`, and of `strangers` for those who have no role."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def find(self, user: UserKey) -> Person | None:
         """Return the person, or None for a stranger."""
-        rows = await self._database.rows(f"{_SELECT} WHERE platform = ? AND user = ?", _key(user))
+        rows = await self._database.rows(f"{_SELECT} WHERE {OF_USER}", user_key(user))
         return _person(rows[0]) if rows else None
 
     async def put(self, person: Person) -> None:
-        """Give a person a standing, in place of the one they had."""
+        """Give a person a role, in place of the one they had."""
         async with self._database.transaction() as transaction:
             await transaction.run(
-                """
-                INSERT INTO people (platform, user, standing, name, since) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (platform, user) DO UPDATE SET standing = excluded.standing, name = excluded.name,
+                f"""
+                INSERT INTO people ({_PERSON}) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (platform, "user") DO UPDATE SET standing = excluded.standing, name = excluded.name,
                     since = excluded.since
                 """,
                 _row(person),
             )
-            await transaction.run(_NO_STRANGER, _key(person.user))
+            await transaction.run(_NO_STRANGER, user_key(person.user))
 
     async def claim(self, person: Person) -> bool:
-        """Make them the first owner of their platform. False, and nothing changed, if it has an owner."""
+        """Make them the first owner of their platform; return False, and change nothing, if it has an owner."""
         async with self._database.transaction() as transaction:
-            claimed = await transaction.run(
-                """
-                INSERT INTO people (platform, user, standing, name, since) SELECT ?1, ?2, ?3, ?4, ?5
-                WHERE NOT EXISTS (SELECT 1 FROM people WHERE platform = ?1 AND standing = ?3)
-                ON CONFLICT (platform, user) DO UPDATE SET standing = excluded.standing RETURNING 1
+            if await transaction.run(
+                "SELECT 1 FROM people WHERE platform = ? AND standing = ? LIMIT 1", (person.user.platform, Role.OWNER)
+            ):
+                return False
+            await transaction.run(
+                f"""
+                INSERT INTO people ({_PERSON}) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (platform, "user") DO UPDATE SET standing = excluded.standing
                 """,
                 _row(person),
             )
-            if claimed:
-                await transaction.run(_NO_STRANGER, _key(person.user))
-        return bool(claimed)
+            await transaction.run(_NO_STRANGER, user_key(person.user))
+        return True
 
     async def all(self) -> Sequence[Person]:
-        """Return everybody who has a standing, the oldest first."""
-        return [_person(row) for row in await self._database.rows(f"{_SELECT} ORDER BY since, rowid")]
+        """Return everybody who has a role, the oldest first."""
+        rows = await self._database.rows(f'{_SELECT} ORDER BY since, platform, "user"')
+        return [_person(row) for row in rows]
 
     async def remove(self, user: UserKey) -> None:
-        """Make a person a stranger again. One who is a stranger is fine."""
+        """Remove the person's role, and what is noted of them as a stranger; do nothing if there is neither."""
         async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM people WHERE platform = ? AND user = ?", _key(user))
-            await transaction.run(_NO_STRANGER, _key(user))
+            await transaction.run(f"DELETE FROM people WHERE {OF_USER}", user_key(user))
+            await transaction.run(_NO_STRANGER, user_key(user))
 
     async def rename(self, user: UserKey, name: str) -> None:
-        """Keep what the platform calls a person now. A stranger is fine, and stays one."""
+        """Store what the platform calls a person now; do nothing for a stranger."""
         async with self._database.transaction() as transaction:
-            await transaction.run("UPDATE people SET name = ? WHERE platform = ? AND user = ?", (name, *_key(user)))
+            await transaction.run(f"UPDATE people SET name = ? WHERE {OF_USER}", (name, *user_key(user)))
 
     async def note_stranger(self, stranger: Stranger, every: timedelta, denied_for: timedelta = DENIED_FOR) -> bool:
-        """Note that a stranger wrote. False, and nothing changed, if they were noted or denied a short while before."""
+        """Record that a stranger wrote; return False, and change nothing, if they were noted or denied shortly before.
+
+        "Shortly" is `every` for a stranger who was noted, `denied_for` for one who was denied.
+        """
         at = stranger.at
         async with self._database.transaction() as transaction:
             noted = await transaction.run(
                 """
-                INSERT INTO strangers (platform, user, name, language, at) VALUES (?1, ?2, ?3, ?4, ?5)
-                ON CONFLICT (platform, user) DO UPDATE
+                INSERT INTO strangers (platform, "user", name, language, at) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (platform, "user") DO UPDATE
                     SET name = excluded.name, language = excluded.language, at = excluded.at, denied = 0
-                    WHERE at <= iif(denied, ?7, ?6) RETURNING 1
+                    WHERE strangers.at <= ? AND strangers.denied = 0 OR strangers.at <= ? AND strangers.denied = 1
+                RETURNING 1
                 """,
                 (
-                    *_key(stranger.user),
+                    *user_key(stranger.user),
                     stranger.name,
                     stranger.language,
                     *map(microseconds, (at, at - every, at - denied_for)),
@@ -85,56 +98,39 @@ class SqlitePeople(People):
             )
         return bool(noted)
 
-    async def deny(self, user: UserKey, at: datetime) -> None:
-        """Make a person a stranger who was denied then, in place of whatever they were."""
-        async with self._database.transaction() as transaction:
-            await deny(transaction, user, at)
-
     async def stranger(self, user: UserKey) -> Stranger | None:
         """Return what is noted of a stranger, None if nothing."""
-        rows = await self._database.rows(f"{_SELECT_STRANGERS} WHERE platform = ? AND user = ?", _key(user))
+        rows = await self._database.rows(f"{_SELECT_STRANGERS} WHERE {OF_USER}", user_key(user))
         return _stranger(rows[0]) if rows else None
 
-    async def strangers(self, limit: int) -> Sequence[Stranger]:
-        """Return the strangers who wrote last and were not denied, the newest first."""
-        rows = await self._database.rows(f"{_SELECT_STRANGERS} WHERE NOT denied {_NEWEST} LIMIT ?", (limit,))
+    async def strangers(self, limit: int = NO_LIMIT, *, denied: bool = False) -> Sequence[Stranger]:
+        """Return the strangers who were denied, or those who were not, the newest first."""
+        rows = await self._database.rows(
+            f'{_SELECT_STRANGERS} WHERE denied = ? ORDER BY at DESC, platform, "user" LIMIT ?', (int(denied), limit)
+        )
         return [_stranger(row) for row in rows]
 
-    async def denied(self) -> Sequence[Stranger]:
-        """Return the strangers who were denied, the last one first."""
-        return [_stranger(row) for row in await self._database.rows(f"{_SELECT_STRANGERS} WHERE denied {_NEWEST}")]
-
     async def drop_strangers(self, before: datetime) -> None:
-        """Forget the strangers who were noted before then."""
+        """Remove the strangers who were noted before then."""
         async with self._database.transaction() as transaction:
             await transaction.run("DELETE FROM strangers WHERE at < ?", (microseconds(before),))
 
 
 async def deny(transaction: Transaction, user: UserKey, at: datetime) -> None:
-    """Do what `SqlitePeople.deny` does, within a transaction that does more."""
+    """Make a person a stranger who was denied then, in place of whatever they were."""
     await transaction.run(
-        """
-        INSERT INTO strangers (platform, user, name, at, denied)
-        VALUES (?1, ?2, coalesce((SELECT name FROM people WHERE platform = ?1 AND user = ?2), ''), ?3, 1)
-        ON CONFLICT (platform, user) DO UPDATE SET at = excluded.at, denied = 1
+        f"""
+        INSERT INTO strangers (platform, "user", name, at, denied)
+        VALUES (?, ?, coalesce((SELECT name FROM people WHERE {OF_USER}), ''), ?, 1)
+        ON CONFLICT (platform, "user") DO UPDATE SET at = excluded.at, denied = 1
         """,
-        (*_key(user), microseconds(at)),
+        (*user_key(user), *user_key(user), microseconds(at)),
     )
-    await transaction.run("DELETE FROM people WHERE platform = ? AND user = ?", _key(user))
-
-
-_SELECT = "SELECT platform, user, standing, name, since FROM people"
-_SELECT_STRANGERS = "SELECT platform, user, name, at, language, denied FROM strangers"
-_NEWEST = "ORDER BY at DESC, platform, user"
-_NO_STRANGER = "DELETE FROM strangers WHERE platform = ? AND user = ?"
-
-
-def _key(user: UserKey) -> tuple[str, str]:
-    return (user.platform, user.user)
+    await transaction.run(f"DELETE FROM people WHERE {OF_USER}", user_key(user))
 
 
 def _row(person: Person) -> tuple[str, str, str, str, int]:
-    return (person.user.platform, person.user.user, person.role.value, person.name, microseconds(person.since))
+    return (*user_key(person.user), person.role.value, person.name, microseconds(person.since))
 
 
 def _person(row: Row) -> Person:

@@ -132,9 +132,10 @@ class Decider:
 
     async def _whose(self, kind: DecisionKind, name: str, locale: Locale) -> list[str]:
         """Return a line on who decided that last, and when; none if nobody did."""
-        last = await self._decisions.last(kind, name)
-        if last is None:
+        newest = await self._decisions.newest(1, on=(kind, name))
+        if not newest:
             return []
+        [last] = newest
         person = None if last.by is None else await self._access.person(last.by)
         by = FORGOTTEN[locale] if last.by is None else f"`{last.by}`"
         named = f" {verbatim(one_line(person.name, _MAX_VALUE_CHARS))}" if person is not None and person.name else ""

@@ -100,12 +100,8 @@ class Decisions(AccessDecisions, Protocol):
         """
         ...
 
-    async def last(self, matter: DecisionKind, name: str) -> Decision | None:
-        """Return the newest decision on that, None if there is none."""
-        ...
-
-    async def newest(self, limit: int) -> Sequence[Decision]:
-        """Return the newest decisions, the newest first."""
+    async def newest(self, limit: int, *, on: tuple[DecisionKind, str] | None = None) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first: all of them, or those on one matter and name."""
         ...
 
     async def undoable(self) -> Decision | None:

@@ -1,4 +1,4 @@
-"""What owners decided, in SQLite. Knows rows of values and of records. Does not know what a value means to the bot."""
+"""What owners decided, in the database: the values that hold now, and a record of each change."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from core.features.access.people import DENIED
 from core.features.access.storage import deny
 from core.features.admin.decisions import DEEDS, OF_PEOPLE, Applied, Decision, DecisionKind, Decisions
-from core.storage.record import microseconds, moment
-from core.storage.sqlite import Database, Row, Transaction
+from core.storage.database import Database, Row, Transaction
+from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.types import Role, UserKey
 
 
 class SqliteDecisions(Decisions):
-    """Standings are rows of `people`, every other value one of `decided`; each change is recorded in `decisions`."""
+    """Roles are rows of `people`, every other value one of `decided`; each change is recorded in `decisions`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -44,7 +44,7 @@ class SqliteDecisions(Decisions):
                 await _set_standing(transaction, decision)
             else:
                 await _set(transaction, decision)
-            by = (decision.by.platform, decision.by.user) if decision.by else ("", "")
+            by = user_key(decision.by) if decision.by else ("", "")
             values = (decision.matter, decision.name, decision.before, decision.after, decision.undoes)
             await transaction.run(
                 f"INSERT INTO decisions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -52,16 +52,11 @@ class SqliteDecisions(Decisions):
             )
         return Applied.DONE
 
-    async def last(self, matter: DecisionKind, name: str) -> Decision | None:
-        """Return the newest decision on that, None if there is none."""
-        rows = await self._database.rows(
-            f"{_SELECT} WHERE matter = ? AND name = ? ORDER BY id DESC LIMIT 1", (matter, name)
-        )
-        return _decision(rows[0]) if rows else None
-
-    async def newest(self, limit: int) -> Sequence[Decision]:
-        """Return the newest decisions, the newest first."""
-        return [_decision(row) for row in await self._database.rows(f"{_SELECT} ORDER BY id DESC LIMIT ?", (limit,))]
+    async def newest(self, limit: int, *, on: tuple[DecisionKind, str] | None = None) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first: all of them, or those on one matter and name."""
+        only = "WHERE matter = ? AND name = ?" if on else ""
+        rows = await self._database.rows(f"{_SELECT} {only} ORDER BY id DESC LIMIT ?", (*(on or ()), limit))
+        return [_decision(row) for row in rows]
 
     async def undoable(self) -> Decision | None:
         """Return the newest decision that takes nothing back and was not taken back, of what can be."""
@@ -75,10 +70,10 @@ class SqliteDecisions(Decisions):
         return _decision(rows[0]) if rows else None
 
     async def forget(self, user: UserKey) -> None:
-        """Take that person's name off every record, and let go of what was decided for them; a standing stays."""
-        key = (user.platform, user.user)
+        """Remove that person's name from every record, and what was decided for them; a role stays."""
         async with self._database.transaction() as transaction:
-            await transaction.run("UPDATE decisions SET platform = '', user = '' WHERE platform = ? AND user = ?", key)
+            unnamed = f"""UPDATE decisions SET platform = '', "user" = '' WHERE {OF_USER}"""
+            await transaction.run(unnamed, user_key(user))
             about = (*OF_PEOPLE, str(user))
             await transaction.run(f"UPDATE decisions SET name = '' WHERE matter IN ({_MATTERS}) AND name = ?", about)
             await transaction.run(f"DELETE FROM decided WHERE matter IN ({_MATTERS}) AND name = ?", about)
@@ -87,18 +82,16 @@ class SqliteDecisions(Decisions):
 _MATTERS = ", ".join("?" for _ in OF_PEOPLE)
 _DEEDS = ", ".join("?" for _ in DEEDS)
 _STANDINGS = """
-SELECT platform || ':' || user, standing FROM people
-UNION ALL SELECT platform || ':' || user, ? FROM strangers WHERE denied ORDER BY 1
+SELECT platform || ':' || "user", standing FROM people
+UNION ALL SELECT platform || ':' || "user", ? FROM strangers WHERE denied = 1 ORDER BY 1
 """
-_COLUMNS = "at, platform, user, matter, name, before, after, undoes"
+_COLUMNS = 'at, platform, "user", matter, name, before, after, undoes'
 _SELECT = f"SELECT {_COLUMNS}, id FROM decisions"
 
 
-_STANDING = """
-SELECT value FROM (
-    SELECT platform, user, standing AS value FROM people
-    UNION ALL SELECT platform, user, ? FROM strangers WHERE denied
-) WHERE platform = ? AND user = ?
+_STANDING = f"""
+SELECT standing FROM people WHERE {OF_USER}
+UNION ALL SELECT ? FROM strangers WHERE {OF_USER} AND denied = 1
 """
 
 
@@ -106,7 +99,7 @@ def _value(matter: DecisionKind, name: str) -> tuple[str, tuple[str, ...]]:
     """Return the query for a value, and its parameters."""
     if matter is DecisionKind.ROLE:
         platform, _, user = name.partition(":")
-        return _STANDING, (DENIED, platform, user)
+        return _STANDING, (platform, user, DENIED, platform, user)
     return "SELECT value FROM decided WHERE matter = ? AND name = ?", (matter, name)
 
 
@@ -116,7 +109,7 @@ async def _keeps_an_owner(transaction: Transaction, decision: Decision) -> bool:
     platform, _, user = decision.name.partition(":")
     return bool(
         await transaction.run(
-            "SELECT 1 FROM people WHERE platform = ? AND user != ? AND standing = ? LIMIT 1",
+            'SELECT 1 FROM people WHERE platform = ? AND "user" != ? AND standing = ? LIMIT 1',
             (platform, user, Role.OWNER),
         )
     )
@@ -130,18 +123,18 @@ async def _set_standing(transaction: Transaction, decision: Decision) -> None:
     if decision.after:
         await _give_standing(transaction, platform, user, decision)
     else:
-        await transaction.run("DELETE FROM people WHERE platform = ? AND user = ?", (platform, user))
-    await transaction.run("DELETE FROM strangers WHERE platform = ? AND user = ?", (platform, user))
+        await transaction.run(f"DELETE FROM people WHERE {OF_USER}", (platform, user))
+    await transaction.run(f"DELETE FROM strangers WHERE {OF_USER}", (platform, user))
 
 
 async def _give_standing(transaction: Transaction, platform: str, user: str, decision: Decision) -> None:
     await transaction.run(
-        """
-        INSERT INTO people (platform, user, standing, name, since)
-        VALUES (?1, ?2, ?3, coalesce((SELECT name FROM strangers WHERE platform = ?1 AND user = ?2), ''), ?4)
-        ON CONFLICT (platform, user) DO UPDATE SET standing = excluded.standing
+        f"""
+        INSERT INTO people (platform, "user", standing, name, since)
+        VALUES (?, ?, ?, coalesce((SELECT name FROM strangers WHERE {OF_USER}), ''), ?)
+        ON CONFLICT (platform, "user") DO UPDATE SET standing = excluded.standing
         """,
-        (platform, user, decision.after, microseconds(decision.at)),
+        (platform, user, decision.after, platform, user, microseconds(decision.at)),
     )
 
 

@@ -123,7 +123,7 @@ class Broadcaster:
             return False
         user, again = taken
         if not await self._wants(user):
-            await self._store.drop(running.id, user)
+            await self._store.mark(running.id, user, None)
             return True
         has_it = await self._notifier.tell(user, OutgoingMessage(f"{AGAIN} {running.text}" if again else running.text))
         if has_it or not self._halted:  # a platform that is being closed refuses everybody

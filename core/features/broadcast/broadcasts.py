@@ -59,10 +59,6 @@ class Broadcasts(Protocol):
         """Store a draft in place of the person's earlier one; drafts older than a day are deleted."""
         ...
 
-    async def find(self, number: int) -> Broadcast | None:
-        """Return the broadcast of that id."""
-        ...
-
     async def newest(self) -> Broadcast | None:
         """Return the broadcast that runs, or ran last."""
         ...
@@ -82,12 +78,8 @@ class Broadcasts(Protocol):
         """
         ...
 
-    async def mark(self, number: int, user: UserKey, reach: Reach) -> None:
-        """Note whether somebody has it."""
-        ...
-
-    async def drop(self, number: int, user: UserKey) -> None:
-        """Let somebody be no recipient."""
+    async def mark(self, number: int, user: UserKey, reach: Reach | None) -> None:
+        """Record whether somebody has it; with None, remove them from the recipients."""
         ...
 
     async def end(self, number: int, state: BroadcastState) -> bool:

@@ -1,4 +1,6 @@
-"""Broadcasts in SQLite. Knows rows of texts and of recipients. Does not know who is meant, nor how they are told."""
+"""Broadcasts in the database: one row a broadcast, one row a recipient."""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 
 from __future__ import annotations
 
@@ -6,47 +8,47 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcast, Broadcasts, BroadcastState, Reach, Tally
-from core.storage.record import microseconds, moment, storable
-from core.storage.sqlite import Database, Row
+from core.storage.database import Database
+from core.storage.record import OF_USER, microseconds, moment, storable, user_key
 from core.text.language import from_tag
 from core.types import Locale, UserKey
 
-_SELECT = "SELECT id, at, platform, user, language, text, state FROM broadcasts"
-_MARK = "UPDATE recipients SET state = ? WHERE broadcast = ? AND platform = ? AND user = ?"
+_BROADCAST = 'at, platform, "user", language, text, state'
+_MARK = f"UPDATE recipients SET state = ? WHERE broadcast = ? AND {OF_USER}"
 
 
 class SqliteBroadcasts(Broadcasts):
-    """One row a broadcast, one row a recipient. Who is being told is noted on the disk before they are."""
+    """Rows of `broadcasts` and `recipients`. Who is being told is on the disk before they are."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def draft(self, by: UserKey, locale: Locale, text: str, at: datetime) -> Broadcast:
-        """Keep a text that nobody was told yet, in place of the person's earlier one; drafts of yesterday go."""
+        """Store a text that nobody was told yet, in place of the person's earlier one; remove yesterday's."""
         text = storable(text)
         async with self._database.transaction() as transaction:
             await transaction.run(
-                "DELETE FROM broadcasts WHERE state = ? AND (at < ? OR (platform = ? AND user = ?))",
-                (BroadcastState.DRAFT, microseconds(at - DRAFT_KEPT), by.platform, by.user),
+                f"DELETE FROM broadcasts WHERE state = ? AND (at < ? OR ({OF_USER}))",
+                (BroadcastState.DRAFT, microseconds(at - DRAFT_KEPT), *user_key(by)),
             )
             [(number,)] = await transaction.run(
-                "INSERT INTO broadcasts (at, platform, user, language, text, state) VALUES (?, ?, ?, ?, ?, ?) "
-                "RETURNING id",
-                (microseconds(at), by.platform, by.user, locale, text, BroadcastState.DRAFT),
+                f"INSERT INTO broadcasts ({_BROADCAST}) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+                (microseconds(at), *user_key(by), locale, text, BroadcastState.DRAFT),
             )
         return Broadcast(number, at, by, locale, text)
 
-    async def find(self, number: int) -> Broadcast | None:
-        """Return the broadcast of that id."""
-        return _first(await self._database.rows(f"{_SELECT} WHERE id = ?", (number,)))
-
     async def newest(self) -> Broadcast | None:
         """Return the one that runs, or ran last."""
-        query = f"{_SELECT} WHERE state != ? ORDER BY id DESC LIMIT 1"
-        return _first(await self._database.rows(query, (BroadcastState.DRAFT,)))
+        query = f"SELECT id, {_BROADCAST} FROM broadcasts WHERE state != ? ORDER BY id DESC LIMIT 1"
+        for number, at_us, platform, user, language, text, state in await self._database.rows(
+            query, (BroadcastState.DRAFT,)
+        ):
+            by = UserKey(platform, user) if user else None
+            return Broadcast(number, moment(at_us), by, from_tag(language) or Locale.EN, text, BroadcastState(state))
+        return None
 
     async def discard(self, number: int) -> bool:
-        """Forget a draft. False, and nothing changed, if it is none."""
+        """Remove a draft; return False, and change nothing, if it is none."""
         async with self._database.transaction() as transaction:
             gone = await transaction.run(
                 "DELETE FROM broadcasts WHERE id = ? AND state = ? RETURNING id", (number, BroadcastState.DRAFT)
@@ -54,7 +56,7 @@ class SqliteBroadcasts(Broadcasts):
         return bool(gone)
 
     async def begin(self, number: int, recipients: Sequence[UserKey]) -> bool:
-        """Let a draft run, for those people; the one before it is forgotten. False, if it is none, or another runs."""
+        """Start a draft for those people and remove the one before it; False if it is no draft, or another runs."""
         async with self._database.transaction() as transaction:
             rows = await transaction.run(
                 "SELECT id, state FROM broadcasts WHERE id = ? OR state = 'running'", (number,)
@@ -64,18 +66,24 @@ class SqliteBroadcasts(Broadcasts):
             await transaction.run("DELETE FROM broadcasts WHERE state IN ('done', 'cancelled')")
             await transaction.run("UPDATE broadcasts SET state = ? WHERE id = ?", (BroadcastState.RUNNING, number))
             await transaction.run_many(
-                "INSERT OR IGNORE INTO recipients (broadcast, platform, user, state) VALUES (?, ?, ?, ?)",
-                ((number, user.platform, user.user, Reach.WAITING) for user in recipients),
+                """
+                INSERT INTO recipients (broadcast, platform, "user", state) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING
+                """,
+                ((number, *user_key(user), Reach.WAITING) for user in recipients),
             )
         return True
 
     async def take(self, number: int, platforms: Collection[str]) -> tuple[UserKey, bool] | None:
-        """Note that the next on one of those platforms is being told, and return them; None, if nobody waits there."""
+        """Record that the next on one of those platforms is being told, and return them; None if nobody waits there."""
+        if not platforms:
+            return None
         marks = ", ".join("?" * len(platforms))
         async with self._database.transaction() as transaction:
             rows = await transaction.run(
-                f"SELECT platform, user, state FROM recipients WHERE broadcast = ? AND platform IN ({marks}) "  # noqa: S608
-                "AND state IN ('sending', 'waiting') ORDER BY state LIMIT 1",
+                f"""
+                SELECT platform, "user", state FROM recipients WHERE broadcast = ? AND platform IN ({marks})
+                AND state IN ('sending', 'waiting') ORDER BY state LIMIT 1
+                """,
                 (number, *platforms),
             )
             if not rows:
@@ -84,21 +92,17 @@ class SqliteBroadcasts(Broadcasts):
             await transaction.run(_MARK, (Reach.SENDING, number, platform, user))
         return UserKey(platform, user), state == Reach.SENDING
 
-    async def mark(self, number: int, user: UserKey, reach: Reach) -> None:
-        """Note whether somebody has it."""
+    async def mark(self, number: int, user: UserKey, reach: Reach | None) -> None:
+        """Record whether somebody has it; with None, remove them from the recipients."""
         async with self._database.transaction() as transaction:
-            await transaction.run(_MARK, (reach, number, user.platform, user.user))
-
-    async def drop(self, number: int, user: UserKey) -> None:
-        """Let somebody be no recipient."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                "DELETE FROM recipients WHERE broadcast = ? AND platform = ? AND user = ?",
-                (number, user.platform, user.user),
-            )
+            if reach is None:
+                gone = f"DELETE FROM recipients WHERE broadcast = ? AND {OF_USER}"
+                await transaction.run(gone, (number, *user_key(user)))
+            else:
+                await transaction.run(_MARK, (reach, number, *user_key(user)))
 
     async def end(self, number: int, state: BroadcastState) -> bool:
-        """Let one that runs be over, and keep no word of it: neither in the file nor in its log."""
+        """End one that runs, and remove its text down to the last byte; return False if it does not run."""
         async with self._database.transaction() as transaction:
             ended = await transaction.run(
                 "UPDATE broadcasts SET state = ?, text = '' WHERE id = ? AND state = ? RETURNING id",
@@ -119,16 +123,11 @@ class SqliteBroadcasts(Broadcasts):
         return Tally(rows.get(Reach.TOLD, 0), rows.get(Reach.UNREACHABLE, 0), waiting)
 
     async def forget(self, user: UserKey) -> None:
-        """Keep nothing of that person: neither that they were to be told, nor that a broadcast is theirs."""
-        key = (user.platform, user.user)
+        """Remove the person from every list of recipients and their drafts, and their name from their broadcasts."""
         async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM recipients WHERE platform = ? AND user = ?", key)
-            await transaction.run("DELETE FROM broadcasts WHERE platform = ? AND user = ? AND state = 'draft'", key)
-            await transaction.run("UPDATE broadcasts SET platform = '', user = '' WHERE platform = ? AND user = ?", key)
-
-
-def _first(rows: list[Row]) -> Broadcast | None:
-    for number, at, platform, user, language, text, state in rows:
-        by = UserKey(platform, user) if user else None
-        return Broadcast(number, moment(at), by, from_tag(language) or Locale.EN, text, BroadcastState(state))
-    return None
+            for sql in (
+                f"DELETE FROM recipients WHERE {OF_USER}",
+                f"DELETE FROM broadcasts WHERE {OF_USER} AND state = 'draft'",
+                f"""UPDATE broadcasts SET platform = '', "user" = '' WHERE {OF_USER}""",
+            ):
+                await transaction.run(sql, user_key(user))

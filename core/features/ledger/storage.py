@@ -1,4 +1,4 @@
-"""What was asked of models, and what it cost, in SQLite. Knows rows of calls. Knows no price, nor what was said."""
+"""What was asked of models, and what it cost, in the database: a row a call, and rows of sums (`rollup`)."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -12,33 +12,35 @@ from core.dialogue import Usage
 from core.features.ledger.calls import BOT, Asker, Call, Ledger, Scope, Spend, Sum, day_of
 from core.features.ledger.rollup import ROLLUPS, UNNAME, narrowed, summed
 from core.storage.batches import in_batches, statement
-from core.storage.record import microseconds, moment, to_json
-from core.storage.sqlite import Database, Row
+from core.storage.database import Database, Row
+from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.types import UserKey
 
 _KEYS = {
     "day": "day",
-    "user": "CASE user WHEN '' THEN '' ELSE platform || ':' || user END",
+    "user": """CASE "user" WHEN '' THEN '' ELSE platform || ':' || "user" END""",
     "mode": "mode",
     "model": "model",
     "outcome": "outcome",
     "room": "room",
 }
 _DAYS = """
-    WITH days (day, first, after) AS MATERIALIZED (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?))
+    WITH days (day, first, after) AS MATERIALIZED (
+        SELECT value ->> 0, CAST(value ->> 1 AS BIGINT), CAST(value ->> 2 AS BIGINT) FROM tuples(?)
+    )
 """
 _FIRST_AND_LAST = "SELECT (SELECT min(at) FROM calls WHERE at >= ?), (SELECT max(at) FROM calls)"  # each by the index
 _INSERT = """
     INSERT INTO calls (
-        at, platform, user, mode, task, model, outcome, duration_s, first_s,
+        at, platform, "user", mode, task, model, outcome, duration_s, first_s,
         input_tokens, cached_tokens, reasoning_tokens, output_tokens, cost_usd, room
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 """
 _TOLD_FOR: Final = timedelta(days=100)  # longer than any period
 
 
 class SqliteLedger(Ledger):
-    """Sums are made by SQLite, over rollups, or over an index of whoever is asked about. Days are those of `zone`."""
+    """Sums are made by the database, over rollups or over the calls of one scope. Days are those of `zone`."""
 
     def __init__(self, database: Database, zone: ZoneInfo | None = None) -> None:
         self._database = database
@@ -55,24 +57,24 @@ class SqliteLedger(Ledger):
         called = (microseconds(call.at), *_key(call.user), call.mode, call.task, call.model, call.outcome)
         row = (*called, call.duration_s, call.first_s, *tokens, call.cost_usd, call.room)
         async with self._database.transaction() as transaction:
-            await transaction.run(_INSERT, row)
+            number = await transaction.run(_INSERT, row)
             for rollup in ROLLUPS:
-                await transaction.run(rollup.add)
+                await transaction.run(rollup.add, number[0])
 
     async def ask(self, asker: Asker, at: datetime) -> None:
         """Store that a message is about to be thought about."""
         async with self._database.transaction() as transaction:
             await transaction.run(
-                "INSERT INTO asked (at, platform, user, room) VALUES (?, ?, ?, ?)",
+                'INSERT INTO asked (at, platform, "user", room) VALUES (?, ?, ?, ?)',
                 (microseconds(at), *_key(asker.user), asker.room),
             )
 
     async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
         """Return the calls of a scope since then, summed by some of GROUPINGS, in their order."""
         keys = [_KEYS[name] for name in by]
-        columns = [column for name in by for column in (("platform", "user") if name == "user" else (name,))]
+        columns = [column for name in by for column in (("platform", '"user"') if name == "user" else (name,))]
         rows, parameters = summed(columns, microseconds(since), _only(scope))
-        group = ", ".join(keys) or "NULL"
+        group = ", ".join(keys)
         days = (await self._days(since),) if "day" in by else ()
         found = await self._database.rows(
             f"""
@@ -80,24 +82,29 @@ class SqliteLedger(Ledger):
             SELECT {"".join(f"{key}, " for key in keys)}
                 sum(calls), sum(failed), sum(unpriced),
                 sum(input_tokens), sum(cached_tokens), sum(reasoning_tokens), sum(output_tokens),
-                total(cost_usd), sum(duration_s) / sum(calls), sum(first_s) / nullif(sum(firsts), 0)
-            FROM ({rows}) GROUP BY {group} ORDER BY {group}
+                sum(cost_usd), sum(duration_s) / sum(calls), sum(first_s) / nullif(sum(firsts), 0)
+            FROM ({rows}) AS summed {f"GROUP BY {group} ORDER BY {group}" if keys else ""}
             """,
             (*days, *parameters),
         )
-        return [_sum(row, len(keys)) for row in found]
+        return [_sum(row, len(keys)) for row in found if row[len(keys)]]
 
     async def spent(self, scope: Scope, since: datetime) -> Spend:
         """Return what was spent since then."""
         rows, parameters = summed((), microseconds(since), _only(scope))
         [(tokens, cost_usd, unpriced)] = await self._database.rows(
-            f"SELECT total(input_tokens + output_tokens), total(cost_usd), total(unpriced) FROM ({rows})", parameters
+            f"""
+            SELECT
+                coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost_usd), 0), coalesce(sum(unpriced), 0)
+            FROM ({rows}) AS summed
+            """,
+            parameters,
         )
         where, values = narrowed(_only(scope))
         [(messages,)] = await self._database.rows(
             f"SELECT count(*) FROM asked WHERE at >= ?{where}", (microseconds(since), *values)
         )
-        return Spend(messages, int(tokens), cost_usd, int(unpriced))
+        return Spend(messages, int(tokens), float(cost_usd), int(unpriced))
 
     async def asked(self, scope: Scope, since: datetime) -> Sequence[datetime]:
         """Return when messages were about to be thought about since then, the oldest first."""
@@ -108,21 +115,24 @@ class SqliteLedger(Ledger):
         return [moment(at) for (at,) in rows]
 
     async def tell_once(self, scope: Scope, period: str, share: int, at: datetime) -> bool:
-        """Note that it is told that `share` percent are used in that period; False if that was noted before."""
+        """Record that the `share` % warning was sent for that period; return False if it was sent before."""
         key = (scope.name, period, share)
         async with self._database.transaction() as transaction:
             await transaction.run("DELETE FROM told WHERE at < ?", (microseconds(at - _TOLD_FOR),))
             return bool(
                 await transaction.run(
-                    "INSERT INTO told VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1", (*key, microseconds(at))
+                    """
+                    INSERT INTO told (scope, period, share, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1
+                    """,
+                    (*key, microseconds(at)),
                 )
             )
 
     async def forget(self, user: UserKey) -> None:
-        """Take that person's name off their calls and messages, and what they were told."""
+        """Remove that person's name from their calls and messages, and which warnings they were sent."""
         for table in ("calls", "asked"):
-            rows = f"SELECT id FROM {table} WHERE platform = ? AND user = ? LIMIT ?"
-            unname = f"UPDATE {table} SET platform = '', user = '' WHERE id IN ({rows})"
+            rows = f"SELECT id FROM {table} WHERE {OF_USER} LIMIT ?"
+            unname = f"""UPDATE {table} SET platform = '', "user" = '' WHERE id IN ({rows}) RETURNING id"""
             await in_batches(self._database, statement(unname, *_key(user)))
         async with self._database.transaction() as transaction:
             for sql in UNNAME:
@@ -141,17 +151,18 @@ class SqliteLedger(Ledger):
 
 
 def _key(user: UserKey | None) -> tuple[str, str]:
-    return (user.platform, user.user) if user else ("", "")
+    return user_key(user) if user else ("", "")
 
 
 def _only(scope: Scope) -> dict[str, str]:
-    """Return the columns that tell a scope's calls and messages, and their values."""
+    """Map the columns that a scope's calls and messages are known by to their values."""
     if scope.user is not None:
-        return {"platform": scope.user.platform, "user": scope.user.user}
+        return {"platform": scope.user.platform, '"user"': scope.user.user}
     return {"room": scope.room} if scope.room else {}
 
 
 def _sum(row: Row, width: int) -> Sum:
     calls, failed, unpriced, asked, cached, thought, said, cost_usd, mean_s, mean_first_s = row[width:]
     tokens = Usage(int(asked), int(said), int(cached), int(thought))
-    return Sum(tuple(row[:width]), calls, failed, unpriced, tokens, cost_usd, mean_s, mean_first_s)
+    known = (int(calls), int(failed), int(unpriced), tokens, float(cost_usd or 0), float(mean_s))
+    return Sum(tuple(row[:width]), *known, None if mean_first_s is None else float(mean_first_s))

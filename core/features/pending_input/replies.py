@@ -14,7 +14,7 @@ from core.hooks import ReplyReader
 from core.memory.memories import Memories
 from core.ports import Clock
 from core.text.replies import means_deletion, means_no, means_undo, means_yes, numbered
-from core.threads import PendingInputs
+from core.threads import PendingInput, PendingInputs
 from core.types import Incoming, UserKey
 
 VALID_FOR: Final = timedelta(minutes=10)
@@ -35,11 +35,11 @@ class PendingReplies(ReplyReader):
         """Let the person's next message there be the argument of `command`, unless it is a command itself."""
         here = request.incoming.conversation
         await self._confirmations.drop(here, *PROPOSALS)
-        await self._store.put(here, command, self._clock.now())
+        await self._store.put(here, PendingInput(command, self._clock.now()))
 
     async def settle(self, request: Request) -> None:
         """Drop the command that waits there, because it was run."""
-        await self._store.drop(request.incoming.conversation)
+        await self._store.take(request.incoming.conversation)
 
     async def read(self, incoming: Incoming, arrival: Arrival) -> str:
         """Return the command that the message amounts to, or its own text.
@@ -58,14 +58,14 @@ class PendingReplies(ReplyReader):
         if waiting is None or not text or incoming.at < waiting.at - _SKEW or is_stop(text):
             return text
         if text.startswith("/") or incoming.at - waiting.at > VALID_FOR:
-            await self._store.drop(here)
+            await self._store.take(here)
             return text
         return f"{waiting.command} {text}"
 
     async def drop(self, incoming: Incoming) -> bool:
         """Forget what was asked in that conversation; return whether a reply to it would still have counted."""
         waiting = await self._store.find(incoming.conversation)
-        await self._store.drop(incoming.conversation)
+        await self._store.take(incoming.conversation)
         asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS)
         return asked or (waiting is not None and incoming.at - waiting.at <= VALID_FOR)
 

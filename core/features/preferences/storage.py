@@ -1,15 +1,17 @@
-"""What people chose, in SQLite. Knows rows. Does not know what a choice changes."""
+"""What people chose, in the database: one row a person who chose something."""
 
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
 from core.features.preferences.store import PreferenceStore
-from core.storage.sqlite import Database
+from core.storage.database import Database
+from core.storage.record import OF_USER, user_key
 from core.text.language import from_tag
 from core.types import Preferences, UserKey
 
 
 class SqlitePreferences(PreferenceStore):
-    """One row a person who chose something."""
+    """Rows of `preferences`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -17,37 +19,26 @@ class SqlitePreferences(PreferenceStore):
     async def of(self, user: UserKey) -> Preferences:
         """Return what they chose; the defaults, where they chose nothing."""
         rows = await self._database.rows(
-            "SELECT language, remembers, news FROM preferences WHERE platform = ? AND user = ?",
-            (user.platform, user.user),
+            f"SELECT language, remembers, news FROM preferences WHERE {OF_USER}", user_key(user)
         )
         if not rows:
             return Preferences()
         [(language, remembers, news)] = rows
-        return Preferences(
-            language=from_tag(language),
-            remembers=bool(remembers),
-            news=bool(news),
-        )
+        return Preferences(language=from_tag(language), remembers=bool(remembers), news=bool(news))
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
-        """Keep what they chose, in place of what they chose before."""
+        """Store what they chose, in place of what they chose before."""
         async with self._database.transaction() as transaction:
             await transaction.run(
                 """
-                INSERT INTO preferences (platform, user, language, remembers, news) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (platform, user) DO UPDATE SET language = excluded.language,
+                INSERT INTO preferences (platform, "user", language, remembers, news) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (platform, "user") DO UPDATE SET language = excluded.language,
                     remembers = excluded.remembers, news = excluded.news
                 """,
-                (
-                    user.platform,
-                    user.user,
-                    preferences.language or "",
-                    preferences.remembers,
-                    preferences.news,
-                ),
+                (*user_key(user), preferences.language or "", int(preferences.remembers), int(preferences.news)),
             )
 
     async def forget(self, user: UserKey) -> None:
-        """Go back to the defaults, and keep nothing of them."""
+        """Go back to the defaults, and remove the person's row."""
         async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM preferences WHERE platform = ? AND user = ?", (user.platform, user.user))
+            await transaction.run(f"DELETE FROM preferences WHERE {OF_USER}", user_key(user))

@@ -123,7 +123,7 @@ class ForgetCommand:
         redaction, removed = Redaction(self._history, request.turn.memory.store), 0
         for account in await self._memories.accounts(request.incoming.user):
             past = [told for told in await redaction.past(account) if memory_id in {"", told.memory_id}]
-            removed += await self._history.erase(account, past) if past else 0
+            removed += await self._history.redact(account, past, own=True) if past else 0
         if removed:
             await request.turn.tell(counted(REMOVED, request.locale, removed))
         else:

@@ -130,7 +130,7 @@ async def _save(request: Request, taken: Sequence[Taken], known: Collection[str]
         for room in each.rooms if item.id not in known else ():
             said_in[room].append(item.id)
     for room, memory_ids in said_in.items():
-        await memory.store.put_room(memory.owner, memory_ids, room)
+        await memory.store.flag(memory.owner, memory_ids, room=room)
 
 
 READING = text("transfer.import.reading")

@@ -137,7 +137,7 @@ def without_a_language_model(talk: Talk) -> None:
 
 async def asked_by_last_answer(talk: Talk) -> OpenQuestion | None:
     [thread] = await talk.house.history.threads(ANA)
-    return (await talk.house.history.get(thread.id))[-1].question
+    return (await talk.house.history.since(thread.id))[-1].question
 
 
 async def test_an_open_question_is_stored_and_answered_after_a_restart(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from core.errors import Damaged, SchemaTooNew, StorageError
-from core.storage.migrations import MIGRATIONS
 from core.storage.sqlite import APPLICATION_ID, translated
+from core.storage.sqlite_migrations import MIGRATIONS
 
 _SIDES: Final = ("-wal", "-shm")  # what SQLite keeps beside a file that is in use
 PART: Final = ".part"

@@ -1,4 +1,4 @@
-"""Memories as they are searched: phrases, their vectors, terms, and what may be spoken of where, in SQLite."""
+"""Memories as they are searched: phrases, their vectors, terms, and what may be spoken of where, in the database."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -6,17 +6,18 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from core.storage import memory_rows
+from core.storage.database import Database, Row
 from core.storage.lexicon import Lexicon
-from core.storage.memory_items import EVERYWHERE, OWNER
-from core.storage.record import storable, to_json
-from core.storage.sqlite import Database
+from core.storage.memory_rows import EVERYWHERE, OWNER
+from core.storage.record import storable, to_json, user_key
+from core.stores import PhraseStore
 from core.types import MemoryKind, UserKey, Vector, Vectors
 
 Terms: TypeAlias = tuple[str, ...]
@@ -37,12 +38,12 @@ def narrowed(owner: UserKey, kind: MemoryKind | None, room: str) -> tuple[str, l
         chosen, values = " AND m.kind = ?", [str(kind)]
     if room:
         chosen += f" AND m.id IN (SELECT memory FROM rooms WHERE {_AUDIBLE})"
-        values += [owner.platform, owner.user, storable(room)]
+        values += [*user_key(owner), storable(room)]
     return chosen, values
 
 
-class SqlitePhrases:
-    """The reading half of `SqliteMemories`; every query names the owner."""
+class SqlitePhrases(PhraseStore):
+    """Rows of `phrases`, `vectors`, `terms` and `rooms`; every query names the owner."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -51,11 +52,11 @@ class SqlitePhrases:
     async def newest_phrase(self, owner: UserKey) -> int:
         """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
         query = f"SELECT coalesce(max(id), 0) FROM phrases WHERE owner = {OWNER}"
-        [(newest,)] = await self._database.rows(query, (owner.platform, owner.user))
+        [(newest,)] = await self._database.rows(query, user_key(owner))
         return int(newest)
 
     async def foreign_version(self) -> int:
-        """Return a number that is another one whenever somebody else has changed the store."""
+        """Return a number that changes whenever another program has changed the store."""
         return await self._database.foreign_version()
 
     async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
@@ -65,56 +66,34 @@ class SqlitePhrases:
             SELECT p.id FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
             WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
             """,
-            (owner.platform, owner.user, space),
+            (*user_key(owner), space),
         )
         return frozenset(phrase_id for (phrase_id,) in rows)
 
-    async def vectors(self, owner: UserKey, space: str, phrase_ids: Collection[int]) -> Mapping[int, Vector]:
-        """Map those of the phrase ids that the owner has, embedded in that space, to their vectors."""
+    async def vectors(
+        self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None
+    ) -> tuple[Sequence[int], Vectors]:
+        """Return ids and vectors, shape (n, dims), of the owner's phrases embedded in that space, by id."""
+        if phrase_ids is None:
+            return await self._all_vectors(owner, space)
         rows = await self._database.rows(
             f"""
-            SELECT p.id, v.vector FROM json_each(?) AS asked
-            CROSS JOIN phrases AS p ON p.id = asked.value JOIN vectors AS v ON v.phrase = p.id
-            WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
+            SELECT p.id, v.vector FROM numbers(?) AS asked CROSS JOIN phrases AS p JOIN vectors AS v ON v.phrase = p.id
+            WHERE p.id = asked.value AND p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
+            ORDER BY p.id
             """,
-            (json.dumps([int(i) for i in phrase_ids]), owner.platform, owner.user, space),
+            (_numbers(phrase_ids), *user_key(owner), space),
         )
-        return {phrase_id: np.frombuffer(vector, "<f4") for phrase_id, vector in rows}
+        return [phrase_id for phrase_id, _ in rows], _stacked(rows)
 
-    async def phrases(self, owner: UserKey, phrase_ids: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-        """Map those of the phrase ids that the owner has to (memory id, text)."""
-        rows = await self._database.rows(
-            f"""
-            SELECT p.id, m.key, p.text FROM json_each(?) AS asked
-            CROSS JOIN phrases AS p ON p.id = asked.value JOIN memories AS m ON m.id = p.memory
-            WHERE p.owner = {OWNER}
-            """,
-            (json.dumps([int(i) for i in phrase_ids]), owner.platform, owner.user),
-        )
-        return {phrase_id: (key, text) for phrase_id, key, text in rows}
-
-    async def memory_phrases(self, owner: UserKey, memory_ids: Sequence[str]) -> Mapping[int, str]:
-        """Map the phrase ids of those memories to their texts."""
-        rows = await self._database.rows(
-            f"""
-            SELECT p.id, p.text FROM memories AS m JOIN phrases AS p ON p.memory = m.id
-            WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM json_each(?)) ORDER BY p.id
-            """,
-            (owner.platform, owner.user, to_json(list(memory_ids))),
-        )
-        return dict(rows)
-
-    async def phrase_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
-        """Return ids and vectors of every phrase embedded in that space, by id.
-
-        Read in pieces into one array, so that the peak is hardly more than the array.
-        """
+    async def _all_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
+        """Read them in pieces into one array, so that the peak is hardly more than the array."""
         [(total, last)] = await self._database.rows(
             f"""
             SELECT count(*), max(p.id) FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
             WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
             """,
-            (owner.platform, owner.user, space),
+            (*user_key(owner), space),
         )
         ids: list[int] = []
         vectors: Vectors = np.empty((0, 0), np.float32)
@@ -125,16 +104,39 @@ class SqlitePhrases:
                 WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
                 AND p.id > ? AND p.id <= ? ORDER BY p.id LIMIT ?
                 """,
-                (owner.platform, owner.user, space, ids[-1] if ids else 0, last, min(_CHUNK_ROWS, total - len(ids))),
+                (*user_key(owner), space, ids[-1] if ids else 0, last, min(_CHUNK_ROWS, total - len(ids))),
             )
             if not rows:  # deleted meanwhile
                 break
-            chunk = np.frombuffer(b"".join(vector for _, vector in rows), "<f4").reshape(len(rows), -1)
+            chunk = _stacked(rows)
             if not ids:
                 vectors = np.empty((total, chunk.shape[1]), np.float32)
             vectors[len(ids) : len(ids) + len(rows)] = chunk
             ids.extend(phrase_id for phrase_id, _ in rows)
         return ids, vectors if len(ids) == total else vectors[: len(ids)]
+
+    async def phrases(
+        self, owner: UserKey, phrase_ids: Collection[int] = (), *, memory_ids: Sequence[str] = ()
+    ) -> Mapping[int, tuple[str, str]]:
+        """Map those of the phrase ids that the owner has, or all of those memories', to (memory id, text)."""
+        if memory_ids:
+            rows = await self._database.rows(
+                f"""
+                SELECT p.id, m.key, p.text FROM memories AS m JOIN phrases AS p ON p.memory = m.id
+                WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM texts(?)) ORDER BY p.id
+                """,
+                (*user_key(owner), to_json(list(memory_ids))),
+            )
+        else:
+            rows = await self._database.rows(
+                f"""
+                SELECT p.id, m.key, p.text
+                FROM numbers(?) AS asked CROSS JOIN phrases AS p JOIN memories AS m ON m.id = p.memory
+                WHERE p.id = asked.value AND p.owner = {OWNER}
+                """,
+                (_numbers(phrase_ids), *user_key(owner)),
+            )
+        return {phrase_id: (key, text) for phrase_id, key, text in rows}
 
     async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
         """Map up to `limit` phrase ids that have no vector in that space to their texts, oldest first."""
@@ -144,7 +146,7 @@ class SqlitePhrases:
                 SELECT 1 FROM vectors AS v JOIN spaces AS s ON s.id = v.space WHERE v.phrase = p.id AND s.name = ?
             ) ORDER BY p.id LIMIT ?
             """,
-            (owner.platform, owner.user, space, max(limit, 0)),
+            (*user_key(owner), space, max(limit, 0)),
         )
         return dict(rows)
 
@@ -153,19 +155,11 @@ class SqlitePhrases:
         async with self._database.transaction() as transaction:
             await memory_rows.put_vectors(transaction, owner, vectors, space)
 
-    async def audible(self, owner: UserKey, room: str) -> frozenset[str]:
-        """Return the ids of the owner's memories that may be spoken of in that room: said there, or shared."""
-        rows = await self._database.rows(
-            f"SELECT key FROM memories WHERE id IN (SELECT memory FROM rooms WHERE {_AUDIBLE})",
-            (owner.platform, owner.user, storable(room)),
-        )
-        return frozenset(key for (key,) in rows)
-
     async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
-        """Return the phrase ids of the memories that `audible` names, in ascending order."""
+        """Return the phrase ids of the owner's memories that may be spoken of in that room, in ascending order."""
         rows = await self._database.rows(
             f"SELECT id FROM phrases WHERE memory IN (SELECT memory FROM rooms WHERE {_AUDIBLE}) ORDER BY id",
-            (owner.platform, owner.user, storable(room)),
+            (*user_key(owner), storable(room)),
         )
         return [phrase_id for (phrase_id,) in rows]
 
@@ -175,7 +169,7 @@ class SqlitePhrases:
         A keyword counts by how few of the owner's memories hold it, looked for among the newest that do: no other
         person's words weigh anything, and a common word costs no more than a rare one.
         """
-        person = (owner.platform, owner.user)
+        person = user_key(owner)
         terms = self._lexicon.query_terms(query)
         accounts = [account for (account,) in await self._database.rows(_ACCOUNTS, person * 2)]
         if not terms or not accounts or limit <= 0:
@@ -193,8 +187,8 @@ class SqlitePhrases:
         best = sorted(scores.items(), key=lambda hit: (-hit[1], -hit[0]))[:limit]
         keys: dict[int, str] = dict(
             await self._database.rows(
-                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps([row for row, _ in best]),),
+                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM numbers(?))",
+                (_numbers(row for row, _ in best),),
             )
         )
         return [(keys[row], score) for row, score in best if row in keys]
@@ -202,7 +196,9 @@ class SqlitePhrases:
     async def _holding(self, asked: _Asked, wanted: Sequence[Sequence[Terms]]) -> list[set[int]]:
         """Return, for each list of keywords' terms, the newest memories that have a term of every keyword in it."""
         queries, values = zip(*(asked.newest(keywords) for keywords in wanted), strict=True)
-        sql = " UNION ALL ".join(f"SELECT {place}, memory FROM ({query})" for place, query in enumerate(queries))
+        sql = " UNION ALL ".join(
+            f"SELECT {place}, memory FROM ({query}) AS found" for place, query in enumerate(queries)
+        )
         held: list[set[int]] = [set() for _ in wanted]
         for place, row in await self._database.rows(sql, [value for each in values for value in each]):
             held[place].add(row)
@@ -239,3 +235,14 @@ class _Asked:
         lists = [(account, term) for account in self.accounts for term in first]
         query = " UNION ".join([each] * len(lists)) + f" ORDER BY 1 DESC LIMIT {_NEWEST_ROWS}"
         return query, [value for pair in lists for value in (*pair, *values)]
+
+
+def _numbers(ids: Iterable[int]) -> str:
+    return json.dumps([int(i) for i in ids])
+
+
+def _stacked(rows: Sequence[Row]) -> Vectors:
+    """Return the vectors of (phrase id, bytes) as an array, shape (n, dims)."""
+    if not rows:
+        return np.empty((0, 0), np.float32)
+    return np.frombuffer(b"".join(vector for _, vector in rows), "<f4").reshape(len(rows), -1)

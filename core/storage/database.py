@@ -1,0 +1,92 @@
+"""What the stores ask of a storage engine: queries, transactions, and the removal of deleted bytes.
+
+The stores write SQL that SQLite and PostgreSQL both take; `tests/portable_sql.py` judges every statement that they run
+by PostgreSQL's grammar. A value is a `?`; `"user"` is quoted; a query in `FROM (...)` has a name; a condition is a
+comparison, never a number; `ON CONFLICT` that updates names its columns. Four functions are the engine's own:
+
+- `numbers(?)`, `texts(?)`: a table with a column `value`, one row for each item of a JSON list.
+- `tuples(?)`: the same of a JSON list of lists; `value ->> 0` is an item of one as text, or a number to be cast.
+- `json_list(x)`: an aggregate, the values as a JSON list.
+
+A unary plus (`+owner = ...`) keeps SQLite from using the column's index, and means nothing in PostgreSQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, TypeAlias
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Transaction(Protocol):
+    """Statements that happen together or not at all. Made by `Database.transaction`."""
+
+    async def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Run one statement and return its rows."""
+        ...
+
+    async def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run one statement for each row of parameters; none for no rows."""
+        ...
+
+
+class Database(Protocol):
+    """An open database. `close` it."""
+
+    async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Return the rows of a query over what is committed.
+
+        Raises:
+            StorageError: the query failed, or the database is closed.
+        """
+        ...
+
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """Begin a transaction; commit at the end, roll back on any exception, cancellation included.
+
+        Transactions run one after another: what one has read, no other one changes before it ends.
+
+        Raises:
+            StorageError: the engine refused; nothing was changed.
+        """
+        ...
+
+    async def foreign_version(self) -> int:
+        """Return a number that changes whenever another program, such as the command line, has committed."""
+        ...
+
+    async def checkpoint(self) -> None:
+        """Do between the transactions of long work what would hold up others' commits later, such as emptying a log."""
+        ...
+
+    async def truncate_log(self) -> None:
+        """Remove what was deleted from the engine's log, if nobody is in the way. It may be left elsewhere: `scrub`."""
+        ...
+
+    async def scrub(self) -> None:
+        """Return when no byte of what was deleted before this call is left on the disk.
+
+        It may take seconds; nobody else waits, and those who ask together are served together.
+
+        Raises:
+            StorageError: it could not be done whole.
+        """
+        ...
+
+    def scrubbing_once(self) -> AbstractAsyncContextManager[None]:
+        """Put off every scrub that is asked for inside to one at the end; none after an exception."""
+        ...
+
+    async def integrity(self) -> list[str]:
+        """Return what is wrong with what is stored; nothing, if it is sound. Nobody waits for it.
+
+        Raises:
+            Damaged: it cannot even be read.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Write everything and let go of it. Closing twice is fine."""
+        ...

@@ -1,0 +1,91 @@
+"""What waits in a conversation for the person's next word: a command that wants a text, a question that wants a yes."""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Generic
+
+from core.storage.database import Database, Row
+from core.storage.record import OF_USER, microseconds, moment, user_key
+from core.threads import Confirmation, PendingInput, Waiting, WaitingStore
+from core.types import ConversationKey, UserKey
+
+_HERE = f"{OF_USER} AND chat = ? AND topic = ?"
+
+
+class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
+    """One row for each conversation, in a table with a column for each field of what waits; `at` is a moment."""
+
+    def __init__(self, database: Database, table: str, kind: type[Waiting]) -> None:
+        self._database = database
+        self._table = table
+        self._kind: type[Waiting] = kind
+        self._names = [field.name for field in fields(kind)]
+
+    async def put(self, conversation: ConversationKey, waiting: Waiting) -> None:
+        """Store it, in place of what waited there."""
+        row = (*_key(conversation), *(_written(getattr(waiting, name)) for name in self._names))
+        changed = ", ".join(f"{name} = excluded.{name}" for name in self._names)
+        async with self._database.transaction() as transaction:
+            await transaction.run(
+                f"""
+                INSERT INTO {self._table} (platform, "user", chat, topic, {", ".join(self._names)})
+                VALUES ({", ".join("?" * len(row))})
+                ON CONFLICT (platform, chat, topic, "user") DO UPDATE SET {changed}
+                """,
+                row,
+            )
+
+    async def find(self, conversation: ConversationKey) -> Waiting | None:
+        """Return what waits there, or None."""
+        found = f"SELECT {', '.join(self._names)} FROM {self._table} WHERE {_HERE}"
+        return self._read(await self._database.rows(found, _key(conversation)))
+
+    async def take(self, conversation: ConversationKey) -> Waiting | None:
+        """Remove what waits there and return it, or None: of two that take it at once, one has it."""
+        async with self._database.transaction() as transaction:
+            rows = await transaction.run(
+                f"DELETE FROM {self._table} WHERE {_HERE} RETURNING {', '.join(self._names)}", _key(conversation)
+            )
+        return self._read(rows)
+
+    async def expire(self, before: datetime) -> None:
+        """Remove what was stored before then."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(f"DELETE FROM {self._table} WHERE at < ?", (microseconds(before),))
+
+    async def forget(self, user: UserKey) -> None:
+        """Remove what waits for that person, in any conversation."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(f"DELETE FROM {self._table} WHERE {OF_USER}", user_key(user))
+
+    def _read(self, rows: list[Row]) -> Waiting | None:
+        for row in rows:
+            values: dict[str, Any] = dict(zip(self._names, row, strict=True))
+            return self._kind(**{**values, "at": moment(values["at"])})
+        return None
+
+
+class SqlPendingInputs(SqlWaiting[PendingInput]):
+    """Commands that wait for a text, in the table `awaited`."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, "awaited", PendingInput)
+
+
+class SqlConfirmations(SqlWaiting[Confirmation]):
+    """Questions that wait for a yes, in the table `confirmations`."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, "confirmations", Confirmation)
+
+
+def _written(value: str | datetime) -> str | int:
+    return microseconds(value) if isinstance(value, datetime) else value
+
+
+def _key(conversation: ConversationKey) -> tuple[str, str, str, str]:
+    """Return the row's key. A conversation's chat and user are of one platform."""
+    return *user_key(conversation.user), conversation.chat.chat, conversation.chat.thread
