@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
 
+import aiosqlite
 import pytest
 
 from bot.data_folder import upkeep
@@ -18,7 +19,7 @@ from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.delivery.alerts import HAS_ROOM, IS_DAMAGED, IS_FULL
 from core.errors import BotError, Damaged, DiskFull, StorageError
-from core.storage.sqlite import open_database
+from core.storage.sqlite import SqliteDatabase, open_database
 from core.texts import FAILURES
 from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.fakes.channel import RecordingChannel
@@ -67,9 +68,14 @@ def damage(path: Path, table: str) -> None:
         file.write(b"\xa5" * size)
 
 
+def writer(house: House) -> aiosqlite.Connection:
+    assert isinstance(house.app.database, SqliteDatabase)
+    return house.app.database._writer
+
+
 async def fill_the_disk(house: House) -> None:
     [(pages,)] = await house.app.database.rows("PRAGMA page_count")
-    await house.app.database._writer.execute_fetchall(f"PRAGMA max_page_count = {pages}")
+    await writer(house).execute_fetchall(f"PRAGMA max_page_count = {pages}")
 
 
 async def test_a_corrupt_page_is_told_to_the_person_truly_and_to_the_owner_once(house: House, tmp_path: Path) -> None:
@@ -135,7 +141,7 @@ async def test_a_full_disk_is_told_and_told_to_be_over(house: House) -> None:
         pass
     assert said == FAILURES[DiskFull][EN]
     assert house.owner.texts == [IS_FULL[EN]]
-    await house.app.database._writer.execute_fetchall("PRAGMA max_page_count = 1000000")
+    await writer(house).execute_fetchall("PRAGMA max_page_count = 1000000")
     await house.say("/memories")
     assert house.owner.texts == [IS_FULL[EN], HAS_ROOM[EN]]
 

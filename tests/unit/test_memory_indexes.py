@@ -133,7 +133,7 @@ async def test_an_array_that_is_not_ours_to_shrink_is_left_as_it_is(
     async def view(*_: object) -> tuple[Sequence[int], Vectors]:
         return [1, 2], rows[:2]
 
-    monkeypatch.setattr(store, "phrase_vectors", view)
+    monkeypatch.setattr(store, "vectors", view)
     async with Indexes(store, ExactIndex).reading(ANA, LENS) as owner_index:
         assert owner_index.index is not None
         assert len(owner_index.index) == 2
