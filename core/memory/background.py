@@ -1,7 +1,7 @@
-"""What people speak about at large: the backdrop against which a phrase stands out.
+"""Sample sentences by which the vectors of an embedder are normalized.
 
-Knows sentences. Does not know any person, nor what an embedder makes of them. The same twenty subjects are said in each
-language, in the forms that memories take: a question, a key phrase, a statement.
+The same twenty subjects are said in each language, in the forms that memories take: a question, a key phrase, a
+statement.
 """
 
 from __future__ import annotations

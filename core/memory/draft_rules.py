@@ -1,4 +1,4 @@
-"""Drafts made fit to be stored. Pure; knows what makes two drafts one, and no store."""
+"""Drafts made fit to be stored, and joined where they say the same."""
 
 from __future__ import annotations
 

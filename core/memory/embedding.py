@@ -1,7 +1,4 @@
-"""The embedder as memory uses it. Knows what a missing embedder means: no vectors, no exception.
-
-Does not know which embedder it is, or what the vectors are compared with.
-"""
+"""The embedder as memory uses it: while it is down there are no vectors, and no exception."""
 
 from __future__ import annotations
 
@@ -25,11 +22,11 @@ _BACKGROUND = tuple(sentence for language in LANGUAGES for sentence in language)
 
 
 class Embedding:
-    """Vectors for texts, and the lens of the embedder's space, which is ground once from the first answer."""
+    """Vectors for texts, and the normalizer of the embedder's space, which is made once from the first answer."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._lens: EmbeddingNormalizer | None = None
+        self._normalizer: EmbeddingNormalizer | None = None
 
     @property
     def space(self) -> str:
@@ -48,21 +45,21 @@ class Embedding:
             return {}
 
     async def normalizer(self) -> EmbeddingNormalizer | None:
-        """Return the lens of the space as it is now; None while the embedder is down and it was never up."""
-        if self._lens is None or self._lens.space != self._embedder.space:
+        """Return the normalizer of the space as it is now; None while the embedder is down and it was never up."""
+        if self._normalizer is None or self._normalizer.space != self._embedder.space:
             try:
                 await self._embed([])
             except ProviderError as error:
                 _log.warning("embedder failed, words answer alone", extra={"error": str(error)})
                 return None
-        return self._lens
+        return self._normalizer
 
     async def _embed(self, texts: Sequence[str]) -> Vectors:
         """Embed the texts, and in the same call the background sentences of a space that was not seen before."""
         space = self._embedder.space
-        if self._lens is None or self._lens.space != space:
-            self._lens = EmbeddingNormalizer.shipped(space)
-        known = self._lens is not None
+        if self._normalizer is None or self._normalizer.space != space:
+            self._normalizer = EmbeddingNormalizer.shipped(space)
+        known = self._normalizer is not None
         asked = [text[:MAX_CHARS] for text in texts]
         if known and not asked:
             return np.empty((0, self._embedder.dims), np.float32)
@@ -72,5 +69,5 @@ class Embedding:
             for language in LANGUAGES:
                 samples.append(vectors[start : start + len(language)])
                 start += len(language)
-            self._lens = EmbeddingNormalizer.of(space, samples)
+            self._normalizer = EmbeddingNormalizer.of(space, samples)
         return vectors[: len(asked)]

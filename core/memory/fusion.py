@@ -1,4 +1,4 @@
-"""How near a memory is to a question, from two kinds of evidence. Pure arithmetic; knows no store and no index.
+"""How near a memory is to a question, from two kinds of evidence.
 
 A convex combination of min-max scaled scores. The minima and maxima are those that the kinds of evidence can have, not
 those of one list of results: so one memory is judged alone exactly as among ten thousand, and the floor has a meaning.
@@ -13,7 +13,7 @@ from typing import Final
 
 LEXICAL_WEIGHT: Final = 0.4
 NEAR: Final = 0.7
-"""A cosine, seen through the lens, above which phrases say the same."""
+"""A cosine of normalized vectors, above which phrases say the same."""
 
 FAR: Final = 0.2
 """A cosine below which they have nothing to do with each other."""

@@ -1,4 +1,4 @@
-"""How vectors of one space are made comparable. Knows geometry. Does not know which embedder, or whose phrases.
+"""Makes the vectors of one space comparable.
 
 Cosines of sentence embedders crowd together: all texts share a direction, and all texts of one language share another.
 With both taken away, a cosine tells whether two phrases speak of the same thing, in whatever languages, and one floor
@@ -40,18 +40,18 @@ class EmbeddingNormalizer:
 
     @classmethod
     def of(cls, space: str, samples: Sequence[Vectors]) -> EmbeddingNormalizer:
-        """Take the measure of a space from samples of several languages, the same sentences in each."""
+        """Return the normalizer of a space from samples of several languages, the same sentences in each."""
         return cls.ground(space, np.stack([sample.mean(axis=0) for sample in samples]))
 
     @classmethod
     def shipped(cls, space: str) -> EmbeddingNormalizer | None:
-        """Return the lens of a space that comes with us, so that its first question does not wait for the samples."""
+        """Return the normalizer shipped for a space: its first question does not wait for the samples."""
         file = _SHIPPED / f"{_UNSAFE.sub('_', space)}.npy"
         return cls.ground(space, np.load(file)) if file.is_file() else None
 
     @classmethod
     def ground(cls, space: str, means: Vectors) -> EmbeddingNormalizer:
-        """Make the lens from one mean a language, shape (languages, dims)."""
+        """Return the normalizer from one mean a language, shape (languages, dims)."""
         mean = means.mean(axis=0)
         _, sizes, directions = np.linalg.svd(means - mean, full_matrices=False)
         if mean.size < _SPARE_DIMS + len(means):
@@ -66,7 +66,7 @@ class EmbeddingNormalizer:
         return int(self.mean.size)
 
     def project(self, vectors: Vectors) -> Vectors:
-        """Return new rows of norm 1, seen through the lens; a row without anything of its own becomes zeros."""
+        """Return new rows of norm 1, without the mean and the directions; a row with nothing else becomes zeros."""
         seen: Vectors = np.empty(vectors.shape, np.float32)
         for start in range(0, len(vectors), _CACHED_ROWS):
             rows = np.subtract(vectors[start : start + _CACHED_ROWS], self.mean, out=seen[start : start + _CACHED_ROWS])

@@ -1,4 +1,4 @@
-"""Forget the words of what was deleted once it can no longer be undone."""
+"""Remove the words of what was deleted once it can no longer be undone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Redact: TypeAlias = Callable[[datetime], Awaitable[None]]
 
 
 class Purge:
-    """Has the store forget what was deleted, and what conversations tell of it, when it can no longer be undone.
+    """Removes what was deleted, and what conversations tell of it, when it can no longer be undone.
 
     `close` it.
     """
@@ -42,12 +42,12 @@ class Purge:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Forget what is past its time already; what was deleted shortly before is forgotten when it is."""
+        """Remove what is past its time already; what was deleted shortly before is removed later."""
         await self._purge()
         self.plan()
 
     def plan(self) -> None:
-        """Have what was deleted or replaced until now forgotten: within a minute after it can no longer be undone."""
+        """Plan to remove what was deleted or replaced until now, within a minute after it can no longer be undone."""
         over_s = self._clock.monotonic() + self._undo_within.total_seconds()
         if self._due_s and self._due_s[-1] > over_s:
             return

@@ -1,4 +1,4 @@
-"""Which memories answer, and in which order. Pure: evidence in, hits out; it asks no store and no index."""
+"""Which memories answer, and in which order."""
 
 from __future__ import annotations
 

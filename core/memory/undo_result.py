@@ -1,4 +1,4 @@
-"""What became of taking a change of memory back. Knows the outcomes. Does not know how it is done, or told."""
+"""The outcome of undoing a change of memory."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from core.types import Change
 
 
 class UndoResult(StrEnum):
-    """How it went."""
+    """Whether it was undone, or why not."""
 
     DONE = "done"
     NOTHING = "nothing"
-    """There is no such act, or it was taken back before."""
+    """There is no such act, or it was undone before."""
 
     TOO_LATE = "too_late"
     CHANGED = "changed"
-    """One of the memories was changed again since: nothing was taken back."""
+    """One of the memories was changed again since: nothing was undone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The outcome, and the changes that were taken back, the newest first; none unless it is DONE."""
+    """The outcome, and the changes that were undone, the newest first; none unless it is DONE."""
 
     result: UndoResult
     changes: Sequence[Change] = ()

@@ -1,4 +1,4 @@
-"""Which words of a question matter, and which words are the same. Pure; knows no memory and no index."""
+"""Which words of a question matter, and which words are the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nearest neighbours by FAISS, in RAM only. Knows FAISS. Does not know whose phrases these are, nor any file.
+"""Nearest neighbours by FAISS, in RAM only.
 
 The index is a list of blocks of a fixed number of rows: it grows without ever copying what it holds, where one
 block that doubles would need twice its own memory for a moment, and a removal rewrites only the blocks it concerns.

@@ -155,7 +155,7 @@ class SqliteHistory(SqliteToldMemories, HistoryStore):
         rows = await self._database.rows(
             f"""
             SELECT 1 AS place, sequence, upto FROM ({reached}) AS newest
-            UNION ALL SELECT 2, sequence, upto FROM ({reached}) AS past ORDER BY place
+            UNION ALL SELECT 2, sequence, upto FROM ({reached}) AS past
             """,
             (thread_id, NO_LIMIT, thread_id, after),
         )

@@ -1,6 +1,5 @@
 """Copies of the database file: made while it is in use, verified, and put back.
 
-Knows SQLite's online backup, and how to tell that somebody has the file open. Does not know where copies are kept.
 Everything here is in threads of its own: a copy of gigabytes holds nobody up.
 """
 
@@ -45,7 +44,7 @@ async def verify(path: Path) -> None:
 
 
 async def restore_database(copy: Path, database: Path, aside: Path) -> bool:
-    """Let the database be what the copy is, and keep what it was in `aside`; return whether there was anything.
+    """Put the copy in the database's place, and what was there in `aside`; return whether there was anything.
 
     Raises:
         SchemaTooNew, Damaged: the copy cannot be used; nothing was changed.
@@ -146,7 +145,7 @@ def _alone(database: Path) -> sqlite3.Connection:
 
 
 def _settle(path: Path) -> None:
-    """See to it that the file is on the disk, whatever happens to the machine."""
+    """Write the file through to the disk, so that a crash of the machine does not lose it."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -81,7 +81,7 @@ class DatabaseFile:
         self.descriptor = descriptor
 
     def release(self) -> None:
-        """Need it no longer; to be called when the connections are closed."""
+        """Close it, unless others use it; call this when the connections are closed."""
         descriptor, users = self._held.pop(self._key)
         if users > 1:
             self._held[self._key] = (descriptor, users - 1)
@@ -123,7 +123,7 @@ class _Scrubber:
         self._usable = self._page_bytes - header[20]
 
     def run(self) -> None:
-        """Make the passes, and see to it that they are on the disk."""
+        """Make the passes, and write them through to the disk."""
         for _ in range(_PASSES):
             self._until_done(self._empty_log)
             suspects = self._suspects()
@@ -201,6 +201,6 @@ class _Scrubber:
         return not busy and frames == copied
 
     def _rest(self, seconds: float) -> None:
-        """Leave the machine, and the file, to others."""
+        """Wait a while, so that others get the machine and the file."""
         if self._stop.wait(min(seconds, _MAX_REST_S)):
             raise StorageError("what was deleted is not scrubbed from the disk yet: stopped")

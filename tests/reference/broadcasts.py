@@ -1,4 +1,4 @@
-"""Broadcasts in RAM: the reference. Knows dicts. Does not know who is meant, nor how they are told."""
+"""Broadcasts in RAM: the reference."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What was done to memories, in a list: how it is taken back, and when it is forgotten.
-
-Does not know a phrase or a vector, or who wants what undone.
-"""
+"""What was done to memories, in a list: how it is undone, and when it is removed."""
 
 from __future__ import annotations
 

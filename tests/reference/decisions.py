@@ -1,4 +1,4 @@
-"""What owners decided, in RAM: the reference. Knows dicts. Does not know what a value means to the bot."""
+"""What owners decided, in RAM: the reference."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Nearest neighbours by computing every cosine: the reference that other indexes are held to.
-
-Knows numpy. Does not know whose phrases these are, nor what a text is.
-"""
+"""Nearest neighbours by computing every cosine: the reference that other indexes are held to."""
 
 from __future__ import annotations
 

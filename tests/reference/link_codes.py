@@ -1,4 +1,4 @@
-"""The codes that link accounts, in RAM: the reference. Knows a dict. Does not know who may use one."""
+"""The codes that link accounts, in RAM: the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standings in RAM: the reference. Knows dicts. Does not know what a standing permits."""
+"""People and strangers in RAM: the reference."""
 
 from __future__ import annotations
 

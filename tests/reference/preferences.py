@@ -1,4 +1,4 @@
-"""What people chose, in RAM: the reference. Knows a dict. Does not know what a choice changes."""
+"""What people chose, in RAM: the reference."""
 
 from __future__ import annotations
 
