@@ -21,14 +21,14 @@ from bench.table import show
 from bench.turn import NoChannel
 from core.chatbot import ChatBot
 from core.clock import SystemClock
-from core.features.preferences.storage import SqlitePreferences
+from core.features.preferences.storage import SqlPreferences
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.storage.faiss_index import FaissIndex
-from core.storage.history import SqliteHistory
-from core.storage.inbox import SqliteInbox
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
 from core.storage.lexicon import Lexicon
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.storage.waiting import SqlPendingInputs
 from core.types import MemoryDraft, MemoryKind
@@ -61,12 +61,12 @@ class Bench:
     async def open(self) -> None:
         """Make the file and fill it."""
         self.database = await open_database(self.path)
-        store = SqliteMemories(self.database)
+        store = SqlMemories(self.database)
         self.house = House(
             store=store,
-            history=SqliteHistory(self.database),
-            inbox=SqliteInbox(self.database),
-            preferences=SqlitePreferences(self.database),
+            history=SqlHistory(self.database),
+            inbox=SqlInbox(self.database),
+            preferences=SqlPreferences(self.database),
             pending_inputs=SqlPendingInputs(self.database),
             clock=SystemClock(),
             trusted=(OWNER.platform, "test"),

@@ -15,8 +15,8 @@ from bench.table import show
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.clock import SystemClock
-from core.storage.history import SqliteHistory
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import ThreadRecord
@@ -52,7 +52,7 @@ def main() -> None:
 async def _fill(folder: Path, memories: int, messages: int) -> None:
     database = await open_database(folder / "elefante.db")
     now = SystemClock().now()
-    store, history = SqliteMemories(database), SqliteHistory(database)
+    store, history = SqlMemories(database), SqlHistory(database)
     for start in range(0, memories, 500):
         drafts = [
             MemoryDraft(MemoryKind.TEXT, f"{WORDS} {number}", (f"viagem {number}", f"hotel {number}"))

@@ -22,7 +22,7 @@ from core.history.summary import Summarizer
 from core.history.tokens import ByCharacters, ByWords, Calibration, O200k
 from core.prompts import SYSTEM
 from core.storage.database import Database
-from core.storage.history import SqliteHistory
+from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.threads import ThreadRecord
 from core.types import ChatKey, ConversationKey, Message, MessageRole, Thread, UserKey
@@ -69,7 +69,7 @@ async def _contexts() -> None:
 
 
 async def _filled(database: Database, size: int, name: str) -> Conversation:
-    store, clock = SqliteHistory(database), SystemClock()
+    store, clock = SqlHistory(database), SystemClock()
     key = ConversationKey(ChatKey("bench", name), UserKey("bench", "ana"))
     now, dice = clock.now(), random.Random(1)
     talk = tuple(
@@ -109,7 +109,7 @@ async def _sent() -> None:
 async def _talk(limits: HistoryLimits) -> Sequence[int]:
     with tempfile.TemporaryDirectory() as folder:
         database = await open_database(Path(folder) / "bench.db")
-        store, clock, tokenizer = SqliteHistory(database), SystemClock(), O200k()
+        store, clock, tokenizer = SqlHistory(database), SystemClock(), O200k()
         summarizer = Summarizer(store, ScriptedModel({Task.SUMMARY: _cut}), tokenizer, clock, limits)
         conversations = Conversations(store, clock, limits, tokenizer=tokenizer)
         conversation = await conversations.open(ConversationKey(ChatKey("bench", "c"), UserKey("bench", "ana")))

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.table import show
 from core.clock import SystemClock
 from core.features.ledger.calls import BOT, Call, Scope
-from core.features.ledger.storage import SqliteLedger
+from core.features.ledger.storage import SqlLedger
 from core.storage.database import Database
 from core.storage.record import microseconds
 from core.storage.sqlite import open_database
@@ -45,7 +45,7 @@ async def _measure() -> None:
         await _fill(database, since)
         await database.close()
         database = await open_database(Path(folder) / "bench.db")
-        ledger, ana, room = SqliteLedger(database), Scope(UserKey("bench", "7")), Scope(room="bench:-3")
+        ledger, ana, room = SqlLedger(database), Scope(UserKey("bench", "7")), Scope(room="bench:-3")
         asked: dict[str, Callable[[], Awaitable[object]]] = {
             "the bot's month": lambda: ledger.spent(BOT, since),
             "a room's month": lambda: ledger.spent(room, since),
@@ -62,12 +62,12 @@ async def _measure() -> None:
     show(f"{CALLS:,} calls of {PEOPLE:,} people in {DAYS} days, ms of wall time", ["what", "first", "median"], rows)
 
 
-async def _usage(ledger: SqliteLedger, since: datetime) -> None:
+async def _usage(ledger: SqlLedger, since: datetime) -> None:
     for by in BY:
         await ledger.sums(since, by)
 
 
-async def _record(ledger: SqliteLedger, now: datetime) -> None:
+async def _record(ledger: SqlLedger, now: datetime) -> None:
     await ledger.record(Call(now, UserKey("bench", "7"), "chat", "finish", MODELS[0], "end", 2.0))
 
 

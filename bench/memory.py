@@ -28,7 +28,7 @@ from core.memory.user_memory import UserMemory
 from core.ports import Embedder
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey, Vector, Vectors
 
@@ -94,7 +94,7 @@ class Bench:
     async def open(self) -> None:
         """Open or make the three files."""
         self.database: Database = await open_database(self.folder / "ours.db")
-        self.store = SqliteMemories(self.database)
+        self.store = SqlMemories(self.database)
         self.memories = Memories(self.store, self.embedder, Indexes(self.store, FaissIndex), SystemClock())
         self.ours: UserMemory = self.memories.of(OWNER)
         self.baseline = await Baseline.open(self.folder / "baseline.db", DIMS)

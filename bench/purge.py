@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.table import show
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
@@ -33,7 +33,7 @@ def rss_mib() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / _MIB
 
 
-async def fill(store: SqliteMemories, path: Path, mib: int) -> None:
+async def fill(store: SqlMemories, path: Path, mib: int) -> None:
     """Save memories of several people, some at a time, until the file has that size."""
     dice, noise = random.Random(1), np.random.default_rng(1)
     words = ["".join(dice.choices("aeioubcdlmnprst", k=7)) for _ in range(4_000)]
@@ -52,7 +52,7 @@ async def measure(folder: Path, mib: int) -> None:
     """Save one memory after another, first alone and then beside each kind of deletion."""
     path = folder / "elefante.db"
     database = await open_database(path)
-    store = SqliteMemories(database)
+    store = SqlMemories(database)
     await fill(store, path, mib)
     owner, saver = UserKey("bench", "0"), UserKey("bench", "saver")
     rows = []

@@ -33,13 +33,13 @@ from bench.table import show
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.dialogue import Task
-from core.features.ledger.storage import SqliteLedger
+from core.features.ledger.storage import SqlLedger
 from core.outgoing import OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.storage.database import Database
-from core.storage.history import SqliteHistory
-from core.storage.inbox import SqliteInbox
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import Incoming
 from tests.e2e.telegram_kit import flow, running
@@ -242,10 +242,10 @@ def _house(database: Database, clock: Clock) -> House:
     return House(
         script,
         clock=clock,
-        history=SqliteHistory(database),
-        inbox=SqliteInbox(database),
-        store=SqliteMemories(database),
-        ledger=SqliteLedger(database),
+        history=SqlHistory(database),
+        inbox=SqlInbox(database),
+        store=SqlMemories(database),
+        ledger=SqlLedger(database),
         trusted=("telegram",),
     )
 

@@ -28,15 +28,15 @@ from core.chatbot import ChatBot, ChatBotParts
 from core.clock import SystemClock
 from core.errors import ConfigError, ProviderError
 from core.features.access.rules import Access, Mode
-from core.features.access.storage import SqlitePeople
+from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import place_settings_by
-from core.features.admin.storage import SqliteDecisions
+from core.features.admin.storage import SqlDecisions
 from core.features.assembly import Features, Stores
-from core.features.broadcast.storage import SqliteBroadcasts
+from core.features.broadcast.storage import SqlBroadcasts
 from core.features.ledger.chart import draw
-from core.features.ledger.storage import SqliteLedger
-from core.features.links.storage import SqliteLinkCodes
-from core.features.preferences.storage import SqlitePreferences
+from core.features.ledger.storage import SqlLedger
+from core.features.links.storage import SqlLinkCodes
+from core.features.preferences.storage import SqlPreferences
 from core.features.quotas.quotas import Quotas
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations
@@ -46,9 +46,9 @@ from core.models import Models
 from core.ports import Clock
 from core.retention import forget_answered
 from core.storage.database import Database
-from core.storage.history import SqliteHistory
-from core.storage.inbox import SqliteInbox
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import SearchableMemoryStore
@@ -150,15 +150,15 @@ class _Stores:
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self.database = database
-        self.people = SqlitePeople(database)
-        self.decisions = SqliteDecisions(database)
-        self.ledger = SqliteLedger(database, settings.zone())
-        self.memories = SqliteMemories(database)
-        self.history = SqliteHistory(database)
-        self.inbox = SqliteInbox(database)
-        self.preferences = SqlitePreferences(database)
-        self.broadcasts = SqliteBroadcasts(database)
-        self.links = SqliteLinkCodes(database)
+        self.people = SqlPeople(database)
+        self.decisions = SqlDecisions(database)
+        self.ledger = SqlLedger(database, settings.zone())
+        self.memories = SqlMemories(database)
+        self.history = SqlHistory(database)
+        self.inbox = SqlInbox(database)
+        self.preferences = SqlPreferences(database)
+        self.broadcasts = SqlBroadcasts(database)
+        self.links = SqlLinkCodes(database)
         self.pending_inputs = SqlPendingInputs(database)
         self.confirmations = SqlConfirmations(database)
 

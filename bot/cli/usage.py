@@ -14,7 +14,7 @@ from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import ConfigError
 from core.features.ledger.calls import GROUPINGS, Sum, days_back
-from core.features.ledger.storage import SqliteLedger
+from core.features.ledger.storage import SqlLedger
 from core.storage.sqlite import open_database
 
 
@@ -62,7 +62,7 @@ async def usage(settings: Settings, *, days: int = 30, by: Sequence[str] = ("day
     prepare_folder(settings.data_dir)
     database = await open_database(settings.database_path)
     try:
-        ledger = SqliteLedger(database, zone)
+        ledger = SqlLedger(database, zone)
         sums, total = await ledger.sums(since, by), await ledger.sums(since, ())
     finally:
         await database.close()

@@ -10,7 +10,7 @@ from core.storage import history_rows as rows_of
 from core.storage.batches import in_batches, statement
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD
 from core.storage.record import NO_LIMIT, OF_USER, microseconds, random_id, to_json, user_key
-from core.storage.told_memories import SqliteToldMemories
+from core.storage.told_memories import SqlToldMemories
 from core.stores import HistoryStore, Said
 from core.threads import Summary, ThreadRecord, Transition
 from core.types import ChatKey, ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
@@ -20,7 +20,7 @@ _ACTIVE = f"SELECT {THREAD} FROM threads WHERE {_PLACE} AND status = 'active'"
 _FORGOTTEN = "platform = ''"
 
 
-class SqliteHistory(SqliteToldMemories, HistoryStore):
+class SqlHistory(SqlToldMemories, HistoryStore):
     """Threads and messages as rows of `Database`."""
 
     async def open_thread(

@@ -16,7 +16,7 @@ from core.stores import Inbox
 from core.types import ChatKey, Incoming, JSONValue, UserKey
 
 
-class SqliteInbox(Inbox):
+class SqlInbox(Inbox):
     """What was said in a row is removed when it is closed; the row stays until `purge`, so that a repeat is known."""
 
     def __init__(self, database: Database) -> None:

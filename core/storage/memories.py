@@ -17,7 +17,7 @@ from core.storage.batches import each_batch, in_batches, statement
 from core.storage.database import Row, Transaction
 from core.storage.memory_changes import Step
 from core.storage.memory_rows import ALL, EVERYWHERE, ITEMS, OWNER, THOSE, Named, in_order, items, stored
-from core.storage.phrases import SqlitePhrases, narrowed
+from core.storage.phrases import SqlPhrases, narrowed
 from core.storage.record import (
     NO_LIMIT,
     OF_USER,
@@ -56,7 +56,7 @@ _PARTING = """
 """
 
 
-class SqliteMemories(SqlitePhrases, MemoryStore):
+class SqlMemories(SqlPhrases, MemoryStore):
     """Rows of `memories`, `owners` and `changes`; every query names the owner."""
 
     async def add(

@@ -42,7 +42,7 @@ def narrowed(owner: UserKey, kind: MemoryKind | None, room: str) -> tuple[str, l
     return chosen, values
 
 
-class SqlitePhrases(PhraseStore):
+class SqlPhrases(PhraseStore):
     """Rows of `phrases`, `vectors`, `terms` and `rooms`; every query names the owner."""
 
     def __init__(self, database: Database) -> None:

@@ -23,7 +23,7 @@ _MARK_GONE = f"""
 """
 
 
-class SqliteToldMemories(ToldMemories):
+class SqlToldMemories(ToldMemories):
     """The table `told_memories` of a `Database`."""
 
     def __init__(self, database: Database) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcasts, BroadcastState, Reach, Tally
-from core.features.broadcast.storage import SqliteBroadcasts
+from core.features.broadcast.storage import SqlBroadcasts
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
 from tests.fakes.clock import START
@@ -28,7 +28,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield InMemoryBroadcasts()
         return
     database = await open_database(tmp_path / "broadcasts.db")
-    yield SqliteBroadcasts(database)
+    yield SqlBroadcasts(database)
     await database.close()
 
 
@@ -139,7 +139,7 @@ async def test_of_who_is_forgotten_nothing_is_kept(store: Broadcasts) -> None:
 
 async def test_the_text_is_in_no_file_once_it_is_over(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    store = SqliteBroadcasts(database)
+    store = SqlBroadcasts(database)
     number = await begun(store, *(UserKey("telegram", str(each)) for each in range(200)))
     assert b"Amanh" in bytes_of(tmp_path)
     await store.end(number, BroadcastState.DONE)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.features.access.people import DENIED, People, Person, Stranger
-from core.features.access.storage import SqlitePeople
+from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind, Decisions
-from core.features.admin.storage import SqliteDecisions
+from core.features.admin.storage import SqlDecisions
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
 from tests.fakes.clock import START
@@ -36,7 +36,7 @@ async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         yield Stores(people, InMemoryDecisions(people))
         return
     database = await open_database(tmp_path / "decisions.db")
-    yield Stores(SqlitePeople(database), SqliteDecisions(database))
+    yield Stores(SqlPeople(database), SqlDecisions(database))
     await database.close()
 
 
@@ -183,7 +183,7 @@ async def test_who_is_forgotten_is_on_no_record_and_decisions_hold(kept: Stores)
 async def test_what_was_decided_survives_a_restart(tmp_path: Path) -> None:
     for expected in (Applied.DONE, Applied.STALE):
         database = await open_database(tmp_path / "elefante.db")
-        assert await SqliteDecisions(database).apply(ROOM) is expected
+        assert await SqlDecisions(database).apply(ROOM) is expected
         await database.close()
 
 

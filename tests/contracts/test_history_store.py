@@ -13,7 +13,7 @@ import pytest
 
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.errors import StorageError
-from core.storage.history import SqliteHistory
+from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore, Said
 from core.threads import Summary, ThreadRecord, Told, Transition, TurnState
@@ -44,7 +44,7 @@ async def history(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         yield InMemoryHistory()
         return
     database = await open_database(tmp_path / "elefante.db")
-    yield SqliteHistory(database)
+    yield SqlHistory(database)
     await database.close()
 
 
@@ -248,13 +248,13 @@ async def test_a_thread_keeps_the_metadata_that_it_was_begun_with(history: Histo
 @pytest.mark.spec("J5")
 async def test_a_conversation_survives_a_restart(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    thread = await SqliteHistory(database).open_thread(ROOM, START)
-    stored = await SqliteHistory(database).append(thread.id, SAID)
+    thread = await SqlHistory(database).open_thread(ROOM, START)
+    stored = await SqlHistory(database).append(thread.id, SAID)
     await database.close()
     database = await open_database(tmp_path / "elefante.db")
-    again = await SqliteHistory(database).open_thread(ROOM, LATER)
+    again = await SqlHistory(database).open_thread(ROOM, LATER)
     assert again.id == thread.id
-    assert list(await SqliteHistory(database).tail(again.id, 9)) == [stored]
+    assert list(await SqlHistory(database).tail(again.id, 9)) == [stored]
     await database.close()
 
 

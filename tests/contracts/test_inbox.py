@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.enclosures import Attachment, AttachmentKind
-from core.storage.inbox import SqliteInbox
+from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import _POSTED, MIGRATIONS
 from core.stores import Inbox
@@ -43,7 +43,7 @@ async def inbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield InMemoryInbox()
         return
     database = await open_database(tmp_path / "elefante.db")
-    yield SqliteInbox(database)
+    yield SqlInbox(database)
     await database.close()
 
 
@@ -134,12 +134,12 @@ async def test_only_answered_messages_that_are_old_are_purged_and_no_more_than_a
 async def test_what_is_owed_survives_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "elefante.db"
     database = await open_database(path)
-    await SqliteInbox(database).accept(FIRST)
-    await SqliteInbox(database).put_posted(FIRST, ["17"])
+    await SqlInbox(database).accept(FIRST)
+    await SqlInbox(database).put_posted(FIRST, ["17"])
     await database.close()
     database = await open_database(path)
-    assert list(await SqliteInbox(database).owed("telegram")) == [FIRST]
-    assert list((await SqliteInbox(database).owed("telegram"))[FIRST]) == ["17"]
+    assert list(await SqlInbox(database).owed("telegram")) == [FIRST]
+    assert list((await SqlInbox(database).owed("telegram"))[FIRST]) == ["17"]
     await database.close()
 
 
@@ -156,7 +156,7 @@ async def test_what_an_older_version_owed_may_have_been_posted(tmp_path: Path) -
             )
     await database.close()
     database = await open_database(path)
-    inbox = SqliteInbox(database)
+    inbox = SqlInbox(database)
     [owed] = await inbox.owed("telegram")
     posted, purged = (await inbox.owed("telegram")).get(owed, ()), await inbox.purge(START, 9)
     await database.close()

@@ -12,7 +12,7 @@ import pytest
 
 from core.dialogue import Usage
 from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
-from core.features.ledger.storage import SqliteLedger
+from core.features.ledger.storage import SqlLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.fakes.clock import START
@@ -37,7 +37,7 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         yield again
         return
     database = await open_database(tmp_path / "elefante.db")
-    yield lambda zone: SqliteLedger(database, ZoneInfo(zone))
+    yield lambda zone: SqlLedger(database, ZoneInfo(zone))
     await database.close()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.features.links.codes import LinkCode, LinkCodes
-from core.features.links.storage import SqliteLinkCodes
+from core.features.links.storage import SqlLinkCodes
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.reference.link_codes import InMemoryLinkCodes
@@ -24,7 +24,7 @@ async def codes(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield InMemoryLinkCodes()
         return
     database = await open_database(tmp_path / "codes.db")
-    yield SqliteLinkCodes(database)
+    yield SqlLinkCodes(database)
     await database.close()
 
 

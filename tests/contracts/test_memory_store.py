@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext, SearchableMemoryStore
 from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
@@ -54,7 +54,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield InMemoryMemories()
         return
     database = await open_database(tmp_path / "elefante.db")
-    yield SqliteMemories(database)
+    yield SqlMemories(database)
     await database.close()
 
 
@@ -854,10 +854,10 @@ async def test_thousands_of_vectors_come_back_in_one_piece(store: SearchableMemo
 
 async def test_memories_survive_a_restart(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    [item] = await SqliteMemories(database).add(ANA, [PASSWORD], at=START)
+    [item] = await SqlMemories(database).add(ANA, [PASSWORD], at=START)
     await database.close()
     database = await open_database(tmp_path / "elefante.db")
-    store = SqliteMemories(database)
+    store = SqlMemories(database)
     assert list(await store.get(ANA, [item.id])) == [item]
     assert [key for key, _ in await store.lexical(ANA, "aliexpress", 1)] == [item.id]
     await database.close()

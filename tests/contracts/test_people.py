@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.features.access.people import DENIED, People, Person, Stranger
-from core.features.access.storage import SqlitePeople
+from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import Applied, Decision, DecisionKind, Decisions
-from core.features.admin.storage import SqliteDecisions
+from core.features.admin.storage import SqlDecisions
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
 from tests.fakes.clock import START
@@ -29,12 +29,12 @@ async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         yield InMemoryPeople()
         return
     database = await open_database(tmp_path / "people.db")
-    yield SqlitePeople(database)
+    yield SqlPeople(database)
     await database.close()
 
 
 def decisions_over(people: People) -> Decisions:
-    return SqliteDecisions(people._database) if isinstance(people, SqlitePeople) else InMemoryDecisions(people)
+    return SqlDecisions(people._database) if isinstance(people, SqlPeople) else InMemoryDecisions(people)
 
 
 def person(user: UserKey, role: Role = Role.MEMBER, name: str = "Ana") -> Person:

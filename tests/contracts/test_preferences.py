@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.features.preferences.storage import SqlitePreferences
+from core.features.preferences.storage import SqlPreferences
 from core.features.preferences.store import PreferenceStore
 from core.storage.sqlite import open_database
 from core.types import Locale, Preferences, UserKey
@@ -22,7 +22,7 @@ async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
         yield InMemoryPreferences()
         return
     database = await open_database(tmp_path / "preferences.db")
-    yield SqlitePreferences(database)
+    yield SqlPreferences(database)
     await database.close()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
@@ -27,7 +27,7 @@ CHILD = textwrap.dedent(
     import asyncio, itertools, os, sys
     from pathlib import Path
     from core.clock import SystemClock
-    from core.storage.memories import SqliteMemories
+    from core.storage.memories import SqlMemories
     from core.storage.sqlite import open_database
     from core.stores import ChangeContext
     from core.types import UserKey
@@ -35,7 +35,7 @@ CHILD = textwrap.dedent(
     ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
 
     async def main(path, run):
-        store = SqliteMemories(await open_database(Path(path)))
+        store = SqlMemories(await open_database(Path(path)))
         await store.unlink(ANA, BIA)
         for number in itertools.count():
             keys, act = [item.id for item in await store.page(BIA, limit=20)], f"{run}x{number}"
@@ -81,13 +81,13 @@ async def test_links_and_undos_are_whole_whenever_the_process_is_killed(tmp_path
     database = await open_database(path)
     for owner in (ANA, BIA):
         drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}", f"other {n}")) for n in range(SIZE)]
-        await SqliteMemories(database).add(owner, drafts, at=START, mark=ChangeContext(room="telegram:room"))
+        await SqlMemories(database).add(owner, drafts, at=START, mark=ChangeContext(room="telegram:room"))
     await database.close()
     dice = random.Random(5)  # noqa: S311 - data
     for run in range(KILLS):
         act, keys = await kill_in_the_middle(path, run, dice.randint(1, 3), dice.random() * 0.06)
         database = await open_database(path)
-        store = SqliteMemories(database)
+        store = SqlMemories(database)
         await store.purge(START)  # as the next start does
         assert await database.rows(TORN) == [(0,) * 5]
         assert await database.rows("PRAGMA integrity_check") == [("ok",)]

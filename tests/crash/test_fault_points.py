@@ -17,9 +17,9 @@ import pytest
 from core.errors import StorageError
 from core.storage import sqlite
 from core.storage.database import Database
-from core.storage.history import SqliteHistory
-from core.storage.inbox import SqliteInbox
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import Summary, ThreadRecord, Transition, TurnState
@@ -57,18 +57,18 @@ async def snapshot(database: Database) -> dict[str, list[tuple[Any, ...]]]:
 
 async def filled(path: Path) -> Database:
     database = await open_database(path)
-    await SqliteMemories(database).add(ANA, [OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
+    await SqlMemories(database).add(ANA, [OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
     await add_for_others(database)
-    thread = await SqliteHistory(database).open_thread(ROOM, START)
-    await SqliteHistory(database).append(thread.id, Message(MessageRole.USER, "oi", source_id="1"))
-    await SqliteHistory(database).restore(ThreadRecord(Thread("earlier", ROOM, START, START), ()))
-    await SqliteInbox(database).accept(Incoming(ROOM.chat, ANA, "Ana", "1", "oi", START))
+    thread = await SqlHistory(database).open_thread(ROOM, START)
+    await SqlHistory(database).append(thread.id, Message(MessageRole.USER, "oi", source_id="1"))
+    await SqlHistory(database).restore(ThreadRecord(Thread("earlier", ROOM, START, START), ()))
+    await SqlInbox(database).accept(Incoming(ROOM.chat, ANA, "Ana", "1", "oi", START))
     return database
 
 
 async def add_for_others(database: Database) -> None:
     """An act changed a memory of Bia's and deleted another; Caio's account is linked to hers, Eva's to nobody's."""
-    store, mark = SqliteMemories(database), ChangeContext("act", "telegram:room")
+    store, mark = SqlMemories(database), ChangeContext("act", "telegram:room")
     one, two = await store.add(BIA, [OLD, OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
     await store.update(BIA, one.id, NEW, at=START, vectors=VECTORS, space=SPACE, mark=mark)
     await store.delete(BIA, [two.id], at=START, mark=mark)
@@ -92,119 +92,119 @@ async def twin(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 async def the_memory(database: Database) -> str:
-    return (await SqliteMemories(database).page(ANA, limit=1))[0].id
+    return (await SqlMemories(database).page(ANA, limit=1))[0].id
 
 
 async def the_thread(database: Database) -> str:
-    return (await SqliteHistory(database).open_thread(ROOM, START)).id
+    return (await SqlHistory(database).open_thread(ROOM, START)).id
 
 
 async def add(database: Database) -> None:
-    await SqliteMemories(database).add(ANA, [NEW, OLD], at=START, source_ids=[1, 2], vectors=VECTORS, space=SPACE)
+    await SqlMemories(database).add(ANA, [NEW, OLD], at=START, source_ids=[1, 2], vectors=VECTORS, space=SPACE)
 
 
 async def update(database: Database) -> None:
     memory_id = await the_memory(database)
-    await SqliteMemories(database).update(ANA, memory_id, NEW, at=START, vectors=VECTORS, space=SPACE)
+    await SqlMemories(database).update(ANA, memory_id, NEW, at=START, vectors=VECTORS, space=SPACE)
 
 
 async def delete(database: Database) -> None:
-    await SqliteMemories(database).delete(ANA, [await the_memory(database)])
+    await SqlMemories(database).delete(ANA, [await the_memory(database)])
 
 
 async def put(database: Database) -> None:
-    await SqliteMemories(database).put_vectors(ANA, "y@2", {1: VECTORS["senha"], 2: VECTORS["senha"]})
+    await SqlMemories(database).put_vectors(ANA, "y@2", {1: VECTORS["senha"], 2: VECTORS["senha"]})
 
 
 async def forget(database: Database) -> None:
-    await SqliteMemories(database).forget(ANA)
+    await SqlMemories(database).forget(ANA)
 
 
 async def update_marked(database: Database) -> None:
     mark = ChangeContext("update", "telegram:room")
-    await SqliteMemories(database).update(
+    await SqlMemories(database).update(
         ANA, await the_memory(database), NEW, at=START, vectors=VECTORS, space=SPACE, mark=mark
     )
 
 
 async def delete_marked(database: Database) -> None:
-    await SqliteMemories(database).delete(ANA, [await the_memory(database)], at=START, mark=ChangeContext("delete"))
+    await SqlMemories(database).delete(ANA, [await the_memory(database)], at=START, mark=ChangeContext("delete"))
 
 
 async def flag(database: Database) -> None:
-    await SqliteMemories(database).flag(ANA, [await the_memory(database)], pinned=True, shared=True)
+    await SqlMemories(database).flag(ANA, [await the_memory(database)], pinned=True, shared=True)
 
 
 async def undo(database: Database) -> None:
-    await SqliteMemories(database).undo(BIA, "act")
+    await SqlMemories(database).undo(BIA, "act")
 
 
 async def purge(database: Database) -> None:
-    await SqliteMemories(database).purge(START + timedelta(days=1))
+    await SqlMemories(database).purge(START + timedelta(days=1))
 
 
 async def link(database: Database) -> None:
-    await SqliteMemories(database).link(ANA, EVA)
+    await SqlMemories(database).link(ANA, EVA)
 
 
 async def unlink(database: Database) -> None:
-    await SqliteMemories(database).unlink(BIA, CAIO)
+    await SqlMemories(database).unlink(BIA, CAIO)
 
 
 async def forget_linked(database: Database) -> None:
-    await SqliteMemories(database).forget(CAIO)
+    await SqlMemories(database).forget(CAIO)
 
 
 async def append(database: Database) -> None:
-    await SqliteHistory(database).append(await the_thread(database), Message(MessageRole.USER, "tudo bem?", at=START))
+    await SqlHistory(database).append(await the_thread(database), Message(MessageRole.USER, "tudo bem?", at=START))
 
 
 async def open_another(database: Database) -> None:
-    await SqliteHistory(database).open_thread(ConversationKey(ROOM.chat, BIA), START)
+    await SqlHistory(database).open_thread(ConversationKey(ROOM.chat, BIA), START)
 
 
 async def mark(database: Database) -> None:
-    await SqliteHistory(database).mark(await the_thread(database), ThreadStatus.RESET, START)
+    await SqlHistory(database).mark(await the_thread(database), ThreadStatus.RESET, START)
 
 
 async def describe(database: Database) -> None:
-    thread = await SqliteHistory(database).open_thread(ROOM, START)
-    await SqliteHistory(database).describe(replace(thread, title="viagem"))
+    thread = await SqlHistory(database).open_thread(ROOM, START)
+    await SqlHistory(database).describe(replace(thread, title="viagem"))
 
 
 async def switch(database: Database) -> None:
-    await SqliteHistory(database).mark("earlier", ThreadStatus.ACTIVE, START)
+    await SqlHistory(database).mark("earlier", ThreadStatus.ACTIVE, START)
 
 
 async def fold(database: Database) -> None:
-    await SqliteHistory(database).fold(await the_thread(database), Summary("oi", through=1))
+    await SqlHistory(database).fold(await the_thread(database), Summary("oi", through=1))
 
 
 async def enter(database: Database) -> None:
-    await SqliteHistory(database).enter(await the_thread(database), Transition("t", TurnState.PENDING, START))
+    await SqlHistory(database).enter(await the_thread(database), Transition("t", TurnState.PENDING, START))
 
 
 async def restore(database: Database) -> None:
     thread = Thread("restored", ROOM, START, START)
     said = tuple(Message(MessageRole.USER, str(number)) for number in range(3))
     entered = (Transition("t", TurnState.PENDING, START),)
-    await SqliteHistory(database).restore(ThreadRecord(thread, said, (Summary("oi", through=1),), entered))
+    await SqlHistory(database).restore(ThreadRecord(thread, said, (Summary("oi", through=1),), entered))
 
 
 async def forget_history(database: Database) -> None:
-    await SqliteHistory(database).forget(ANA)
+    await SqlHistory(database).forget(ANA)
 
 
 async def accept(database: Database) -> None:
-    await SqliteInbox(database).accept(INCOMING)
+    await SqlInbox(database).accept(INCOMING)
 
 
 async def close(database: Database) -> None:
-    await SqliteInbox(database).close(Incoming(ROOM.chat, ANA, "Ana", "1", "oi", START))
+    await SqlInbox(database).close(Incoming(ROOM.chat, ANA, "Ana", "1", "oi", START))
 
 
 async def forget_inbox(database: Database) -> None:
-    await SqliteInbox(database).forget(ANA)
+    await SqlInbox(database).forget(ANA)
 
 
 CHANGES: Sequence[Callable[[Database], Awaitable[None]]] = (
@@ -273,8 +273,8 @@ async def test_a_change_happens_whole_or_not_at_all(
 
 async def finish(database: Database) -> None:
     """Do what the next start does: forgetting goes some rows at a time, and nobody sees what is still to go."""
-    await SqliteMemories(database).purge(START - timedelta(days=9))
-    await SqliteHistory(database).purge()
+    await SqlMemories(database).purge(START - timedelta(days=9))
+    await SqlHistory(database).purge()
 
 
 async def counts(database: Database) -> dict[str, int]:

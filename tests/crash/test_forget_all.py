@@ -23,7 +23,7 @@ from core.errors import StorageError
 from core.features.access.people import Person
 from core.features.admin.decisions import DecisionKind
 from core.features.ledger.calls import Call
-from core.features.ledger.storage import SqliteLedger
+from core.features.ledger.storage import SqlLedger
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey
 from tests.fakes.channel import RecordingChannel
@@ -78,7 +78,7 @@ async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_
             await say(app, bot, ANA, text, "zqname")
             await say(app, bot, BIA, text.replace("zq", "zw"), "zwname")
         call = Call(app.clock.now(), ANA, "chat", "finish", "limited:mind", "end", 0.1)
-        await SqliteLedger(app.database).record(call)
+        await SqlLedger(app.database).record(call)
         mine = ["zqwifi", "zqabc123", "zqcofre", "zq918273", "zqmusic", "zqname", ANA.user]
         assert left(tmp_path, *mine) == mine, "there was something to forget"
         asked = await say(app, bot, ANA, "/forget all", "zqname")

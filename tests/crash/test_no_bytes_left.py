@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from core.storage.database import Database
-from core.storage.history import SqliteHistory
-from core.storage.inbox import SqliteInbox
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
@@ -31,9 +31,9 @@ class Talk:
 
     def __init__(self, database: Database) -> None:
         self.dice = random.Random(11)  # noqa: S311 - data
-        self.memories = SqliteMemories(database)
-        self.history = SqliteHistory(database)
-        self.inbox = SqliteInbox(database)
+        self.memories = SqlMemories(database)
+        self.history = SqlHistory(database)
+        self.inbox = SqlInbox(database)
         self.vectors: dict[UserKey, list[bytes]] = {ANA: [], BIA: []}
 
     def say(self, user: UserKey, count: int) -> list[str]:
@@ -122,7 +122,7 @@ async def test_after_forgetting_a_person_no_byte_of_theirs_is_left_while_the_bot
 @pytest.mark.parametrize("known", [5, 200])
 async def test_a_deleted_memory_is_gone_from_the_disk_when_delete_returns(tmp_path: Path, known: int) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    store = SqliteMemories(database)
+    store = SqlMemories(database)
     await store.add(ANA, [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(known)], at=START)
     secret = MemoryDraft(MemoryKind.TEXT, "The code is xylophone 918273", ("vault combination",))
     vector = np.random.default_rng(3).standard_normal(384).astype(np.float32)

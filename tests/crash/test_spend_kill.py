@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 from core.features.ledger.calls import BOT, Scope
-from core.features.ledger.storage import SqliteLedger
+from core.features.ledger.storage import SqlLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.fakes.clock import START
@@ -28,8 +28,8 @@ CHILD = textwrap.dedent(
     from core.features.ledger.calls import Asker, Call
     from core.features.quotas.limits import Defaults, read
     from core.features.quotas.quotas import Quotas
-    from core.features.admin.storage import SqliteDecisions
-    from core.features.ledger.storage import SqliteLedger
+    from core.features.admin.storage import SqlDecisions
+    from core.features.ledger.storage import SqlLedger
     from core.storage.sqlite import open_database
     from core.types import Role, UserKey
     from tests.fakes.clock import FakeClock
@@ -37,7 +37,7 @@ CHILD = textwrap.dedent(
     async def main(path):
         database, clock, ana = await open_database(Path(path)), FakeClock(), UserKey("telegram", "ana")
         limits = Defaults(person=read("tokens_day={LIMIT}"))
-        quotas = Quotas(SqliteLedger(database), SqliteDecisions(database), clock, limits, ZoneInfo("UTC"))
+        quotas = Quotas(SqlLedger(database), SqlDecisions(database), clock, limits, ZoneInfo("UTC"))
         while True:
             async with quotas.admitted(Asker(ana), Role.MEMBER, thinks=True) as full:
                 if full is not None:
@@ -73,7 +73,7 @@ async def test_what_was_spent_before_a_kill_counts_after_it_and_the_limit_holds(
         lines += (await child.stdout.read()).split()
         await child.wait()
     database = await open_database(path)
-    ledger = SqliteLedger(database)
+    ledger = SqlLedger(database)
     spent = await ledger.spent(Scope(ANA), START)
     assert kills >= 2
     assert LIMIT <= spent.tokens < LIMIT + ANSWER

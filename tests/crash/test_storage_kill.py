@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
@@ -26,7 +26,7 @@ CHILD = textwrap.dedent(
     import numpy as np
     from pathlib import Path
     from core.clock import SystemClock
-    from core.storage.memories import SqliteMemories
+    from core.storage.memories import SqlMemories
     from core.storage.sqlite import open_database
     from core.types import MemoryDraft, MemoryKind, UserKey
 
@@ -35,7 +35,7 @@ CHILD = textwrap.dedent(
 
     async def main(path, run):
         database = await open_database(Path(path))
-        store = SqliteMemories(database)
+        store = SqlMemories(database)
         for number in itertools.count():
             name = f"{run}x{number}"
             draft = MemoryDraft(MemoryKind.TEXT, f"fact {name}", (f"key {name}", f"other {name}"))
@@ -83,7 +83,7 @@ async def test_nothing_acknowledged_is_lost_and_nothing_is_half_written(tmp_path
                 present.pop(line[1])
                 unsure.discard(line[1])
         database = await open_database(path)
-        store = SqliteMemories(database)
+        store = SqlMemories(database)
         held = {item.id: item for item in await store.page(ANA, limit=10**6)}
         assert set(present) - unsure <= set(held)
         assert len(set(held) - set(present)) <= run + 1, "at most one that was under way, a run"

@@ -13,7 +13,7 @@ import pytest
 
 from core.history.conversation import Conversations
 from core.history.policy import SUMMARY, HistoryLimits
-from core.storage.history import SqliteHistory
+from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.types import ChatKey, ConversationKey, UserKey
 from tests.fakes.clock import FakeClock
@@ -32,7 +32,7 @@ CHILD = textwrap.dedent(
     from core.history.policy import HistoryLimits
     from core.history.summary import Summaries, Summarizer
     from core.history.tokens import ByCharacters
-    from core.storage.history import SqliteHistory
+    from core.storage.history import SqlHistory
     from core.storage.sqlite import open_database
     from core.types import ChatKey, ConversationKey, Message, MessageRole, UserKey
     from tests.fakes.model import ScriptedModel
@@ -43,7 +43,7 @@ CHILD = textwrap.dedent(
         return " ".join([prompt.brief.message, *(message.text for message in prompt.brief.history)]).strip()
 
     async def main(path):
-        clock, store = SystemClock(), SqliteHistory(await open_database(Path(path)))
+        clock, store = SystemClock(), SqlHistory(await open_database(Path(path)))
         limits = HistoryLimits(threshold_tokens=40, max_summary_tokens=1 << 30)
         model = ScriptedModel({Task.SUMMARY: told})
         summarizer = Summarizer(store, model, ByCharacters(), clock, limits)
@@ -76,7 +76,7 @@ async def test_no_message_falls_between_the_summary_and_the_window(tmp_path: Pat
         acknowledged = int(rest[-1]) if rest else acknowledged
         await child.wait()
         database = await open_database(path)
-        conversation = await Conversations(SqliteHistory(database), FakeClock(), HistoryLimits(SUMMARY)).open(ROOM)
+        conversation = await Conversations(SqlHistory(database), FakeClock(), HistoryLimits(SUMMARY)).open(ROOM)
         context = await conversation.context("")
         shown = [*context.summary.split(), *(message.text for message in context.messages)]
         assert len(shown) >= acknowledged

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from core.dialogue import Task
 from core.features.access.people import Person as Known
-from core.features.access.storage import SqlitePeople
-from core.features.admin.storage import SqliteDecisions
-from core.storage.history import SqliteHistory
-from core.storage.inbox import SqliteInbox
+from core.features.access.storage import SqlPeople
+from core.features.admin.storage import SqlDecisions
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
 from tests.e2e.telegram_kit import idle, serving
@@ -40,11 +40,11 @@ async def at_work(folder: Path, server: TelegramServer, clock: FakeClock) -> Asy
         {Task.DECIDE: lambda _: "Finish", Task.FINISH: lambda _: "Hello"},
         clock=clock,
         trusted=(),
-        people=SqlitePeople(database),
-        inbox=SqliteInbox(database),
-        history=SqliteHistory(database),
+        people=SqlPeople(database),
+        inbox=SqlInbox(database),
+        history=SqlHistory(database),
     )
-    house.decisions = SqliteDecisions(database)
+    house.decisions = SqlDecisions(database)
     await house.people.put(Known(OWNER, Role.OWNER, "Ana", clock.now()))
     async with house.chatbot() as bot, serving(server, clock, bot):
         yield

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.chatbot import ChatBot
-from core.features.preferences.storage import SqlitePreferences
+from core.features.preferences.storage import SqlPreferences
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
-from core.storage.history import SqliteHistory
-from core.storage.inbox import SqliteInbox
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
@@ -44,10 +44,10 @@ class Talk:
         self.house = House(
             self.script,
             clock=self.clock,
-            store=SqliteMemories(database),
-            history=SqliteHistory(database),
-            inbox=SqliteInbox(database),
-            preferences=SqlitePreferences(database),
+            store=SqlMemories(database),
+            history=SqlHistory(database),
+            inbox=SqlInbox(database),
+            preferences=SqlPreferences(database),
             pending_inputs=SqlPendingInputs(database),
             confirmations=SqlConfirmations(database),
         )

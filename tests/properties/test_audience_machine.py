@@ -24,8 +24,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from core.dialogue import Prompt, Task
 from core.features.transfer import takeout
 from core.outgoing import ChannelLimits
-from core.storage.history import SqliteHistory
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.storage.waiting import SqlPendingInputs
 from core.types import MemoryItem, UserKey
@@ -54,8 +54,8 @@ class AudienceMachine(RuleBasedStateMachine):
         self.house = House(
             dict.fromkeys(Task, self.answer),
             clock=self.clock,
-            store=SqliteMemories(self.database),
-            history=SqliteHistory(self.database),
+            store=SqlMemories(self.database),
+            history=SqlHistory(self.database),
             pending_inputs=SqlPendingInputs(self.database),
         )
         self.bot = self.house.chatbot()

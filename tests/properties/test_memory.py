@@ -20,7 +20,7 @@ from core.memory.user_memory import UserMemory
 from core.memory.wording import Asked, Held
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import SearchableMemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
@@ -127,7 +127,7 @@ async def test_a_hundred_people_with_the_same_topics_each_find_five_of_their_own
 
 @pytest.mark.spec("T15")
 async def test_what_one_person_finds_does_not_depend_on_what_others_store(database: Database) -> None:
-    alone, crowded = Bot(), Bot(store=SqliteMemories(database))
+    alone, crowded = Bot(), Bot(store=SqlMemories(database))
     ana = UserKey("test", "ana")
     mine = [MemoryDraft(MemoryKind.TEXT, f"meu {topic}", (f"{topic} {TOPICS[0]}",)) for topic in TOPICS[:6]]
     for bot in (alone, crowded):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from core.storage.database import Database
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext, SearchableMemoryStore
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
@@ -55,7 +55,7 @@ class MemoryMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.folder = tempfile.TemporaryDirectory()
         self.database: Database = self.run(open_database(Path(self.folder.name) / "elefante.db"))
-        self.real: SearchableMemoryStore = SqliteMemories(self.database)
+        self.real: SearchableMemoryStore = SqlMemories(self.database)
         self.reference: SearchableMemoryStore = InMemoryMemories()
         self.ids: list[tuple[str, str]] = []
         self.minutes = 0
@@ -189,7 +189,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def restart(self) -> None:
         self.run(self.database.close())
         self.database = self.run(open_database(Path(self.folder.name) / "elefante.db"))
-        self.real = SqliteMemories(self.database)
+        self.real = SqlMemories(self.database)
 
     @invariant()
     def both_tell_the_same(self) -> None:

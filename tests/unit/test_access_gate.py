@@ -13,14 +13,14 @@ import pytest
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone
 from core.features.access.people import DENIED
-from core.features.access.storage import SqlitePeople
+from core.features.access.storage import SqlPeople
 from core.features.admin.admission import MODES
 from core.features.admin.decisions import ALLOWED, ON, Decision, DecisionKind
-from core.features.admin.storage import SqliteDecisions
-from core.features.preferences.storage import SqlitePreferences
+from core.features.admin.storage import SqlDecisions
+from core.features.preferences.storage import SqlPreferences
 from core.storage.database import Database
-from core.storage.history import SqliteHistory
-from core.storage.inbox import SqliteInbox
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.types import ChatKey, Role, UserKey
 from tests.fakes.house import ANA, BIA, House
@@ -128,16 +128,16 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 def on_disk(database: Database) -> House:
-    people = SqlitePeople(database)
+    people = SqlPeople(database)
     house = House(
         FINISH,
         trusted=(),
         people=people,
-        inbox=SqliteInbox(database),
-        history=SqliteHistory(database),
-        preferences=SqlitePreferences(database),
+        inbox=SqlInbox(database),
+        history=SqlHistory(database),
+        preferences=SqlPreferences(database),
     )
-    house.decisions = SqliteDecisions(database)
+    house.decisions = SqlDecisions(database)
     return house
 
 

@@ -15,7 +15,7 @@ from core.history.conversation import Conversations
 from core.history.policy import HistoryLimits
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import ByCharacters
-from core.storage.history import SqliteHistory
+from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.types import ChatKey, ConversationKey, Message, MessageRole, UserKey
 from tests.fakes.clock import FakeClock
@@ -59,7 +59,7 @@ async def test_document_2s_name_is_known_in_the_next_request_and_after_a_restart
         ("Como é meu nome?", "Seu nome é Edmar! 😊 Posso te ajudar com algo?"),
     ):
         database = await open_database(tmp_path / "elefante.db")  # each request in a process of its own
-        house = House(SCRIPT, clock=clock, history=SqliteHistory(database))
+        house = House(SCRIPT, clock=clock, history=SqlHistory(database))
         async with house.chatbot() as handler:
             answer = await ask(handler, clock, message=message, platform="test", **REQUEST)
         await database.close()

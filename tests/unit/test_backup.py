@@ -15,7 +15,7 @@ from bot.settings.settings import Settings
 from core.errors import Damaged, SchemaTooNew, StorageError
 from core.storage import sqlite_backup as backup
 from core.storage.database import Database
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.storage.sqlite_backup import copy_database, restore_database, verify
 from core.types import MemoryDraft, MemoryKind, UserKey
@@ -26,13 +26,13 @@ ANA = UserKey("telegram", "1")
 
 async def keep(database: Database, *contents: str) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, content, (content,)) for content in contents]
-    await SqliteMemories(database).add(ANA, drafts, at=START)
+    await SqlMemories(database).add(ANA, drafts, at=START)
 
 
 async def contents(path: Path) -> set[str]:
     database = await open_database(path)
     try:
-        return {item.content for item in await SqliteMemories(database).page(ANA, limit=10_000)}
+        return {item.content for item in await SqlMemories(database).page(ANA, limit=10_000)}
     finally:
         await database.close()
 

@@ -16,7 +16,7 @@ from core.delivery.notifier import Notifier
 from core.errors import ChannelBusy, ChannelError, ChannelGone, StorageError
 from core.features.broadcast.broadcaster import Broadcaster
 from core.features.broadcast.broadcasts import Broadcasts, BroadcastState, Tally
-from core.features.broadcast.storage import SqliteBroadcasts
+from core.features.broadcast.storage import SqlBroadcasts
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.storage.database import Database
@@ -42,7 +42,7 @@ class Town:
 
     @property
     def store(self) -> Broadcasts:
-        return SqliteBroadcasts(self.database)
+        return SqlBroadcasts(self.database)
 
     def chat(self, user: UserKey) -> RecordingChannel:
         return self.chats.setdefault(user, RecordingChannel(self.clock, ChannelLimits(4096, 0.0)))
@@ -179,20 +179,20 @@ async def test_one_that_is_cancelled_at_its_very_end_is_not_announced(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = await town.begin(MANY[0])
-    tally = SqliteBroadcasts.tally
+    tally = SqlBroadcasts.tally
 
-    async def cancelling(self: SqliteBroadcasts, number: int) -> Tally:
+    async def cancelling(self: SqlBroadcasts, number: int) -> Tally:
         await self.end(number, BroadcastState.CANCELLED)
         return await tally(self, number)
 
-    monkeypatch.setattr(SqliteBroadcasts, "tally", cancelling)
+    monkeypatch.setattr(SqlBroadcasts, "tally", cancelling)
     async with town.working():
         await town.pass_(4)
     assert town.told() == {"1": [TEXT]}
     over = await town.store.newest()
     assert over is not None
     assert over.state is BroadcastState.CANCELLED
-    assert await tally(SqliteBroadcasts(town.database), number) == Tally(told=1)
+    assert await tally(SqlBroadcasts(town.database), number) == Tally(told=1)
 
 
 async def test_what_is_on_its_way_when_the_bot_stops_has_a_moment_left(town: Town) -> None:
@@ -247,11 +247,11 @@ async def test_whose_broadcast_it_was_may_be_forgotten_meanwhile(town: Town) -> 
 
 
 @contextmanager
-def broken(broadcaster_store: type[SqliteBroadcasts], error: Exception) -> Iterator[list[int]]:
+def broken(broadcaster_store: type[SqlBroadcasts], error: Exception) -> Iterator[list[int]]:
     """Have the store fail once when it is asked who is next."""
     original, calls = broadcaster_store.take, [0]
 
-    async def take(self: SqliteBroadcasts, number: int, platforms: tuple[str, ...]) -> tuple[UserKey, bool] | None:
+    async def take(self: SqlBroadcasts, number: int, platforms: tuple[str, ...]) -> tuple[UserKey, bool] | None:
         calls[0] += 1
         if calls[0] == 2:
             raise error
@@ -266,7 +266,7 @@ def broken(broadcaster_store: type[SqliteBroadcasts], error: Exception) -> Itera
 
 async def test_a_disk_that_refuses_is_tried_again_a_minute_later(town: Town, caplog: pytest.LogCaptureFixture) -> None:
     number = await town.begin(*MANY)
-    with broken(SqliteBroadcasts, StorageError("full")):
+    with broken(SqlBroadcasts, StorageError("full")):
         async with town.working():
             await town.pass_(30)
             assert await town.store.tally(number) == Tally(told=1, waiting=4)
@@ -277,7 +277,7 @@ async def test_a_disk_that_refuses_is_tried_again_a_minute_later(town: Town, cap
 
 async def test_what_nobody_foresaw_is_logged_and_loses_nobody(town: Town, caplog: pytest.LogCaptureFixture) -> None:
     number = await town.begin(*MANY)
-    with broken(SqliteBroadcasts, RuntimeError("closed")):
+    with broken(SqlBroadcasts, RuntimeError("closed")):
         async with town.working():
             await town.pass_(5)
     assert [record.levelno for record in caplog.records if record.message == "broadcast broke"] == [logging.ERROR]

@@ -12,7 +12,7 @@ from core.memory.memories import Memories
 from core.memory.normalizer import EmbeddingNormalizer
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey, Vectors
 from tests.fakes.clock import FakeClock
@@ -22,7 +22,7 @@ ANA = UserKey("test", "ana")
 EMBEDDER = HashEmbedder(dims=256)
 
 
-class Counted(SqliteMemories):
+class Counted(SqlMemories):
     """Counts how often all vectors of somebody are read."""
 
     builds = 0

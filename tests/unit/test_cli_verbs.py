@@ -17,7 +17,7 @@ from bot.cli import shell
 from bot.cli.main import app, main
 from bot.settings.settings import load
 from core.errors import BotError, ConfigError, StorageError
-from core.storage.history import SqliteHistory
+from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.threads import Summary
 from core.types import ChatKey, ConversationKey, MemoryKind, Message, MessageRole, Modal, UserKey
@@ -64,7 +64,7 @@ def talked(text: str) -> str:
         settings = load(env_file=None)
         settings.data_dir.mkdir(exist_ok=True)
         database = await open_database(settings.database_path)
-        history = SqliteHistory(database)
+        history = SqlHistory(database)
         thread = await history.open_thread(ConversationKey(ChatKey("console", "main"), ANA), START)
         memory = {"id": "m", "type": MemoryKind.TEXT.value, "content": "zebra"}
         for message in (Message(MessageRole.USER, text, at=START), Message(MessageRole.SYSTEM, memory, Modal.MEMORY)):

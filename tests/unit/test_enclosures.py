@@ -24,7 +24,7 @@ from core.enclosures import (
 from core.history.policy import HistoryLimits
 from core.limited.limited import LimitedMind
 from core.models import HotModel
-from core.storage.inbox import SqliteInbox
+from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.types import Incoming
 from tests.fakes.channel import RecordingChannel
@@ -104,10 +104,10 @@ async def test_what_came_along_survives_a_crash(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "e.db")
     house = House(FINISH)
     incoming = replace(house.incoming("see this"), attachments=(PHOTO, REPORT), quotes=(BIAS, PASSED_ON))
-    await SqliteInbox(database).accept(incoming)
+    await SqlInbox(database).accept(incoming)
     await database.close()
     database = await open_database(tmp_path / "e.db")
-    assert list(await SqliteInbox(database).owed("test")) == [incoming]
+    assert list(await SqlInbox(database).owed("test")) == [incoming]
     await database.close()
 
 

@@ -17,7 +17,7 @@ from core.errors import ChannelGone
 from core.features.transfer import parsing as intake
 from core.features.transfer import takeout
 from core.outgoing import ChannelLimits
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.text.unicode import clean
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
@@ -133,7 +133,7 @@ async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
 
 async def test_a_large_file_is_one_act_too(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    async with OwnerIndex(House(store=SqliteMemories(database))) as ana:
+    async with OwnerIndex(House(store=SqlMemories(database))) as ana:
         await ana.say("/import", file_of(*(f"fact {number}" for number in range(2500))))
         assert (await ana.press("Save these 2500")).startswith("Saved 2500 new memories.")
         await ana.say("/undo")

@@ -14,7 +14,7 @@ import pytest
 from core.dialogue import Usage
 from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
 from core.features.ledger.rollup import ROLLUPS
-from core.features.ledger.storage import SqliteLedger
+from core.features.ledger.storage import SqlLedger
 from core.storage.database import Row
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
@@ -28,13 +28,13 @@ CALL = Call(START, ANA, "chat", "finish", "a:1", "end", 2.0, 0.5, Usage(100, 10,
 
 async def test_what_was_spent_and_told_survives_a_restart(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    ledger = SqliteLedger(database)
+    ledger = SqlLedger(database)
     await ledger.record(CALL)
     await ledger.ask(Asker(ANA), START)
     await ledger.tell_once(BOT, "2026-03", 100, START)
     await database.close()
     again = await open_database(tmp_path / "elefante.db")
-    ledger = SqliteLedger(again)
+    ledger = SqlLedger(again)
     assert len(await ledger.sums(START, ("user",))) == 1
     assert await ledger.spent(Scope(ANA), START) == Spend(1, 110, 0.25)
     assert not await ledger.tell_once(BOT, "2026-03", 100, START)
@@ -43,7 +43,7 @@ async def test_what_was_spent_and_told_survives_a_restart(tmp_path: Path) -> Non
 
 async def test_what_was_told_long_ago_is_let_go(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    ledger = SqliteLedger(database)
+    ledger = SqlLedger(database)
     for days in (0, 99, 101):
         await ledger.tell_once(BOT, f"{days}", 80, START + timedelta(days=days))
     assert await database.rows("SELECT period FROM told ORDER BY 1") == [("101",), ("99",)]
@@ -83,7 +83,7 @@ async def _all_sums(ledger: Ledger) -> list[object]:
 @pytest.mark.parametrize("zone", ["UTC", "America/Sao_Paulo", "Asia/Kathmandu", "Australia/Lord_Howe"])
 async def test_what_was_summed_beforehand_is_what_the_calls_add_up_to(tmp_path: Path, zone: str) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    ledger, truth = SqliteLedger(database, ZoneInfo(zone)), InMemoryLedger(ZoneInfo(zone))
+    ledger, truth = SqlLedger(database, ZoneInfo(zone)), InMemoryLedger(ZoneInfo(zone))
     await _random_calls(ledger, truth)
     assert await _all_sums(ledger) == await _all_sums(truth)
     for each in (ledger, truth):
@@ -95,7 +95,7 @@ async def test_what_was_summed_beforehand_is_what_the_calls_add_up_to(tmp_path: 
 
 async def test_a_ledger_of_an_earlier_version_is_summed_when_it_is_opened(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    ledger, truth = SqliteLedger(database), InMemoryLedger()
+    ledger, truth = SqlLedger(database), InMemoryLedger()
     await _random_calls(ledger, truth)
     async with database.transaction() as transaction:
         for rollup in ROLLUPS:
@@ -115,7 +115,7 @@ async def test_sums_of_everybody_read_their_rollup_and_calls_by_the_index(
 ) -> None:
     asked: list[str] = []
     database = await open_database(tmp_path / "elefante.db")
-    ledger = SqliteLedger(database)
+    ledger = SqlLedger(database)
     await ledger.record(CALL)
     rows = database.rows
 

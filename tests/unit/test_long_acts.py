@@ -13,8 +13,8 @@ import pytest
 
 from core.storage.batches import FIRST_ROWS, fitted
 from core.storage.database import Database, Transaction
-from core.storage.history import SqliteHistory
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import Told
@@ -50,7 +50,7 @@ def drafts(word: str) -> list[MemoryDraft]:
 
 async def saves_beside(database: Database, work: asyncio.Task[object]) -> int:
     """Save for somebody else as long as the work goes on; return how many were saved before it was over."""
-    store, count = SqliteMemories(database), 0
+    store, count = SqlMemories(database), 0
     while not work.done():
         await store.add(BIA, [MemoryDraft(MemoryKind.TEXT, f"beside {count}", ("key",))], at=START)
         count += not work.done()
@@ -60,7 +60,7 @@ async def saves_beside(database: Database, work: asyncio.Task[object]) -> int:
 
 @pytest.mark.parametrize("act", ["add", "delete", "purge", "link", "unlink", "forget"])
 async def test_others_save_in_the_middle_of_a_long_act(database: Database, act: str) -> None:
-    store, later = SqliteMemories(database), START + timedelta(days=1)
+    store, later = SqlMemories(database), START + timedelta(days=1)
     other = UserKey("discord", "ana")
     ids = [item.id for item in await store.add(ANA, drafts("zq"), at=START, mark=ChangeContext("a", "telegram:room"))]
     if act == "purge":
@@ -92,7 +92,7 @@ async def test_others_save_in_the_middle_of_a_long_act(database: Database, act: 
 async def test_who_was_forgotten_is_found_by_nobody_from_the_first_moment_and_gone_after_the_next_start(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = SqliteMemories(database)
+    store = SqlMemories(database)
     await store.add(ANA, drafts("zqsecret"), at=START, mark=ChangeContext("a", "telegram:room"))
     await store.link(ANA, UserKey("discord", "ana"))
     with monkeypatch.context() as patch:
@@ -105,7 +105,7 @@ async def test_who_was_forgotten_is_found_by_nobody_from_the_first_moment_and_go
     assert not await store.lexical(ANA, "zqsecret", 9)
     assert not await store.changes(ANA)
     await store.add(ANA, [MemoryDraft(MemoryKind.TEXT, "anew", ("anew",))], at=START)
-    await SqliteMemories(database).purge(START)
+    await SqlMemories(database).purge(START)
     assert await database.rows(ROWS) == [(1, 1, 1, 0, 0, 1)]
     assert not left_in(tmp_path, b"zqsecret")
 
@@ -113,7 +113,7 @@ async def test_who_was_forgotten_is_found_by_nobody_from_the_first_moment_and_go
 async def test_a_conversation_that_was_forgotten_is_gone_after_the_next_start(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    history = SqliteHistory(database)
+    history = SqlHistory(database)
     here = ConversationKey(ChatKey("telegram", "c"), ANA)
     thread = await history.open_thread(here, START)
     for n in range(COUNT):
@@ -133,7 +133,7 @@ async def test_a_conversation_that_was_forgotten_is_gone_after_the_next_start(
     )
     assert await history.mark(thread.id, ThreadStatus.ACTIVE, START) is None
     assert (await history.open_thread(here, START)).id != thread.id
-    await SqliteHistory(database).purge()
+    await SqlHistory(database).purge()
     assert await database.rows("SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM threads)") == [(0, 1)]
     assert not left_in(tmp_path, b"zqsecret")
 
@@ -148,7 +148,7 @@ async def test_an_act_of_a_few_is_written_whole_or_not_at_all(
 ) -> None:
     pull_the_plug_at(monkeypatch, database, turn=2)
     with pytest.raises(PulledPlug):
-        await SqliteMemories(database).add(ANA, drafts("few")[: FIRST_ROWS + 1], at=START)
+        await SqlMemories(database).add(ANA, drafts("few")[: FIRST_ROWS + 1], at=START)
     assert (await database.rows("SELECT count(*) FROM memories")) == [(FIRST_ROWS,)]
 
 

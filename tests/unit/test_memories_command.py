@@ -11,7 +11,7 @@ from core.dialogue import Task
 from core.features.memories.card import after
 from core.features.memories.commands import VERBS
 from core.outgoing import MAX_COMMAND_BYTES
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.house import ANA, BIA
 from tests.fakes.talk import Talk, talking
@@ -343,12 +343,12 @@ async def test_what_another_button_deletes_while_it_is_being_pinned_is_gone(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [item] = await talk.keep("one")
-    read = SqliteMemories.get
+    read = SqlMemories.get
 
-    async def deleting(store: SqliteMemories, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+    async def deleting(store: SqlMemories, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         found = await read(store, owner, memory_ids)
         await store.delete(owner, memory_ids)
         return found
 
-    monkeypatch.setattr(SqliteMemories, "get", deleting)
+    monkeypatch.setattr(SqlMemories, "get", deleting)
     assert (await talk.say(f"/memories pin {item.id}")).startswith(NO_SUCH)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.features.admin.decisions import DecisionKind
-from core.features.admin.storage import SqliteDecisions
-from core.features.preferences.storage import SqlitePreferences
-from core.storage.history import SqliteHistory
-from core.storage.memories import SqliteMemories
+from core.features.admin.storage import SqlDecisions
+from core.features.preferences.storage import SqlPreferences
+from core.storage.history import SqlHistory
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.types import Locale, MessageRole, Preferences, UserKey
@@ -29,7 +29,7 @@ async def test_messages_of_before_threads_were_counted_get_their_place_and_cost(
         )
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
-    history = SqliteHistory(database)
+    history = SqlHistory(database)
     [thread] = await history.threads(UserKey("telegram", "ana"))
     assert (thread.title, thread.policy, thread.metadata) == ("", "", {})
     messages = await history.tail("one", 9)
@@ -115,7 +115,7 @@ async def test_what_full_text_found_is_found_by_words_after_it(tmp_path: Path) -
             )
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
-    store, ana, bia = SqliteMemories(database), UserKey("telegram", "ana"), UserKey("telegram", "bia")
+    store, ana, bia = SqlMemories(database), UserKey("telegram", "ana"), UserKey("telegram", "bia")
     for query, owner, found in (
         ("senhas", ana, ["wifi"]),
         ("ABC123", ana, ["wifi"]),
@@ -151,8 +151,8 @@ async def test_choices_of_drafts_go_and_the_others_stay(tmp_path: Path) -> None:
         )
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
-    assert await SqlitePreferences(database).of(UserKey("test", "ana")) == Preferences(
+    assert await SqlPreferences(database).of(UserKey("test", "ana")) == Preferences(
         Locale.ES, remembers=False, news=False
     )
-    assert [each.matter for each in await SqliteDecisions(database).newest(9)] == [DecisionKind.POLICY]
+    assert [each.matter for each in await SqlDecisions(database).newest(9)] == [DecisionKind.POLICY]
     await database.close()

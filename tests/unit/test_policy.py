@@ -10,7 +10,7 @@ import pytest
 from core.errors import InputTooLong
 from core.history.conversation import Conversation, Conversations
 from core.history.policy import LAST_MESSAGES, LAST_TOKENS, NAMES, SUMMARY, HistoryLimits
-from core.storage.history import SqliteHistory
+from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore
 from core.threads import Summary, TurnState
@@ -28,7 +28,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield InMemoryHistory()
         return
     database = await open_database(tmp_path / "elefante.db")
-    yield SqliteHistory(database)
+    yield SqlHistory(database)
     await database.close()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
@@ -21,7 +21,7 @@ def _draft(text: str) -> MemoryDraft:
 async def test_an_old_memory_with_all_the_words_beats_newer_ones_with_one_each(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "test.db")
     try:
-        store = SqliteMemories(database)
+        store = SqlMemories(database)
         [wanted] = await store.add(ANA, [_draft("telefone do chefe")], at=START)
         for number in range(100):
             await store.add(ANA, [_draft(f"telefone {number}"), _draft(f"chefe {number}")], at=START)
@@ -35,7 +35,7 @@ async def test_an_old_memory_with_all_the_words_beats_newer_ones_with_one_each(t
 async def test_a_rare_word_weighs_more_than_a_common_one(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "test.db")
     try:
-        store = SqliteMemories(database)
+        store = SqlMemories(database)
         [rare] = await store.add(ANA, [_draft("periquito verde")], at=START)
         await store.add(ANA, [_draft(f"nome {number}") for number in range(30)], at=START)
         assert (await store.lexical(ANA, "nome do periquito", 3))[0][0] == rare.id
@@ -47,7 +47,7 @@ async def test_a_rare_word_weighs_more_than_a_common_one(tmp_path: Path) -> None
 async def test_scores_do_not_depend_on_what_others_store(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "test.db")
     try:
-        store = SqliteMemories(database)
+        store = SqlMemories(database)
         await store.add(ANA, [_draft("senha do banco"), _draft("senha da loja")], at=START)
         before = list(await store.lexical(ANA, "senha da loja", 9))
         await store.add(BIA, [_draft(f"loja {number}") for number in range(200)], at=START)

@@ -17,7 +17,7 @@ from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import ByCharacters
 from core.ports import Tokenizer
-from core.storage.history import SqliteHistory
+from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.stores import HistoryStore
 from core.threads import Summary
@@ -40,7 +40,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield InMemoryHistory()
         return
     database = await open_database(tmp_path / "elefante.db")
-    yield SqliteHistory(database)
+    yield SqlHistory(database)
     await database.close()
 
 

@@ -14,12 +14,12 @@ import pytest
 from core.errors import ChannelGone, StorageError
 from core.features.access.people import Person
 from core.features.ledger.calls import Call
-from core.features.ledger.storage import SqliteLedger
+from core.features.ledger.storage import SqlLedger
 from core.features.transfer import takeout
 from core.features.transfer.files import Spool
 from core.outgoing import ChannelLimits
-from core.storage.history import SqliteHistory
-from core.storage.memories import SqliteMemories
+from core.storage.history import SqlHistory
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import Summary
@@ -59,7 +59,7 @@ async def test_the_form_of_the_file_is_the_one_that_is_documented() -> None:
 
 async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    house = House(store=SqliteMemories(database), history=SqliteHistory(database), ledger=SqliteLedger(database))
+    house = House(store=SqlMemories(database), history=SqlHistory(database), ledger=SqlLedger(database))
     await house.people.put(Person(ANA, Role.MEMBER, "Ana", house.clock.now()))
     memory = house.memories.of(ANA, ChangeContext("act-1", "test:room"))
     [kept, gone] = await memory.save(

@@ -14,7 +14,7 @@ from bot.settings.settings import Settings, load
 from core.dialogue import Usage
 from core.errors import ConfigError
 from core.features.ledger.calls import Call
-from core.features.ledger.storage import SqliteLedger
+from core.features.ledger.storage import SqlLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 
@@ -26,7 +26,7 @@ async def written(folder: Path, *calls: Call) -> Settings:
     settings = load(None, data_dir=folder)
     database = await open_database(settings.database_path)
     for call in calls:
-        await SqliteLedger(database).record(call)
+        await SqlLedger(database).record(call)
     await database.close()
     return settings
 

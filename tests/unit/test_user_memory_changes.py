@@ -16,7 +16,7 @@ from core.memory.memories import Memories
 from core.memory.undo_result import UndoResult
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
-from core.storage.memories import SqliteMemories
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext, SearchableMemoryStore
 from core.types import ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey
@@ -35,7 +35,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         yield InMemoryMemories()
         return
     database = await open_database(tmp_path / "test.db")
-    yield SqliteMemories(database)
+    yield SqlMemories(database)
     await database.close()
 
 

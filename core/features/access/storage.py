@@ -17,7 +17,7 @@ _SELECT_STRANGERS = 'SELECT platform, "user", name, at, language, denied FROM st
 _NO_STRANGER = f"DELETE FROM strangers WHERE {OF_USER}"
 
 
-class SqlitePeople(People):
+class SqlPeople(People):
     """Rows of `people`, and of `strangers` for those who have no role."""
 
     def __init__(self, database: Database) -> None:

@@ -13,7 +13,7 @@ from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.types import Role, UserKey
 
 
-class SqliteDecisions(Decisions):
+class SqlDecisions(Decisions):
     """Roles are rows of `people`, every other value one of `decided`; each change is recorded in `decisions`."""
 
     def __init__(self, database: Database) -> None:

@@ -17,7 +17,7 @@ _BROADCAST = 'at, platform, "user", language, text, state'
 _MARK = f"UPDATE recipients SET state = ? WHERE broadcast = ? AND {OF_USER}"
 
 
-class SqliteBroadcasts(Broadcasts):
+class SqlBroadcasts(Broadcasts):
     """Rows of `broadcasts` and `recipients`. Who is being told is on the disk before they are."""
 
     def __init__(self, database: Database) -> None:

@@ -39,7 +39,7 @@ _INSERT = """
 _TOLD_FOR: Final = timedelta(days=100)  # longer than any period
 
 
-class SqliteLedger(Ledger):
+class SqlLedger(Ledger):
     """Sums are made by the database, over rollups or over the calls of one scope. Days are those of `zone`."""
 
     def __init__(self, database: Database, zone: ZoneInfo | None = None) -> None:

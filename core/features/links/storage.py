@@ -13,7 +13,7 @@ from core.types import UserKey
 _ROW = 'platform, "user", digest, name, at, asked_platform, asked_user, asked_at'
 
 
-class SqliteLinkCodes(LinkCodes):
+class SqlLinkCodes(LinkCodes):
     """Rows of `link_codes`."""
 
     def __init__(self, database: Database) -> None:

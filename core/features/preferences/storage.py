@@ -10,7 +10,7 @@ from core.text.language import from_tag
 from core.types import Preferences, UserKey
 
 
-class SqlitePreferences(PreferenceStore):
+class SqlPreferences(PreferenceStore):
     """Rows of `preferences`."""
 
     def __init__(self, database: Database) -> None:
