@@ -49,7 +49,7 @@ test: $(VENV)/.installed-dev ## Run every test
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
 
 test-long: $(VENV)/.installed-dev ## Run every test with many more examples, kills and restarts (half an hour)
-	@TEST_PROFILE=long $(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
+	@TEST_PROFILE=long $(BIN)/python -m pytest -q -n auto --dist worksteal -o faulthandler_timeout=7200 $(ARGS)
 
 $(VENV)-model/.installed: $(BIN)/python requirements-model.txt
 	@$(BIN)/python -m venv $(VENV)-model
