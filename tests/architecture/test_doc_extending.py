@@ -40,7 +40,7 @@ async def test_the_new_platform_runs_and_remembers(tmp_path: Path) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         for said, heard in (
             ("ana", ""),
-            (code, "this bot is yours now"),
+            (code, "/help"),
             ("remember that my locker code is 4417", "4417"),
             ("what is my locker code?", "4417"),
         ):
