@@ -15,7 +15,7 @@ from tests.architecture.recipes import Copy
 
 
 @pytest.mark.spec("T6")
-@pytest.mark.parametrize("title", ["An action", "A command", "A model provider"])
+@pytest.mark.parametrize("title", ["An action", "A command", "A model provider", "A storage engine"])
 def test_the_recipe_works_as_it_stands(title: str, tmp_path: Path) -> None:
     Copy(tmp_path).follow(title)
 

@@ -13,6 +13,7 @@ from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcasts, Broadcast
 from core.features.broadcast.storage import SqlBroadcasts
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.reference.broadcasts import InMemoryBroadcasts
 
@@ -22,12 +23,12 @@ KEPT = TEXT.replace("\ud800", "\ufffd")
 BOTH = ("telegram", "discord")
 
 
-@pytest.fixture(params=["sqlite", "in-memory"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Broadcasts]:
     if request.param == "in-memory":
         yield InMemoryBroadcasts()
         return
-    database = await open_database(tmp_path / "broadcasts.db")
+    database = await ENGINES[request.param](tmp_path / "broadcasts.db")
     yield SqlBroadcasts(database)
     await database.close()
 

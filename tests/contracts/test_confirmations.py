@@ -13,10 +13,10 @@ import pytest
 from core.actions.proposal import Deletion, Rewrite, Rewrites
 from core.confirmations import Confirmations
 from core.features.transfer.parsing import Intake, Taken
-from core.storage.sqlite import open_database
 from core.storage.waiting import SqlConfirmations
 from core.threads import Confirmation, ConfirmationStore
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, UserKey
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import FakeClock
 from tests.reference.waiting import InMemoryConfirmations
 
@@ -33,12 +33,12 @@ ASKED = Confirmation("ABCD", "Deletion", '{"memory_ids":["x"]}', NOON)
 DRAFT = MemoryDraft(MemoryKind.JSON, '{"a": "é"}', ("a", "b"))
 
 
-@pytest.fixture(params=["sqlite", "in-memory"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ConfirmationStore]:
     if request.param == "in-memory":
         yield InMemoryConfirmations()
         return
-    database = await open_database(tmp_path / "confirmations.db")
+    database = await ENGINES[request.param](tmp_path / "confirmations.db")
     yield SqlConfirmations(database)
     await database.close()
 

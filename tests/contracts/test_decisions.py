@@ -15,6 +15,7 @@ from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, D
 from core.features.admin.storage import SqlDecisions
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.reference.decisions import InMemoryDecisions
 from tests.reference.people import InMemoryPeople
@@ -29,13 +30,13 @@ class Stores:
     decisions: Decisions
 
 
-@pytest.fixture(params=["sqlite", "in-memory"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
     if request.param == "in-memory":
         people = InMemoryPeople()
         yield Stores(people, InMemoryDecisions(people))
         return
-    database = await open_database(tmp_path / "decisions.db")
+    database = await ENGINES[request.param](tmp_path / "decisions.db")
     yield Stores(SqlPeople(database), SqlDecisions(database))
     await database.close()
 

@@ -28,6 +28,7 @@ from core.types import (
     ThreadStatus,
     UserKey,
 )
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.reference.history import InMemoryHistory
 
@@ -38,12 +39,12 @@ LATER = START + timedelta(seconds=90, microseconds=1)
 SAID = Message(MessageRole.USER, "oi", at=START, turn="t1", source_id="7")
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def history(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[HistoryStore]:
-    if request.param == "in_memory":
+    if request.param == "in-memory":
         yield InMemoryHistory()
         return
-    database = await open_database(tmp_path / "elefante.db")
+    database = await ENGINES[request.param](tmp_path / "elefante.db")
     yield SqlHistory(database)
     await database.close()
 

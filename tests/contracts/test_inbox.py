@@ -15,6 +15,7 @@ from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import _POSTED, MIGRATIONS
 from core.stores import Inbox
 from core.types import ChatKey, Incoming, UserKey
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.reference.inbox import InMemoryInbox
 
@@ -37,12 +38,12 @@ OLD_PAYLOAD = (
 )
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def inbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Inbox]:
-    if request.param == "in_memory":
+    if request.param == "in-memory":
         yield InMemoryInbox()
         return
-    database = await open_database(tmp_path / "elefante.db")
+    database = await ENGINES[request.param](tmp_path / "elefante.db")
     yield SqlInbox(database)
     await database.close()
 

@@ -13,8 +13,8 @@ import pytest
 from core.dialogue import Usage
 from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
 from core.features.ledger.storage import SqlLedger
-from core.storage.sqlite import open_database
 from core.types import UserKey
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.reference.ledger import InMemoryLedger
 
@@ -24,7 +24,7 @@ CALL = Call(START, ANA, "chat", "finish", "a:1", "end", 2.0, 0.5, Usage(100, 10,
 Open = Callable[[str], Ledger]
 
 
-@pytest.fixture(params=["sqlite", "in-memory"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
     """Opens the ledger with days of a time zone; another call opens the same ledger again."""
     if request.param == "in-memory":
@@ -36,7 +36,7 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
         yield again
         return
-    database = await open_database(tmp_path / "elefante.db")
+    database = await ENGINES[request.param](tmp_path / "elefante.db")
     yield lambda zone: SqlLedger(database, ZoneInfo(zone))
     await database.close()
 

@@ -10,20 +10,20 @@ import pytest
 
 from core.features.links.codes import LinkCode, LinkCodes
 from core.features.links.storage import SqlLinkCodes
-from core.storage.sqlite import open_database
 from core.types import UserKey
+from tests.contracts.engines import ENGINES
 from tests.reference.link_codes import InMemoryLinkCodes
 
 ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture(params=["sqlite", "in-memory"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def codes(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LinkCodes]:
     if request.param == "in-memory":
         yield InMemoryLinkCodes()
         return
-    database = await open_database(tmp_path / "codes.db")
+    database = await ENGINES[request.param](tmp_path / "codes.db")
     yield SqlLinkCodes(database)
     await database.close()
 

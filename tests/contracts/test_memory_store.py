@@ -14,6 +14,7 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext, SearchableMemoryStore
 from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.reference.memories import InMemoryMemories
 
@@ -48,12 +49,12 @@ async def counts(store: SearchableMemoryStore, owner: UserKey) -> dict[UserKey, 
     return {account: len(await store.from_account(owner, account)) for account in await store.accounts(owner)}
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchableMemoryStore]:
-    if request.param == "in_memory":
+    if request.param == "in-memory":
         yield InMemoryMemories()
         return
-    database = await open_database(tmp_path / "elefante.db")
+    database = await ENGINES[request.param](tmp_path / "elefante.db")
     yield SqlMemories(database)
     await database.close()
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.sqlite import open_database
 from core.storage.waiting import SqlPendingInputs
 from core.threads import PendingInput, PendingInputs
 from core.types import ChatKey, ConversationKey, UserKey
+from tests.contracts.engines import ENGINES
 from tests.reference.waiting import InMemoryPendingInputs
 
 ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
@@ -19,12 +19,12 @@ HERE = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture(params=["sqlite", "in-memory"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def pending_inputs(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[PendingInputs]:
     if request.param == "in-memory":
         yield InMemoryPendingInputs()
         return
-    database = await open_database(tmp_path / "awaited.db")
+    database = await ENGINES[request.param](tmp_path / "awaited.db")
     yield SqlPendingInputs(database)
     await database.close()
 

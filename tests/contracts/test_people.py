@@ -13,8 +13,8 @@ from core.features.access.people import DENIED, People, Person, Stranger
 from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import Applied, Decision, DecisionKind, Decisions
 from core.features.admin.storage import SqlDecisions
-from core.storage.sqlite import open_database
 from core.types import Role, UserKey
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.reference.decisions import InMemoryDecisions
 from tests.reference.people import InMemoryPeople
@@ -23,12 +23,12 @@ ANA, BIA, ABROAD = UserKey("telegram", "1"), UserKey("telegram", "2"), UserKey("
 DAY = timedelta(days=1)
 
 
-@pytest.fixture(params=["sqlite", "in-memory"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[People]:
     if request.param == "in-memory":
         yield InMemoryPeople()
         return
-    database = await open_database(tmp_path / "people.db")
+    database = await ENGINES[request.param](tmp_path / "people.db")
     yield SqlPeople(database)
     await database.close()
 

@@ -9,19 +9,19 @@ import pytest
 
 from core.features.preferences.storage import SqlPreferences
 from core.features.preferences.store import PreferenceStore
-from core.storage.sqlite import open_database
 from core.types import Locale, Preferences, UserKey
+from tests.contracts.engines import ENGINES
 from tests.reference.preferences import InMemoryPreferences
 
 ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
 
 
-@pytest.fixture(params=["sqlite", "in-memory"])
+@pytest.fixture(params=["in-memory", *ENGINES])
 async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[PreferenceStore]:
     if request.param == "in-memory":
         yield InMemoryPreferences()
         return
-    database = await open_database(tmp_path / "preferences.db")
+    database = await ENGINES[request.param](tmp_path / "preferences.db")
     yield SqlPreferences(database)
     await database.close()
 

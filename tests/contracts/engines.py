@@ -1,0 +1,12 @@
+"""The storage engines that the contract of every store is run over."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from core.storage.database import Database
+from core.storage.sqlite import open_database
+
+ENGINES: Final[dict[str, Callable[[Path], Awaitable[Database]]]] = {"sqlite": open_database}
