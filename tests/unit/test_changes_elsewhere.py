@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from core.memory.embedding import EmbeddingNormalizer
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.memory.normalizer import EmbeddingNormalizer
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from core.memory.draft_rules import cleaned, distinct, merged, phrases_of
+from core.memory.user_memory import cleaned, distinct, merged, phrases_of
 from core.types import MemoryDraft, MemoryKind
 
 

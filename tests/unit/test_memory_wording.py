@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.memory.wording import Asked, Held, common_words, same, words
+from core.memory.search import Asked, Held, common_words, same, words
 
 
 @pytest.mark.parametrize(

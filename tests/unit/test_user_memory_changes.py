@@ -13,8 +13,7 @@ import pytest
 from core.errors import StorageError
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.memory.undo_result import UndoResult
-from core.memory.user_memory import UserMemory
+from core.memory.user_memory import UndoResult, UserMemory
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
