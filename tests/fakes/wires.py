@@ -13,7 +13,7 @@ from core.ports import ChatModel
 from core.providers.anthropic import AnthropicEndpoint
 from core.providers.openai import OpenAIEndpoint
 from core.providers.openai_embedder import OpenAIEmbedder
-from core.providers.options import ModelOptions
+from core.providers.streamed import ModelOptions
 from core.types import JSONValue, Locale, MessageRole
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Break, LoopbackServer

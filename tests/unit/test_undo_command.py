@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.duration import in_words
 from core.dialogue import Prompt, Task
 from core.stores import ChangeContext
+from core.text.plural import in_words
 from core.types import Locale, MemoryDraft, MemoryKind
 from tests.fakes.house import ANA, BIA, Script
 from tests.fakes.talk import Talk, talking
