@@ -33,8 +33,8 @@ def prompt(
     """A question; `earlier` are the turns before it, the person's first."""
     roles = (MessageRole.USER, MessageRole.ASSISTANT)
     turns = [PromptTurn(roles[index % 2], said) for index, said in enumerate((*earlier, text))]
-    brief = PromptContext(task, Locale.PT, text, datetime(2026, 3, 14, tzinfo=UTC), choices=("Finish", "Question"))
-    return Prompt(system, tuple(turns), brief, schema)
+    context = PromptContext(task, Locale.PT, text, datetime(2026, 3, 14, tzinfo=UTC), choices=("Finish", "Question"))
+    return Prompt(system, tuple(turns), context, schema)
 
 
 class Api(Protocol):
