@@ -160,7 +160,7 @@ def _sentence(dice: random.Random) -> str:
 
 
 def _cut(prompt: Prompt) -> str:
-    words = " ".join((prompt.brief.message, *(message.text for message in prompt.brief.history))).split()
+    words = " ".join((prompt.context.message, *(message.text for message in prompt.context.history))).split()
     return " ".join(dict.fromkeys(words[-SUMMARY_WORDS:]))
 
 

@@ -51,7 +51,7 @@ def labels(name: str) -> list[Label]:
 
 async def judge(mind: LimitedMind, label: Label) -> Verdict:
     """Put one message to the mind as the cycle would, as far as its label goes."""
-    brief = PromptContext(
+    context = PromptContext(
         Task.DECIDE,
         _LOCALES[label["lang"]],
         label["text"],
@@ -60,22 +60,22 @@ async def judge(mind: LimitedMind, label: Label) -> Verdict:
         choices=tuple(action.name for action in ACTIONS),
         actions=tuple(action.info for action in ACTIONS),
     )
-    first = await _action(mind, brief)
+    first = await _action(mind, context)
     if first not in label["first"]:
         return Verdict(label, decided=False, extracted=None, why=f"first {first}")
     if first == "MemorySave":
-        return await _judge_drafts(mind, brief, label)
+        return await _judge_drafts(mind, context, label)
     if first == "MemorySearch":
-        return await _judge_search(mind, brief, label)
+        return await _judge_search(mind, context, label)
     return Verdict(label, decided=True, extracted=None)
 
 
-async def _action(mind: LimitedMind, brief: PromptContext) -> str:
-    return str(json.loads(await mind.answer(brief))["action"])
+async def _action(mind: LimitedMind, context: PromptContext) -> str:
+    return str(json.loads(await mind.answer(context))["action"])
 
 
-async def _judge_drafts(mind: LimitedMind, brief: PromptContext, label: Label) -> Verdict:
-    drafts = json.loads(await mind.answer(replace(brief, task=Task.SAVE_DRAFTS)))["items"]
+async def _judge_drafts(mind: LimitedMind, context: PromptContext, label: Label) -> Verdict:
+    drafts = json.loads(await mind.answer(replace(context, task=Task.SAVE_DRAFTS)))["items"]
     missing = [want for want in label.get("content_has", ()) if not any(want in draft["content"] for draft in drafts)]
     lacks = label.get("content_lacks", "")
     kept_cue = lacks != "" and any(fold(lacks) in fold(draft["content"]) for draft in drafts)
@@ -85,15 +85,15 @@ async def _judge_drafts(mind: LimitedMind, brief: PromptContext, label: Label) -
     return Verdict(label, decided=True, extracted=good, why="" if good else f"drafts {drafts}")
 
 
-async def _judge_search(mind: LimitedMind, brief: PromptContext, label: Label) -> Verdict:
-    queries = json.loads(await mind.answer(replace(brief, task=Task.SEARCH_QUERIES)))["items"]
+async def _judge_search(mind: LimitedMind, context: PromptContext, label: Label) -> Verdict:
+    queries = json.loads(await mind.answer(replace(context, task=Task.SEARCH_QUERIES)))["items"]
     wanted = label.get("query_has")
     sought = wanted is None or any(_words(wanted) <= _words(query) for query in queries)
     content = label.get("memory") or (f"{label['text'].strip('¿?')}: 4417" if wanted else "")
     found = (_memory(content),) if content else ()
     after = replace(
-        brief,
-        history=(*brief.history, *(Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY) for item in found)),
+        context,
+        history=(*context.history, *(Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY) for item in found)),
         steps=(Step("MemorySearch", Outcome.DONE if found else Outcome.NOTHING, tuple(queries), found),),
     )
     then = await _action(mind, after)

@@ -22,7 +22,7 @@ from core.dialogue import Delta, Prompt, PromptContext, PromptTurn, Task
 from core.ports import ChatModel
 from core.providers.anthropic import AnthropicEndpoint
 from core.providers.openai import OpenAIEndpoint
-from core.providers.options import ModelOptions
+from core.providers.streamed import ModelOptions
 from core.types import Locale, MessageRole
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Asked, LoopbackServer

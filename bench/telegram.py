@@ -231,11 +231,11 @@ def limits() -> None:
 def _house(database: Database, clock: Clock) -> House:
     """Put the whole core together over a database on disk, with a model and an embedder that answer from memory."""
     script: Script = {
-        Task.DECIDE: lambda prompt: "Finish" if prompt.brief.steps else "MemorySearch",
+        Task.DECIDE: lambda prompt: "Finish" if prompt.context.steps else "MemorySearch",
         Task.SAVE_DRAFTS: lambda prompt: json.dumps(
-            {"items": [{"type": "text", "content": prompt.brief.message, "bindings": [prompt.brief.message[:40]]}]}
+            {"items": [{"type": "text", "content": prompt.context.message, "bindings": [prompt.context.message[:40]]}]}
         ),
-        Task.SEARCH_QUERIES: lambda prompt: json.dumps({"items": [prompt.brief.message]}),
+        Task.SEARCH_QUERIES: lambda prompt: json.dumps({"items": [prompt.context.message]}),
         Task.REPORT: lambda _: "Encontrei.",
         Task.FINISH: lambda _: "A senha é **abc123**.",
     }

@@ -84,7 +84,7 @@ def build_tokenizer(settings: Settings, model: str, stack: AsyncExitStack) -> To
     """Return the tokenizer that the settings choose for a model, named `provider:model`."""
     provider, _, name = model.partition(":")
     if settings.tokenizer == "provider" and provider == "anthropic":
-        from core.providers.anthropic_tokens import AnthropicTokenizer
+        from core.providers.anthropic import AnthropicTokenizer
 
         counter = AnthropicTokenizer(settings.key(provider) or "none", settings.address(provider), name)
         stack.callback(counter.close)

@@ -40,11 +40,12 @@ from core.features.preferences.storage import SqlPreferences
 from core.features.quotas.quotas import Quotas
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations
+from core.inbox import purge_answered
 from core.library import new_memories
 from core.memory.memories import Memories
 from core.models import Models
 from core.ports import Clock
-from core.retention import forget_answered
+from core.inbox import purge_answered
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
@@ -194,7 +195,7 @@ class _Stores:
 async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     """Run the bot's Door; leaving waits for the answers that are under way."""
     app.features.stores.spool.clear()
-    tidying = asyncio.create_task(forget_answered(app.parts.inbox, app.clock))
+    tidying = asyncio.create_task(purge_answered(app.parts.inbox, app.clock))
     try:
         async with ChatBot(app.parts) as chatbot, upkeep(app.database, app.features.alerts, app.clock):
             yield chatbot

@@ -1,6 +1,6 @@
-"""Elefante's engine, and the door for programs: `from core import open_memory` (docs/memory.md, docs/history.md).
+"""Elefante's engine, and its API for programs: `from core import open_memory` (docs/memory.md, docs/history.md).
 
-The names of the door are loaded when they are first used, so that importing `core` costs nothing.
+The names of the API are loaded on first use, so that importing `core` costs nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HOME = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Load a name of the door (PEP 562)."""
+        """Load a name of the API (PEP 562)."""
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(_HOME[name]), name)

@@ -9,13 +9,13 @@ from typing import Final, TypeVar
 _Result = TypeVar("_Result")
 
 FEW_CHARS: Final = 2000
-"""Work on so little is done before a thread would have begun."""
+"""Shorter work is done before a thread would have started."""
 
 
 async def aside(chars: int, work: Callable[[], _Result]) -> _Result:
-    """Do work on that many characters: here if they are few, else outside the event loop.
+    """Run work on a text of `chars` characters: directly if they are few, else in a thread.
 
-    Cancelled, it ends when the work has: nothing that the work changes is touched by two at once.
+    When cancelled it waits for the work to end first, so that no two tasks change the same things at once.
     """
     if chars <= FEW_CHARS:
         return work()

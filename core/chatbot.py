@@ -16,12 +16,10 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from core.actions.buttons import undo_button
+from core.actions.change_report import undo_button
 from core.actions.registry import Registry
-from core.asked import check, cleaned, message_of
-from core.commands.builtin import is_stop
+from core.commands.builtin import again, asked_before, is_retry, is_stop
 from core.commands.command import Request
-from core.commands.retry import again, asked_before, is_retry
 from core.commands.table import CommandTable
 from core.confirmations import Arrival, Confirmations
 from core.conversation_locks import ConversationLocks
@@ -34,6 +32,7 @@ from core.delivery.views import Views
 from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError
 from core.history.conversation import Conversations
 from core.hooks import Gate, Limiter, PreferencesOf, ReplyReader, Verdict
+from core.inbox import check, cleaned, message_of
 from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Models

@@ -1,4 +1,4 @@
-"""Time as the operating system tells it."""
+"""The system clock, and names of time zones."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from core.ports import Clock
 
 
 def zone_name(at: datetime) -> str:
-    """Return what the time zone of a moment is called: America/Sao_Paulo, UTC."""
+    """Return the name of a moment's time zone: America/Sao_Paulo, UTC."""
     return getattr(at.tzinfo, "key", "") or at.tzname() or "UTC"
 
 
 class SystemClock(Clock):
-    """Time as the operating system tells it."""
+    """The operating system's clock."""
 
     def now(self) -> datetime:
         """Return the wall clock, aware UTC."""

@@ -1,4 +1,4 @@
-"""Order of answers: in order inside a conversation, side by side in a room up to a limit, people taking turns."""
+"""Order answers: one after the other in a conversation, side by side in a room up to a limit, people taking turns."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from core.types import ChatKey, ConversationKey, UserKey
 
 @dataclass(slots=True)
 class _Room:
-    """One chat: whose messages are being answered, and who waits, whose turn is nearest first."""
+    """One chat: the people being answered, and those who wait, the next one first."""
 
     answering: set[UserKey] = field(default_factory=set)
     waiting: dict[UserKey, deque[asyncio.Future[None]]] = field(default_factory=dict)
 
 
 class ConversationLocks:
-    """Rooms that exist while somebody is in them. In each, `at_once` people are answered side by side at most."""
+    """Locks of conversations. In each room at most `at_once` people are answered side by side."""
 
     def __init__(self, at_once: int = 8) -> None:
         self._at_once = at_once
         self._rooms: dict[ChatKey, _Room] = {}
 
     def __len__(self) -> int:
-        """Return how many messages are being answered or wait for it."""
+        """Return the number of messages being answered or waiting."""
         rooms = self._rooms.values()
         return sum(len(room.answering) + sum(map(len, room.waiting.values())) for room in rooms)
 
     @asynccontextmanager
     async def lane(self, conversation: ConversationKey) -> AsyncIterator[None]:
-        """Wait for what this person said here before, and for a free place in the room; then be alone in both."""
+        """Wait for this person's earlier messages here and for a free place in the room; hold both."""
         room, user = self._rooms.setdefault(conversation.chat, _Room()), conversation.user
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         room.waiting.setdefault(user, deque()).append(place)
@@ -51,7 +51,7 @@ class ConversationLocks:
                 del self._rooms[conversation.chat]
 
     def _fill(self, room: _Room) -> None:
-        """Give free places to the first in line who are not being answered yet."""
+        """Give free places to the next people in line who are not being answered yet."""
         while len(room.answering) < self._at_once:
             user = next((user for user in room.waiting if user not in room.answering), None)
             if user is None:
@@ -59,20 +59,20 @@ class ConversationLocks:
             place = room.waiting[user].popleft()
             if not room.waiting[user]:
                 del room.waiting[user]
-            if not place.cancelled():  # else its task has not come round to leaving yet
+            if not place.cancelled():  # its task has not run `_leave` yet
                 room.answering.add(user)
                 place.set_result(None)
 
     @staticmethod
     def _release(room: _Room, user: UserKey) -> None:
-        """Free somebody's place; if they said more, they stand at the end of the line with it."""
+        """Free a person's place; if they wrote more, they go to the end of the line."""
         room.answering.discard(user)
         if user in room.waiting:
             room.waiting[user] = room.waiting.pop(user)
 
     @staticmethod
     def _leave(room: _Room, user: UserKey, place: asyncio.Future[None]) -> None:
-        """Take somebody out of the line who waits no longer."""
+        """Take a cancelled place out of the line."""
         queue = room.waiting.get(user, deque())
         if place in queue:
             queue.remove(place)

@@ -1,4 +1,4 @@
-"""The thought cycle: choose an action, run it, until one ends the turn (T3)."""
+"""The thought cycle: choose an action and run it until one ends the turn (T3)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
     """Run the cycle for one message; at most `max_steps` actions, the last of which ends the turn.
 
     Raises:
-        ProviderError: a model failed in a way that no other action can make up for.
+        ProviderError: a model failed, and no other action can help.
     """
     turn.actions = tuple(action.info for action in registry.enabled)
     while True:
@@ -42,7 +42,7 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
         before = len(turn.steps)
         try:
             await _shortened(turn, partial(action.run, turn))
-        except BadReply as error:  # nothing was changed: the next decision is told, and may choose another way
+        except BadReply as error:  # nothing was changed: the next decision sees the failed step
             _log.warning("action failed", extra={"action": action.name, "error": str(error)})
             if action.ends_cycle:
                 raise
@@ -53,7 +53,7 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
 
 
 def offered(actions: Sequence[Action], steps: Sequence[Step]) -> tuple[Action, ...]:
-    """Return the actions that may run next: not the one that came to the same result twice in a row."""
+    """Return the actions that may run next: all but one that had the same result twice in a row."""
     stuck = steps[-1].action if steps and steps[-1].outcome is Outcome.REPEATED else None
     return tuple(action for action in actions if action.name != stuck)
 
@@ -82,9 +82,9 @@ async def _decide(turn: Turn, registry: Registry, *, max_steps: int) -> Action:
 
 
 async def _shortened(turn: Turn, work: Callable[[], Awaitable[Result]]) -> Result:
-    """Do the work, and once more with less of the conversation when a model finds it too long.
+    """Do the work, and once more with less of the conversation if a model finds it too long.
 
-    An action asks before it changes anything, and after that its report fails softly: doing it again is safe.
+    Repeating an action is safe: it asks a model before it changes anything, and its report raises no such error.
     """
     before = list(turn.steps)
     try:
@@ -97,14 +97,14 @@ async def _shortened(turn: Turn, work: Callable[[], Awaitable[Result]]) -> Resul
 
 
 def _failed(action: Action) -> Step:
-    """Return the step of an action whose model did not answer as asked."""
+    """Return the step of an action whose model answered something unusable."""
     missing = ("",) if action.writes is not None else ()
     detail = "the model's answer could not be used"
     return Step(action.name, Outcome.FAILED, detail=detail, writes=action.writes, missing=missing)
 
 
 def _close_step(turn: Turn, *, decide_s: float, run_s: float) -> None:
-    """Stamp the step that just ran, and mark it REPEATED when it came to the same as the one before it."""
+    """Add the times to the last step; mark it REPEATED if its result is that of the step before."""
     step = replace(turn.steps[-1], decide_s=decide_s, run_s=run_s)
     if len(turn.steps) > 1 and step.result == turn.steps[-2].result:
         step = replace(step, outcome=Outcome.REPEATED)

@@ -1,7 +1,4 @@
-"""A scope of work that ends when its time is over or the person says stop.
-
-It interrupts the task without hiding a real cancellation by others.
-"""
+"""Stop work after a time limit, or when the person asks to."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from core.ports import Clock
 class Deadline:
     """An async context that raises TurnTimeout after `delay_s`, or TurnStopped after `stop()`.
 
-    Built on `asyncio.timeout`, which keeps our interruption apart from a cancellation of the task by others.
+    It is built on `asyncio.timeout`, which tells its own interruption from a cancellation of the task by others.
     """
 
     def __init__(self, clock: Clock, delay_s: float) -> None:
@@ -42,7 +39,7 @@ class Deadline:
         try:
             await self._scope.__aexit__(kind, error, traceback)
         except TimeoutError as ended:
-            if self._reason is None:  # a TimeoutError of the work's own
+            if self._reason is None:  # the work itself raised it
                 raise
             raise self._reason from ended
 

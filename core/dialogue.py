@@ -13,14 +13,14 @@ from core.enclosures import Attachment, Quote
 from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, MessageRole, OpenQuestion
 
 NOTHING_TO_ADD: Final = "-"
-"""What a model answers that was asked to add to words of ours and has nothing to add: an empty answer is a failure."""
+"""The answer of a model that has nothing to add to our own text: an empty answer counts as a failure."""
 
 Cues: TypeAlias = Mapping[Locale, Sequence[str]]
-"""Phrases in each language that call for an action."""
+"""Phrases in each language that ask for an action."""
 
 
 class Task(StrEnum):
-    """What a prompt asks for, in a word."""
+    """What a prompt asks for."""
 
     DECIDE = "decide"
     SEARCH_QUERIES = "search-queries"
@@ -34,7 +34,7 @@ class Task(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How a step ended. NOTHING: it ran and changed or found nothing. REPEATED: it would have done the same again."""
+    """How a step ended. NOTHING: it changed or found nothing. REPEATED: its result was that of the step before."""
 
     DONE = "done"
     NOTHING = "nothing"
@@ -44,13 +44,13 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action of the turn, after it ran. `queries` are what was looked for; `items` what was found or changed.
+    """One action of the turn, after it ran. `items` are the memories found or changed for the `queries`.
 
-    `hits` are the items with their scores, where they were searched for; `refused_ids` are ids that the model named and
-    that do not count (not shown in this conversation, or not this person's). `decide_s` and `run_s` are seconds.
+    `hits` are the items of a search with their scores. `refused_ids` are ids that the model named but that were not
+    shown in this conversation or are not this person's. `decide_s` and `run_s` are seconds.
 
-    Of an action that writes, `writes` is the kind of change; then `items` are the committed rows, and `missing` what
-    was asked for and not done: the words of each, "" where they are not known.
+    For an action that writes, `writes` is the kind of change, `items` are the committed rows, and `missing` are the
+    words of what was asked for and not done ("" where unknown).
     """
 
     action: str
@@ -67,12 +67,12 @@ class Step:
 
     @property
     def result(self) -> tuple[object, ...]:
-        """What it came to, for telling a repetition: everything but the outcome's name and the time it took."""
+        """What makes two steps the same, so that a repetition is noticed."""
         return self.action, self.queries, self.items, self.refused_ids, self.missing, self.detail
 
 
 def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
-    """Map each kind of change that the steps made to how many memories it was made to."""
+    """Map each kind of change that the steps made to its number of memories."""
     counts: Counter[ChangeKind] = Counter()
     for step in steps:
         if step.writes is not None and step.items:
@@ -82,9 +82,9 @@ def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
 
 @dataclass(frozen=True, slots=True)
 class ActionInfo:
-    """An action as a model without language knows it.
+    """An action as data, for limited mode.
 
-    `task` is what the action asks a model for (None: nothing of its own); `cues` are phrases that call for it.
+    `task` is what the action asks a model for (None: nothing of its own); `cues` are phrases that ask for it.
     """
 
     name: str
@@ -94,14 +94,13 @@ class ActionInfo:
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """A prompt as data, for models that do not read prose, and for traces.
+    """A prompt as data, for limited mode and for traces.
 
-    `message` is what the person said in this turn, `attachments` and `quotes` what came along with it; `now` is in the
-    person's time zone; `history` every message shown to the model, oldest first, this turn's included; `steps` what was
-    done in this turn; `choices` the action names a decision may answer. `locale` is the language of our own sentences;
-    `language` the one that the person, or the owner for all, chose for answers. `actions` are those that are on;
-    `memories` those that the history shows or tells of, as they are now; `question` is what the last answer before this
-    turn asked.
+    `message` is the person's text in this turn, with its `attachments` and `quotes`; `now` is in the person's time
+    zone; `history` are the messages shown to the model, oldest first, with this turn's; `steps` are those of this turn;
+    `choices` the action names that a decision may answer. `locale` is the language of our own sentences, `language` the
+    one that the person, or the owner for all, chose for answers. `actions` are those that are on; `memories` those that
+    the history shows or tells of, in their present state; `question` is the one in the last answer before this turn.
     """
 
     task: Task
@@ -121,7 +120,7 @@ class PromptContext:
 
 @dataclass(frozen=True, slots=True)
 class PromptTurn:
-    """One entry of the dialogue a language model is sent; `role` is USER or ASSISTANT."""
+    """One entry of the dialogue sent to a language model; `role` is USER or ASSISTANT."""
 
     role: MessageRole
     text: str
@@ -129,24 +128,24 @@ class PromptTurn:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question to a model, twice over: as prose (`system`, `turns`) and as data (`brief`).
+    """One request to a model in two forms: as prose (`system`, `turns`) and as data (`context`).
 
-    `system` is byte-identical for every call of one task, so that providers can cache it; whatever changes stands in
-    the last turn. `turns` starts and ends with USER and alternates. `schema` is a JSON schema with an object at its
-    root, or None for free text. Of an answer that is `whole` nobody sees a part: one that breaks off can be asked for
+    `system` is byte-identical for every call of one task, so that providers can cache it; all that changes is in the
+    last turn. `turns` starts and ends with USER and alternates. `schema` is a JSON schema with an object at its root,
+    or None for free text. No part of a `whole` answer is shown before its end: if it breaks off, it can be asked for
     again.
     """
 
     system: str
     turns: tuple[PromptTurn, ...]
-    brief: PromptContext
+    context: PromptContext
     schema: Mapping[str, JSONValue] | None = None
     max_tokens: int = 1024
     whole: bool = False
 
 
 class Stop(StrEnum):
-    """Why a model stopped: it was done, it hit `max_tokens`, or it declined."""
+    """Why a model stopped: it was done, reached `max_tokens`, or declined."""
 
     END = "end"
     LENGTH = "length"
@@ -157,8 +156,8 @@ class Stop(StrEnum):
 class Usage:
     """Tokens of one call.
 
-    `input_tokens` is all of the input; `cached_tokens` the part of it read from a cache, `cache_write_tokens` the part
-    written into one; `reasoning_tokens` the part of `output_tokens` that was thought and not said.
+    `input_tokens` is all of the input, `cached_tokens` the part of it read from a cache, `cache_write_tokens` the part
+    written into one; `reasoning_tokens` is the part of `output_tokens` that is not in the answer.
     """
 
     input_tokens: int = 0
@@ -170,14 +169,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of the answer's text, as it comes."""
+    """A piece of the answer's text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end of an answer: exactly one, and last. `question` is what it asks the person, if the model tells."""
+    """The end of an answer, sent once. `question` is what it asks the person, if the model tells."""
 
     stop: Stop
     usage: Usage = field(default_factory=Usage)
@@ -197,5 +196,5 @@ class Reply:
 
     @property
     def is_cut(self) -> bool:
-        """Whether a typed answer lacks its end: it hit its limit, and not in the blanks behind its last bracket."""
+        """Whether a typed answer lacks its end: it reached its limit before its last bracket."""
         return self.stop is Stop.LENGTH and not self.text.rstrip().endswith(("}", "]", "```"))

@@ -10,7 +10,7 @@ from typing import Any, Final
 from core.text.unicode import clean, one_line
 
 MAX_QUOTE_CHARS: Final = 4_000
-"""Of one quote; a whole message of Telegram has 4,096 at most, one of Discord 4,000."""
+"""Of one quote. A whole message has at most 4,096 on Telegram, 4,000 on Discord."""
 
 MAX_NAME_CHARS: Final = 64
 MAX_ATTACHMENTS: Final = 10
@@ -33,14 +33,14 @@ class AttachmentKind(StrEnum):
 
 
 class QuoteKind(StrEnum):
-    """How other words came along: as what the message replies to, or forwarded."""
+    """Why a message quotes other words: it replies to them, or forwards them."""
 
     REPLY = "reply"
     FORWARD = "forward"
 
 
 class Speaker(StrEnum):
-    """Who said what is quoted: the bot, the person who now quotes it, or somebody else."""
+    """Who said the quoted words: the bot, the person who quotes them, or somebody else."""
 
     BOT = "bot"
     SELF = "self"
@@ -49,7 +49,7 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """One thing that came along; `name` is its name or type, as far as the platform tells ("" if not)."""
+    """One attachment; `name` is its name or type if the platform tells it, else ""."""
 
     kind: AttachmentKind
     name: str = ""
@@ -57,9 +57,9 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words that a message refers to, and that its sender does not say in it.
+    """Words that a message replies to or forwards.
 
-    `name` is who said them ("" if unknown); `excerpt` the part that the sender marked ("" for all of it).
+    `name` is who said them ("" if unknown); `excerpt` is the part that the sender marked ("" for all of it).
     """
 
     kind: QuoteKind
@@ -76,7 +76,7 @@ def cleaned_attachments(attachments: Sequence[Attachment]) -> tuple[Attachment, 
 
 
 def cleaned_quotes(quotes: Sequence[Quote], max_chars: int = MAX_QUOTE_CHARS) -> tuple[Quote, ...]:
-    """Return the quotes cleaned, bounded in number and, each, in length; a text that was cut ends with an ellipsis."""
+    """Return the quotes cleaned, bounded in number and length; a text that was cut ends with an ellipsis."""
     return tuple(
         replace(
             quote,
@@ -90,16 +90,16 @@ def cleaned_quotes(quotes: Sequence[Quote], max_chars: int = MAX_QUOTE_CHARS) ->
 
 
 def enclosures_to_json(attachments: Sequence[Attachment], quotes: Sequence[Quote]) -> dict[str, Any]:
-    """Return both in the JSON form in which they are stored and exported; what is empty is left out."""
+    """Return both in the JSON form that is stored and exported; empty ones are left out."""
     attached, quoted = [asdict(one) for one in attachments], [asdict(one) for one in quotes]
     return {name: found for name, found in (("attachments", attached), ("quotes", quoted)) if found}
 
 
 def enclosures_from_json(fields: Mapping[str, Any]) -> tuple[tuple[Attachment, ...], tuple[Quote, ...]]:
-    """Undo `enclosures_to_json`.
+    """Read what `enclosures_to_json` returned.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: it is not of that form.
+        ValueError, KeyError, TypeError, AttributeError: the fields have another form.
     """
     quotes = tuple(
         Quote(

@@ -1,4 +1,4 @@
-"""Every failure, as one tree drawn by what the caller can do about it.
+"""Errors, grouped by what the caller can do about them.
 
     BotError
     ├── ConfigError(setting, advice)     stop the start; tell the owner what to write
@@ -9,17 +9,18 @@
     ├── ProviderError                    a model or an embedder
     │   ├── ProviderBusy(retry_after_s)  wait, or ask another
     │   ├── ProviderDown                 ask another, or say so
+    │   │   └── EmptyReply               ask once more
     │   ├── ProviderRefused              the model declined: say so
-    │   ├── KeyRejected                  the owner must mend the key
-    │   ├── ContextTooLong               trim once more and ask again
+    │   ├── KeyRejected                  the owner must correct the key
+    │   ├── ContextTooLong(window)       trim once more and ask again
     │   ├── StreamCut                    it broke off after some text: keep what came, say so
     │   └── BadReply                     ask once more with the error, then fall back
-    ├── SurfaceError                     a place to write
-    │   ├── SurfaceBusy(retry_after_s)   wait, then write only the newest text
-    │   │   └── SurfaceDown              the same; refused, once its server failed for long
-    │   ├── SurfaceUnclear               it may have been written: repeat it once at most
-    │   ├── SurfaceForbidden             the right to write is missing: try less, then another place
-    │   ├── SurfaceGone                  try another place
+    ├── ChannelError                     a place to write
+    │   ├── ChannelBusy(retry_after_s)   wait, then write only the newest text
+    │   │   └── ChannelDown              the same; refused once its server failed for long
+    │   ├── ChannelUnclear               it may have been written: repeat it once at most
+    │   ├── ChannelForbidden             the right to write is missing: try plain text, then another place
+    │   ├── ChannelGone                  try another place
     │   │   └── Undelivered(refusal)     every place was tried: tell the owners
     │   ├── MessageLost                  write it anew
     │   └── FileTooLarge
@@ -27,33 +28,33 @@
     │   ├── SchemaTooNew                 this database was written by a newer version
     │   ├── Damaged                      restore a backup
     │   └── DiskFull                     make room
+    ├── WindowTooSmall                   the owner must choose a model with a larger window
     └── TurnEnded                        the turn ended before its answer
         ├── TurnTimeout                  its deadline passed
         └── TurnStopped                  the person said /stop
 
-Messages are for the log and the owner: no secret and no person's words are ever put into one. What the person in the
-chat reads stands in `core/texts.py`, by class.
+Messages are for the log and the owner and never hold a secret or a person's words. People in the chat read the sentence
+of the class in `core/texts.py`.
 """
 
 from __future__ import annotations
 
 
 class BotError(Exception):
-    """Anything this project raises on purpose."""
+    """Base of every error that this project raises."""
 
 
 class ConfigError(BotError):
     """A setting is wrong or missing. `setting` is its name in the environment, `advice` what to write instead."""
 
     def __init__(self, setting: str, advice: str) -> None:
-        """Name the setting first: it is what the owner looks for."""
         super().__init__(f"{setting}: {advice}")
         self.setting = setting
         self.advice = advice
 
 
 class InputError(BotError):
-    """What the person sent cannot be answered as it is."""
+    """The person's message cannot be answered as it is."""
 
 
 class EmptyInput(InputError):
@@ -64,7 +65,6 @@ class InputTooLong(InputError):
     """The text is longer than MAX_MESSAGE_CHARS."""
 
     def __init__(self, max_chars: int) -> None:
-        """Keep the limit for the sentence that the person reads."""
         super().__init__(f"longer than {max_chars} characters")
         self.max_chars = max_chars
 
@@ -78,10 +78,9 @@ class ProviderError(BotError):
 
 
 class ProviderBusy(ProviderError):
-    """Rate limit or overload. `retry_after_s` is the wait it named, 0.0 if it named none."""
+    """Rate limit or overload. `retry_after_s` is the wait that the provider named, or 0.0."""
 
     def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
-        """Keep the wait for whoever decides between waiting and asking another."""
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
@@ -103,75 +102,71 @@ class EmptyReply(ProviderDown):
 
 
 class ContextTooLong(ProviderError):
-    """The prompt does not fit the model. `window_tokens` is what the model takes in all, 0 where it did not say."""
+    """The prompt does not fit the model. `window_tokens` is the model's context window, 0 if it did not say."""
 
     def __init__(self, message: str, window_tokens: int = 0) -> None:
-        """Keep the size of the window for whoever makes the next prompt."""
         super().__init__(message)
         self.window_tokens = window_tokens
 
 
 class WindowTooSmall(BotError):
-    """The model's window does not even hold the bot's own instructions (H4)."""
+    """The model's context window cannot hold the bot's own instructions (H4)."""
 
 
 class StreamCut(ProviderError):
-    """The stream ended without saying that it was done."""
+    """The stream broke off after some text."""
 
 
 class BadReply(ProviderError):
-    """The answer is not of the shape that was asked for."""
+    """The answer does not have the requested form."""
 
 
 class ChannelError(BotError):
-    """A place to write refused."""
+    """A channel refused a write."""
 
 
 class ChannelBusy(ChannelError):
-    """Written too often. `retry_after_s` is the wait it named."""
+    """Too many writes. `retry_after_s` is the wait that the platform named; it is obeyed exactly."""
 
     def __init__(self, retry_after_s: float) -> None:
-        """Keep the wait: it is obeyed to the letter."""
         super().__init__(f"wait {retry_after_s:g} s")
         self.retry_after_s = retry_after_s
 
 
 class ChannelDown(ChannelBusy):
-    """The platform's server failed at this write. It may have been done nevertheless."""
+    """The platform's server failed at this write, which may have succeeded all the same."""
 
 
 class ChannelUnclear(ChannelError):
-    """The platform's answer was lost or cannot be understood, while others can: the write may have been done."""
+    """The platform's answer was lost or cannot be read: the write may have succeeded. Wait before the one repeat."""
 
     def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
-        """Keep the wait before the one repeat."""
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
 
 class ChannelForbidden(ChannelError):
-    """The bot lacks a right there: to write at all, or to write it in this form."""
+    """The bot may not write there, or not in this form."""
 
 
 class ChannelGone(ChannelError):
-    """Blocked, kicked, deleted or closed: nobody will read it there."""
+    """Blocked, kicked, deleted or closed: nobody reads there any more."""
 
 
 class Undelivered(ChannelGone):
-    """A text was refused wherever it could be said. `refusal` is what the place where it was asked for answered."""
+    """Every possible channel refused a text. `refusal` is the answer of the one where it belonged."""
 
     def __init__(self, refusal: ChannelError) -> None:
-        """Keep the refusal for whoever tells the owners."""
         super().__init__(str(refusal))
         self.refusal = refusal
 
 
 class MessageLost(ChannelError):
-    """The message to change is not there any more."""
+    """The message to change is gone."""
 
 
 class FileTooLarge(ChannelError):
-    """A file that came with a message holds more than was asked for."""
+    """A file that came with a message is larger than allowed."""
 
 
 class StorageError(BotError):
@@ -183,11 +178,11 @@ class SchemaTooNew(StorageError):
 
 
 class Damaged(StorageError):
-    """The database file is not readable as one."""
+    """The file is not a readable database."""
 
 
 class DiskFull(StorageError):
-    """There is no room to write."""
+    """The disk is full."""
 
 
 class TurnEnded(BotError):

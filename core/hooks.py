@@ -1,4 +1,4 @@
-"""Ports through which features take part in answering a message; the wiring fills them, the engine names no feature."""
+"""Ports through which features take part in answering a message. The wiring fills them: the engine names no feature."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PreferencesOf: TypeAlias = Callable[[UserKey], Awaitable[Preferences]]
 
 
 class Verdict(Enum):
-    """What is done with a message."""
+    """What to do with a message."""
 
     ANSWER = auto()
     CLAIMED = auto()  # its sender has just become the owner
-    TELL_OFF = auto()  # one polite line that the bot is private
-    TELL_PAUSED = auto()  # one line that nobody is answered for now
+    TELL_OFF = auto()  # say in one line that the bot is private
+    TELL_PAUSED = auto()  # say in one line that nobody is answered for now
     IGNORE = auto()
 
 
@@ -28,18 +28,18 @@ class Gate(Protocol):
     """Decide who is answered, and tell the others why not."""
 
     async def turned_away(self, incoming: Incoming, channel: Channel) -> Sequence[Coroutine[None, None, None]] | None:
-        """Return None if the message goes on to the inbox; else what is left to do, beginning with telling the sender.
+        """Return None if the message may be stored; else the work that is left, telling the sender first.
 
-        Each coroutine is run by the caller, side by side; an empty sequence means that nobody is told anything.
+        The caller runs the coroutines side by side. An empty sequence means that nobody is told.
         """
         ...
 
     async def recheck(self, incoming: Incoming) -> Verdict:
-        """Judge a stored message again, by the rights that hold now."""
+        """Judge a stored message again, by the present rights."""
         ...
 
     async def turn_away(self, verdict: Verdict, incoming: Incoming, view: View) -> None:
-        """Tell the sender why they are not answered, if that verdict is one to be told."""
+        """Tell the sender why they are not answered, if the verdict asks for it."""
         ...
 
     async def role_here(self, incoming: Incoming) -> Role | None:
@@ -53,21 +53,21 @@ class Limiter(Protocol):
     async def answer(
         self, incoming: Incoming, text: str, view: View, locale: Locale, work: Callable[[], Awaitable[None]]
     ) -> bool:
-        """Run `work`, which answers the text, if the quotas allow it, else say why not; return whether it was run."""
+        """Run `work`, which answers the text, if the quotas allow it, else say why not; return whether it ran."""
         ...
 
     async def tell_owners(self) -> None:
-        """Tell owners of limits that were used up or nearly so since the last call."""
+        """Tell owners of limits that were reached, or nearly, since the last call."""
         ...
 
 
 class ReplyReader(Protocol):
-    """Read a message as the reply to what the bot asked before: a text a command waits for, a yes, a number."""
+    """Read a message as the reply to an earlier question: a text that a command waits for, a yes, a number."""
 
     async def read(self, incoming: Incoming, arrival: Arrival) -> str:
-        """Return the command that the message amounts to, or its own text."""
+        """Return the command that the message stands for, or its own text."""
         ...
 
     async def drop(self, incoming: Incoming) -> bool:
-        """Forget what was asked in that conversation; return whether a reply to it would still have counted."""
+        """Drop the open question of that conversation; return whether it was still valid."""
         ...

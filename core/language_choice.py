@@ -15,9 +15,9 @@ _THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet
 
 
 class Locales:
-    """Choose a language: the person's own choice, else the owner's `fixed` one, else what they write.
+    """Choose a language: the person's choice, else the owner's `fixed` one, else that of their message.
 
-    What they wrote before comes next, then the platform's tag, then Portuguese.
+    Next come their earlier messages, the platform's tag, and Portuguese.
     """
 
     def __init__(self, preferences: PreferencesOf, history: HistoryStore, fixed: Locale | None = None) -> None:
@@ -35,19 +35,19 @@ class Locales:
         return choose("", incoming.language, await self._said(incoming.user, incoming.conversation))
 
     async def known(self, user: UserKey, tag: str = "") -> Locale:
-        """Return the language of somebody who has not just written; `tag` is what else is known of it."""
+        """Return the language of a person who has not just written; `tag` is the platform's, if it gives one."""
         return await self._chosen(user) or choose("", tag, await self._said(user))
 
     async def _chosen(self, user: UserKey) -> Locale | None:
         try:
             return (await self._preferences(user)).language or self._fixed
-        except StorageError:  # what is to be told may be just that
+        except StorageError:  # this failure may be the very thing to report
             return self._fixed
 
     async def _said(self, user: UserKey, here: ConversationKey | None = None) -> list[str]:
-        """Return what the person said lately, the newest first: in that conversation, then in the one used last."""
+        """Return the person's latest messages, the newest first: of that conversation, then of the one used last."""
         said: list[str] = []
-        with suppress(StorageError):  # what is to be told may be just that
+        with suppress(StorageError):  # this failure may be the very thing to report
             threads = sorted(await self._history.threads(user), key=lambda thread: thread.conversation != here)
             for thread in threads[:_THREADS_LOOKED_AT]:
                 messages = await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)

@@ -1,4 +1,4 @@
-"""Ask a model for a whole answer, one of several names, or a typed shape; ask once more if the reply is unusable."""
+"""Ask a model for a whole answer, for one of several names, or for a typed one; ask again if the reply is unusable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.types import JSONValue, MessageRole
 Shape = TypeVar("Shape")
 
 MODES: Final = ("heavy", "reasoning", "chat", "summary")
-"""The modes of thought, as the fields of `Models` are called."""
+"""The modes of thought: the fields of `Models`."""
 
 _MODE_OF: Final = {
     Task.DECIDE: "heavy",
@@ -28,30 +28,30 @@ _MODE_OF: Final = {
     Task.FINISH: "chat",
     Task.SUMMARY: "summary",
 }
-"""Which mode is asked for what; the extractions are for the reasoning model."""
+"""The mode for each task; all other tasks are extractions, for the reasoning model."""
 
 _NAME = re.compile(r"[A-Za-z]+")
 
 
 class HotModel(ChatModel):
-    """A model in whose place another one may be put, as `model`. A call that is under way ends with the one it has."""
+    """A model that can be exchanged, by setting `model`. A running call ends with the model that it began with."""
 
     def __init__(self, model: ChatModel) -> None:
         self.model = model
 
     @property
     def name(self) -> str:
-        """The name of the model that would be asked now."""
+        """The name of the present model."""
         return self.model.name
 
     def stream(self, prompt: Prompt) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
-        """Ask the model that is in place now."""
+        """Ask the present model."""
         return self.model.stream(prompt)
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The modes of T14, each bound to its model; `summary` is document 2's cheaper one."""
+    """The model of each mode (T14), and the embedder; `summary` is document 2's cheaper model."""
 
     heavy: ChatModel
     reasoning: ChatModel
@@ -60,23 +60,17 @@ class Models:
     embedder: Embedder
 
     def now(self) -> Models:
-        """Return the models that are in place now, for an answer that ends with those that it began with."""
-        return replace(
-            self,
-            heavy=_in_place(self.heavy),
-            reasoning=_in_place(self.reasoning),
-            chat=_in_place(self.chat),
-            summary=_in_place(self.summary),
-        )
+        """Return the present models, so that an answer ends with those that it began with."""
+        models: dict[str, Any] = {}
+        for mode in MODES:
+            model = getattr(self, mode)
+            models[mode] = model.model if isinstance(model, HotModel) else model
+        return replace(self, **models)
 
 
 def mode_of(task: Task) -> str:
-    """Return the mode that is asked for this."""
+    """Return the mode for a task."""
     return _MODE_OF.get(task, "reasoning")
-
-
-def _in_place(model: ChatModel) -> ChatModel:
-    return model.model if isinstance(model, HotModel) else model
 
 
 async def complete(model: ChatModel, prompt: Prompt) -> Reply:
@@ -99,7 +93,7 @@ async def complete(model: ChatModel, prompt: Prompt) -> Reply:
 
 
 async def choose(model: ChatModel, prompt: Prompt, names: Sequence[str]) -> str:
-    """Return the one of `names` that the model answers (T4). A bad answer is asked for once more.
+    """Return the one of `names` that the model answers (T4); ask once more after a bad answer.
 
     The model may answer the bare name or `{"action": name}`, in any case.
 
@@ -126,7 +120,7 @@ async def choose(model: ChatModel, prompt: Prompt, names: Sequence[str]) -> str:
 
 
 async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> Shape:
-    """Return the answer as a dataclass. A bad answer is asked for once more, with what was wrong with it.
+    """Return the answer as a dataclass; after a bad answer ask once more, naming the problem.
 
     Raises:
         BadReply: it did not fit, twice.
@@ -151,9 +145,9 @@ async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> S
 
 
 def schema_of(shape: type[Any]) -> dict[str, JSONValue]:
-    """Return the JSON schema of a dataclass in the strict form that providers ask for.
+    """Return the JSON schema of a dataclass in the strict form of providers.
 
-    No references, every property required, nothing beside them allowed, no titles or defaults.
+    No references, titles or defaults; every property required, no others allowed.
     """
     raw = TypeAdapter(shape).json_schema()
     return cast("dict[str, JSONValue]", _strict(raw, raw.get("$defs", {})))
@@ -179,10 +173,9 @@ def _strict(node: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _parse(text: str, shape: type[Any]) -> object:
-    """Return the JSON of the text, fenced or not.
+    """Return the JSON value in the text, fenced or not.
 
-    Where the shape is a dataclass with a list as its only field, a bare list stands for it, and so does a single entry
-    of that list: document 1 has its answers in these two forms.
+    For a dataclass whose only field is a list, a bare list or a single entry is accepted, too: document 1's two forms.
     """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:

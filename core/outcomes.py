@@ -1,4 +1,4 @@
-"""Sentences that tell what became of memories, made of committed rows only."""
+"""Sentences on what was done to memories, made from committed rows only."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from core.text.markdown import quoted
 from core.text.plural import Counted, counted
 from core.types import ChangeKind, Locale, Localized, MemoryItem
 
-_MAX_NAMED: Final = 5
-"""Of what was not done, how many are named."""
+_MAX_NAMED: Final = 5  # of what was not done
 
 
 def written(kind: ChangeKind, items: Sequence[MemoryItem], locale: Locale) -> str:
-    """Return what was saved, changed or deleted, each memory by its words."""
+    """Return the sentence on what was saved, changed or deleted, with each memory's words."""
     return listed(DONE[kind][locale], items)
 
 
 def listed(lead: str, items: Sequence[MemoryItem]) -> str:
-    """Return the memories below a lead; one alone stands beside it."""
+    """Return the memories listed below a lead, or a single one beside it."""
     lines = [quoted(item.content) for item in items]
     return f"{lead} {lines[0]}" if len(lines) == 1 else "\n".join((lead, *(f"- {line}" for line in lines)))
 
 
 def not_done(kind: ChangeKind, missing: Sequence[str], locale: Locale, *, some: bool, remembers: bool = True) -> str:
-    """Return what was not done, by its words where they are known; `some` says that other things of the kind were."""
+    """Return the sentence on what was not done, naming the `missing` words that are known.
+
+    `some`: other changes of that kind were made.
+    """
     if not some:
         hint = HINTS[kind] if remembers or kind is ChangeKind.DELETED else TURNED_OFF
         return f"{NOTHING[kind][locale]} {hint[locale]}"
@@ -38,7 +40,7 @@ def not_done(kind: ChangeKind, missing: Sequence[str], locale: Locale, *, some: 
 
 
 def missing(steps: Iterable[Step]) -> dict[ChangeKind, tuple[str, ...]]:
-    """Return what steps were asked for and did not do, by the kind of change, and no later step made up for."""
+    """Map kinds of change to what steps were asked for, did not do, and no later step made up for."""
     found: dict[ChangeKind, tuple[str, ...]] = {}
     for step in steps:
         if step.writes is not None:
@@ -48,15 +50,15 @@ def missing(steps: Iterable[Step]) -> dict[ChangeKind, tuple[str, ...]]:
 
 
 def left_undone(steps: Sequence[Step], message: str) -> frozenset[ChangeKind]:
-    """Return the kinds of change that were tried in vain, or else plainly asked for where nothing was written."""
+    """Return the kinds of change that were tried without success, or else plainly asked for while none was tried."""
     if tried := missing(steps):
         return frozenset(tried)
-    handled = any(step.writes is not None for step in steps)  # it was done, or was so before
+    handled = any(step.writes is not None for step in steps)  # done now, or true before
     return frozenset() if handled else claims.asked(message)
 
 
 def undone(steps: Sequence[Step], kinds: Collection[ChangeKind], locale: Locale, *, remembers: bool = True) -> str:
-    """Return what of these kinds the steps did not do."""
+    """Return the sentences on changes of these kinds that the steps did not make."""
     tried, done = missing(steps), committed(steps)
     wanted = [kind for kind in ChangeKind if kind in kinds]
     return "\n".join(
@@ -65,7 +67,7 @@ def undone(steps: Sequence[Step], kinds: Collection[ChangeKind], locale: Locale,
 
 
 def nothing(kinds: Collection[ChangeKind], locale: Locale) -> str:
-    """Return that none of these was done."""
+    """Return the sentences that no change of these kinds was made."""
     return " ".join(NOTHING[kind][locale] for kind in ChangeKind if kind in kinds)
 
 

@@ -1,4 +1,4 @@
-"""Messages to put on a screen: text, buttons, files."""
+"""Messages to show: text, buttons, files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from core.types import MemoryItem, Modal
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button: what it says, and the command that whoever presses it sends by that.
+    """A button: its label, and the command that a press sends (at most MAX_COMMAND_BYTES).
 
-    A press is a message like any other and gives nobody a right that they lack; the command stands in the button, so
-    that it works after a restart. `command` has at most MAX_COMMAND_BYTES. With `asks`, text is wanted after the
-    command: a channel that can ask for it does, under that title, with `text` to begin with; any other sends the
-    command alone. The answer of one that is `in_place` takes the place of the message that holds the button.
+    A press is a message like any other and gives no right that the person lacks; as the command is in the button, it
+    works after a restart. With `asks`, the command wants a text after it: a channel that has forms opens one with that
+    title, filled in with `text`; others send the command alone. The answer to an `in_place` button replaces the
+    message with the button.
     """
 
     label: str
@@ -26,12 +26,12 @@ class Button:
 
 
 MAX_COMMAND_BYTES = 60
-"""Of a button's command, in UTF-8. Source: Telegram's callback_data holds 64 bytes, Discord's custom_id 100 chars."""
+"""The longest command in UTF-8. Source: Telegram's callback_data holds 64 bytes, Discord's custom_id 100 characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to hand over: where it lies, what it is called there, what it is ("application/json", "image/png")."""
+    """A file to send: its place on disk, its name for the person, its media type ("application/json", "image/png")."""
 
     path: Path
     name: str
@@ -40,13 +40,13 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMessage:
-    """What a channel puts on the screen: Markdown text, and how the spec wants it seen.
+    """A message for a channel: Markdown text, and how to show it.
 
-    `memories` are the items behind a MEMORY message, for channels that draw them in their own manner; `final` is False
-    while the text may still grow, so that a channel can leave costly formatting to the end. `choices` are buttons below
-    it; `menu` is one choice out of several things that the text lists, in their order, each labelled "N. what it is".
-    A `file` is always a message of its own, with the text (a sentence or two) as its caption. A `plain` one is nothing
-    but a new text: without formatting, buttons, embeds and a reference to another message.
+    `memories` are the items of a MEMORY message, for channels that draw them in their own way; `final` is False while
+    the text may still grow, so that a channel can leave costly formatting to the end. `choices` are buttons below it;
+    `menu` has one button for each thing that the text lists, in that order, each labelled "N. what it is". A `file` is
+    a message of its own, with the text (a sentence or two) as its caption. A `plain` message is a new text without
+    formatting, buttons, embeds or a reference to another message.
     """
 
     text: str
@@ -60,16 +60,16 @@ class OutgoingMessage:
 
     @property
     def stays(self) -> bool:
-        """Whether the text is whole, and not to be replaced by the next message."""
+        """Whether the text is complete and the next message does not replace it."""
         return self.final and self.modal is not Modal.TEXT_FOR_REPLACE
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelLimits:
-    """What a channel bears: `max_chars` of one post (in `Channel.measure` units), `edit_interval_s` between edits.
+    """Limits of a channel: `max_chars` of one post (in `Channel.measure` units), `edit_interval_s` between edits.
 
-    `shows_pictures` is whether a picture that is handed over can be seen there; `previews` whether what does not stay
-    yet (`OutgoingMessage.stays`) leaves nothing behind by itself.
+    `shows_pictures`: a picture that is sent can be seen there. `previews`: messages that do not stay
+    (`OutgoingMessage.stays`) disappear by themselves.
     """
 
     max_chars: int

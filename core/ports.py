@@ -1,6 +1,6 @@
-"""Every socket but those of stores: one Protocol for each thing the core needs from outside, with few verbs.
+"""Ports of the engine, except stores (`core/stores.py`): one Protocol for each thing that it needs from outside.
 
-Each docstring is the promise; `tests/contracts/` holds every implementation to it. Implementations inherit their
+Each docstring is the contract; `tests/contracts/` tests every implementation against it. Implementations inherit their
 Protocol explicitly, so that the type checker and the reader both see the link.
 """
 
@@ -18,7 +18,7 @@ from core.types import Incoming, Message, UserKey, Vectors
 
 
 class Clock(Protocol):
-    """Time. Nothing else in core touches it."""
+    """Time. The core reads it from nowhere else."""
 
     def now(self) -> datetime:
         """Return the wall clock, aware UTC."""
@@ -34,10 +34,10 @@ class Clock(Protocol):
 
 
 class ChatModel(Protocol):
-    """A model bound to its name and parameters.
+    """A model with its parameters.
 
     `stream` yields Deltas (their texts joined are the answer), then exactly one Finish. Leaving the context early
-    closes the connection. Only ProviderError comes out, besides cancellation.
+    closes the connection. Raises only ProviderError, besides cancellation.
     """
 
     @property
@@ -51,10 +51,10 @@ class ChatModel(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors, never in the event loop.
+    """Turn texts into unit vectors, outside the event loop.
 
-    Same order and length as asked; unit vectors; any `str` is accepted, whatever code points it holds. Equal texts
-    give equal vectors. Raises ProviderError (ProviderDown while it cannot answer) and nothing else.
+    Any `str` is accepted, whatever code points it holds. Equal texts give equal vectors. Raises only ProviderError
+    (ProviderDown while it cannot answer).
     """
 
     @property
@@ -68,11 +68,11 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return shape (len(texts), dims)."""
+        """Return shape (len(texts), dims), one row for each text in order."""
         ...
 
     async def close(self) -> None:
-        """Let go of processes and connections. Closing twice is fine."""
+        """End processes and connections. Closing twice does nothing."""
         ...
 
 
@@ -80,15 +80,15 @@ class VectorIndex(Protocol):
     """Nearest neighbours among one owner's phrases, in RAM. Agrees with exact search."""
 
     def ids(self) -> frozenset[int]:
-        """Return what it holds."""
+        """Return the ids of the vectors in it."""
         ...
 
     def __len__(self) -> int:
-        """Return how many vectors it holds."""
+        """Return the number of vectors in it."""
         ...
 
     def add(self, ids: Sequence[int], vectors: Vectors) -> None:
-        """Add rows. Raises ValueError for an id that is present already (or twice in `ids`); then nothing is added."""
+        """Add rows. Raises ValueError, adding nothing, for an id that is present already or twice in `ids`."""
         ...
 
     def remove(self, ids: Sequence[int]) -> None:
@@ -103,15 +103,15 @@ class VectorIndex(Protocol):
 
 
 class Channel(Protocol):
-    """One chat to write into, of whatever platform.
+    """One chat to write into, on any platform.
 
-    An edit that changes nothing is success. SurfaceBusy says how long to wait, SurfaceGone that nobody reads there any
-    more, any other SurfaceError that this write is refused for good.
+    An edit that changes nothing succeeds. Writes raise ChannelBusy with the time to wait, ChannelGone if nobody reads
+    there any more, and any other ChannelError if this write is refused for good.
     """
 
     @property
     def limits(self) -> ChannelLimits:
-        """What one post holds, and how often it may be edited."""
+        """The length of one post, the interval between edits, and what the channel can show."""
         ...
 
     def measure(self, text: str) -> int:
@@ -119,103 +119,100 @@ class Channel(Protocol):
         ...
 
     async def post(self, shown: OutgoingMessage) -> str:
-        """Write a new message and return a handle for `edit`, or "" for a preview that a restart loses anyway."""
+        """Write a new message and return a handle for `edit`; "" for a preview, which does not outlive a restart."""
         ...
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
-        """Replace a message in place, or a preview by what follows it; return its new handle if that changes.
+        """Replace a message in place, or a preview by the next message; return the new handle if it changes.
 
         Raises:
-            MessageLost: it is not there any more, or can no longer be changed.
+            MessageLost: the message is gone, or can no longer be changed.
         """
         ...
 
     async def remove(self, handle: str) -> None:
-        """Take a message away. One that is not there any more is fine."""
+        """Delete a message; do nothing if it is gone."""
         del handle
         raise ChannelError("messages stay here")
 
     async def show_waiting(self) -> None:
-        """Show that the message was seen although nothing is written yet: by a sign that costs no write of the chat's.
+        """Show that the message was seen before anything is written, by a sign that does not count as a write.
 
-        What cannot be shown is left out; where there is no such sign, nothing is.
+        Do nothing where there is no such sign.
         """
         del self
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
-        """Go on with the answer of an earlier process, and return the handles that can be edited, in their order.
+        """Take over the answer of an earlier process; return the handles that can be edited, in their order.
 
-        `handles` are what it had posted; "" says that one more may have been posted, or not.
+        `handles` are its posts; "" stands for one that may or may not have been written.
         """
         del handles
         return ()
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with a message (`Incoming.file`).
+        """Return the content of a file that came with a message (`Incoming.file`).
 
         Raises:
-            FileTooLarge: it is larger than that.
-            SurfaceError: it cannot be had.
+            FileTooLarge: it is larger than `max_bytes`.
+            ChannelError: it cannot be read.
         """
         del file, max_bytes
         raise ChannelError("no files come with messages here")
 
 
 class Channels(Protocol):
-    """How a platform is written into when nobody has just written."""
+    """Open chats for resumed answers and notifications."""
 
     def again(self, incoming: Incoming) -> Channel:
-        """Return where to answer a message that was accepted earlier."""
+        """Return the channel in which to answer a message that was accepted earlier."""
         ...
 
     def private(self, user: UserKey) -> Channel:
-        """Return the person's private chat. Writing raises SurfaceGone where they let nobody write to them."""
+        """Return the person's private chat; writing raises ChannelGone if they do not let the bot write to them."""
         ...
 
 
 class MessageHandler(Protocol):
-    """What a platform is given. Never raises, but for cancellation."""
+    """Take the messages of platforms. Raises nothing, besides cancellation."""
 
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        """Take one message. It is on disk when this returns; the awaitable that it returns ends when it was answered.
+        """Store one message, and return an awaitable that ends when it was answered.
 
-        Awaiting that is a choice: the answer goes on without. What one person says in one place is answered in order,
-        conversations side by side. A repeat, and what is nobody's business, end at once.
+        The answer does not depend on that being awaited. One person's messages in one chat are answered in order,
+        different conversations side by side. For repeats and ignored messages the awaitable ends at once.
         """
         ...
 
     async def resume(self, platform: str, channels: Channels) -> None:
-        """Say how the platform is written into, and answer what was accepted there before a crash and never answered.
-
-        Returns when that is queued.
-        """
+        """Connect a platform, and queue the messages that were accepted there before a crash and never answered."""
         ...
 
     async def leave(self, platform: str) -> None:
-        """Break off what is still being answered there, and return when nothing more is written: it is closing.
+        """Cancel the platform's running answers before it closes; return when nothing more is written.
 
-        What was broken off is answered after the next `resume`.
+        They are answered after the next `resume`.
         """
         del platform
 
 
 class Tokenizer(Protocol):
-    """Counts what a message of some text costs a model. Never raises, and takes time linear in the text."""
+    """Count the tokens of messages. Raises nothing; takes time linear in the text."""
 
     @property
     def name(self) -> str:
-        """What it counts by, for people."""
+        """The method's name, for people."""
         ...
 
     @property
     def is_slow(self) -> bool:
-        """Whether a count may take so long that it belongs outside the event loop."""
+        """Whether `count` must run outside the event loop."""
         ...
 
     def count(self, text: str) -> int:
-        """Return the tokens of one message of that text, what a provider adds to each message included."""
+        """Return the tokens of one message of that text, including what a provider adds to each message."""
         ...
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Return the tokens of all those messages together."""
+        """Return the tokens of all the messages."""
         return sum(self.count(message.text) for message in messages)

@@ -1,7 +1,7 @@
-"""Build prompts: the parts that every action shares.
+"""Build prompts from the parts that all actions share.
 
-The order serves prompt caches: the same system text for every call, then the conversation, which only grows, then what
-changes: the time, the steps of this turn, the instruction.
+The order serves prompt caches: first the system text, the same for every call; then the conversation, which only grows;
+then the time, the steps of this turn and the instruction.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ one that they ask for. Where that message tells no language, like a number or a 
 
 
 def transcript(context: Context, zone: tzinfo) -> list[PromptTurn]:
-    """Return the conversation as alternating turns that start with USER (J1), times in that zone."""
+    """Return the conversation as turns that start with USER (J1), with times in that zone."""
     summary = f"{SUMMARY_MARK}\n{quoted(context.summary)}\n\n" if context.summary else ""
     turns = [PromptTurn(MessageRole.USER, f"{summary}{WINDOW_MARK}")]
     for message in context.messages:
@@ -66,7 +66,7 @@ def transcript(context: Context, zone: tzinfo) -> list[PromptTurn]:
 
 
 def merged(turns: Iterable[PromptTurn]) -> tuple[PromptTurn, ...]:
-    """Join neighbours of one role, so that roles alternate as providers ask."""
+    """Join neighbours of one role, as providers want roles to alternate."""
     result: list[PromptTurn] = []
     for turn in turns:
         if result and result[-1].role is turn.role:
@@ -77,7 +77,7 @@ def merged(turns: Iterable[PromptTurn]) -> tuple[PromptTurn, ...]:
 
 
 def render_steps(steps: Sequence[Step]) -> str:
-    """Return what was done in this turn, one line a step."""
+    """Return the steps of this turn for a model, one line each."""
     lines = []
     for number, step in enumerate(steps, 1):
         facts = [
@@ -95,27 +95,27 @@ def render_steps(steps: Sequence[Step]) -> str:
 
 
 def system_text(persona: str) -> str:
-    """Return the system prompt: the rules of the house, first and whole, then how the owner wants the bot to be."""
+    """Return the system prompt: our rules, then the owner's persona."""
     return f"{SYSTEM}\n\n{PERSONA.format(persona=quoted(persona))}" if persona else SYSTEM
 
 
-def build(brief: PromptContext, context: Context, instruction: str, *, max_tokens: int = 1024) -> Prompt:
-    """Return the prompt that puts `instruction` to a model after the conversation."""
+def build(context: PromptContext, shown: Context, instruction: str, *, max_tokens: int = 1024) -> Prompt:
+    """Return the prompt that gives `instruction` after the conversation, as much of it as is `shown`."""
     task = "\n".join(
         (
             "<task>",
-            f"Now: {_minute(brief.now)}. Steps of this turn so far:",
-            quoted(render_steps(brief.steps)),
-            *([f"{OPEN_QUESTION} {quoted(_json(brief.question.to_json()))}"] if brief.question else []),
+            f"Now: {_minute(context.now)}. Steps of this turn so far:",
+            quoted(render_steps(context.steps)),
+            *([f"{OPEN_QUESTION} {quoted(_json(context.question.to_json()))}"] if context.question else []),
             "",
             instruction,
-            f"Write in {head(brief.language)['english_name']}." if brief.language else _OWN_LANGUAGE,
+            f"Write in {head(context.language)['english_name']}." if context.language else _OWN_LANGUAGE,
             "</task>",
         )
     )
-    zone = brief.now.tzinfo or UTC
-    turns = merged((*transcript(context, zone), PromptTurn(MessageRole.USER, task)))
-    return Prompt(system_text(context.persona), turns, brief, max_tokens=max_tokens)
+    zone = context.now.tzinfo or UTC
+    turns = merged((*transcript(shown, zone), PromptTurn(MessageRole.USER, task)))
+    return Prompt(system_text(shown.persona), turns, context, max_tokens=max_tokens)
 
 
 def _json(value: object) -> str:

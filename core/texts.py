@@ -1,4 +1,4 @@
-"""Sentences of the engine, and which one belongs to which failure."""
+"""Sentences of the engine, and the sentence for each failure."""
 
 from __future__ import annotations
 
@@ -36,18 +36,16 @@ ONLY_TEXT = text("common.only_text")
 NOTHING_SAID = text("common.nothing_said")
 DEAD_BUTTON = text("common.dead_button")
 BROKE_OFF = text("common.broke_off")
-"""Where a turn fails that has written to memory: "nothing was changed" would not be true."""
+"""For a turn that failed after it wrote to memory: "nothing was changed" would not be true."""
 
 TRY_AGAIN = text("common.try_again")
-"""On a button under an apology."""
-
 AGAIN = text("common.again")
 PAUSED = text("common.paused")
 LENGTH_STOP = text("common.length_stop")
 
 
 def failure_text(error: BaseException, locale: Locale) -> str:
-    """Return what the person is told of a failure: the sentence of its nearest class in the tree."""
+    """Return the sentence of a failure: that of its nearest class in the tree."""
     for kind in type(error).__mro__:
         if issubclass(kind, errors.BotError) and kind in FAILURES:
             return FAILURES[kind][locale].format_map(vars(error))
@@ -55,5 +53,5 @@ def failure_text(error: BaseException, locale: Locale) -> str:
 
 
 def helps_to_retry(error: BaseException) -> bool:
-    """Whether the same words may well be answered a moment later: nothing about them, or about the bot, was wrong."""
+    """Return whether the same message may be answered a moment later."""
     return isinstance(error, errors.ProviderBusy | errors.ProviderDown | errors.StreamCut | errors.TurnTimeout)

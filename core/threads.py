@@ -1,4 +1,4 @@
-"""What belongs to a thread beside its messages, what waits in a conversation, and the ports of their stores."""
+"""Types and stores of what belongs to a thread beside its messages, and of what waits in a conversation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from core.types import ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
 
 THREAD_ID_RULE = "write 3 to 64 of a-z, A-Z, 0-9, - and _"
-"""What the id of a thread looks like, for people."""
+"""The rule for thread ids, for people."""
 
 _THREAD_ID = re.compile(r"[a-zA-Z0-9_-]{3,64}")
 
@@ -24,9 +24,9 @@ def is_thread_id(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was said in a thread up to and with the message of sequence `through`, in few words.
+    """A summary of a thread up to and with the message of sequence `through`.
 
-    It was made of the summary before it (that ended at `after`) and of the messages since.
+    It was made from the summary before it (which ends at `after`, 0 if there was none) and the messages since.
     """
 
     text: str
@@ -38,7 +38,7 @@ class Summary:
 
 
 class TurnState(StrEnum):
-    """How far answering a message has come."""
+    """The state of an answer."""
 
     PENDING = "pending"
     VALIDATED = "validated"
@@ -50,7 +50,7 @@ class TurnState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A turn's entering a state; `error` names the failure, for ERROR."""
+    """A turn entered a state; `error` names the failure, for ERROR."""
 
     turn: str
     state: TurnState
@@ -60,7 +60,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class ThreadRecord:
-    """A thread with all that belongs to it, as it is exported and imported."""
+    """A thread with all that belongs to it, for export and import."""
 
     thread: Thread
     messages: tuple[Message, ...]
@@ -69,34 +69,33 @@ class ThreadRecord:
 
 
 class Threads(Protocol):
-    """Threads as a whole. Part of what every `core.ports.HistoryStore` promises."""
+    """Storage of threads. Part of `core.stores.HistoryStore`."""
 
     async def open_thread(
         self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None
     ) -> Thread:
-        """Return the conversation's one active thread, made now, with that metadata, if there is none."""
+        """Return the conversation's one active thread, created with that metadata if there is none."""
         ...
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
-        """Give a thread another status and return it; None for an unknown one.
+        """Set a thread's status and return it; None for an unknown id.
 
-        One that becomes active takes the place of the active one of its conversation, which is archived. One that is no
-        longer active is not opened again by `open_thread`.
+        Activating a thread archives the active one of its conversation. `open_thread` returns only the active one.
         """
         ...
 
     async def thread(self, thread_id: str) -> Thread | None:
-        """Return the thread, whatever its status, or None."""
+        """Return the thread of any status, or None."""
         ...
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
-        """Return all of that person's threads, the one used last first."""
+        """Return all of the person's threads, the one used last first."""
         ...
 
     async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
-        """Make these all the messages of the thread, numbered anew in that order, and return them as they are stored.
+        """Replace all messages of the thread, numbered anew in that order, and return them as they are stored.
 
-        A message of this thread's keeps its id. Summaries go: they tell of places that are no longer there.
+        Messages that were in the thread keep their ids. Summaries are removed, as their sequences no longer hold.
         """
         ...
 
@@ -105,14 +104,11 @@ class Threads(Protocol):
         ...
 
     async def describe(self, thread: Thread) -> None:
-        """Give the stored thread of that id the title, policy and metadata of this one."""
+        """Store the thread's title, policy and metadata."""
         ...
 
     async def totals(self, thread_id: str, after: int = 0) -> tuple[int, int]:
-        """Return how many messages there are with a sequence greater than `after`, and how many tokens they cost.
-
-        This takes the same time for a short thread and a long one.
-        """
+        """Return the number of messages with a sequence greater than `after`, and their tokens, in constant time."""
         ...
 
     async def summary(self, thread_id: str) -> Summary | None:
@@ -120,15 +116,15 @@ class Threads(Protocol):
         ...
 
     async def summaries(self, thread_id: str) -> Sequence[Summary]:
-        """Return every summary, oldest first: together they tell which messages each rests on."""
+        """Return every summary, oldest first."""
         ...
 
     async def fold(self, thread_id: str, summary: Summary) -> bool:
-        """Store the summary if the newest one ends at its `after` (0: if there is none); False, and nothing, if not."""
+        """Store the summary if the newest one ends at its `after` (0: there is none), else do nothing; return which."""
         ...
 
     async def drop_summaries(self, thread_id: str, after: int) -> None:
-        """Remove the summaries that tell of a message with a sequence greater than `after`."""
+        """Remove the summaries that cover a message with a sequence greater than `after`."""
         ...
 
     async def enter(self, thread_id: str, transition: Transition) -> None:
@@ -140,18 +136,18 @@ class Threads(Protocol):
         ...
 
     async def restore(self, record: ThreadRecord) -> Thread:
-        """Store a thread whole, as it is; its messages get new ids.
+        """Store a whole thread; its messages get new ids.
 
-        It gets a new id where its own is taken, and is archived where another thread of its conversation is active.
+        It gets a new id if its own is taken, and is archived if another thread of its conversation is active.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A memory as it was when a message told of it: `version` is a digest of its content ("": whatever it was).
+    """A memory as it was when a message told of it: `version` is a digest of its content ("": any content).
 
-    `redacted` says that it was deleted or replaced, for good.
+    `redacted`: it was deleted or replaced for good.
     """
 
     memory_id: str
@@ -160,44 +156,44 @@ class Told:
 
 
 class ToldMemories(Protocol):
-    """Which messages tell of which memories. Part of what every `core.stores.HistoryStore` promises.
+    """Record which messages tell of which memories. Part of `core.stores.HistoryStore`.
 
-    By it what was deleted or replaced is kept from models, and in the end removed.
+    By these records, text about a deleted or replaced memory is withheld from models and later removed.
     """
 
     async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
-        """Store what each of those messages tells of; what is stored already is fine."""
+        """Add the memories that messages (by id) tell of to those stored."""
         ...
 
     async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[Told]]:
-        """Map those of the messages that tell of memories to what they tell of."""
+        """Map the messages that tell of memories to these."""
         ...
 
     async def first_told(self, thread_id: str) -> Mapping[Told, int]:
-        """Map what the thread tells of, and was not redacted, to the sequence of the first message that does."""
+        """Map the memories that a thread tells of, unless redacted, to the sequence of the first message that does."""
         ...
 
     async def told_by(self, user: UserKey) -> frozenset[Told]:
-        """Return all that the person's threads tell of."""
+        """Return all memories that the person's threads tell of."""
         ...
 
     async def tellers(self) -> Sequence[UserKey]:
-        """Return everybody whose threads tell of what was not redacted."""
+        """Return the people whose threads tell of memories that were not redacted."""
         ...
 
     async def redact(self, user: UserKey, told: Collection[Told], *, own: bool = False) -> int:
-        """Remove the words of the bot's messages in that person's threads that tell of those; return how many.
+        """Clear the bot's messages in the person's threads that tell of those memories; return how many.
 
-        Summaries of any message that tells of them are removed; the person's own messages keep their words, and what
-        they tell of is marked. With `own`, these lose their words, too, nothing is marked, and the number is theirs.
-        No byte of what was removed is left on the disk when this returns.
+        Summaries that cover a message about them are removed. The person's own messages keep their words, and are
+        marked; with `own` they are cleared, too, and it is them that are counted. No byte of what was removed is left
+        on the disk when this returns.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PendingInput:
-    """A command that waits for the text of the next message, and since when."""
+    """A command that waits for the text of the next message since `at`."""
 
     command: str
     at: datetime
@@ -205,7 +201,7 @@ class PendingInput:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What a person was asked to agree to: the code that says yes to it, the kind of thing it is, and it, as JSON."""
+    """An open question: the code that confirms it, and what it is about, as a kind and JSON."""
 
     code: str
     kind: str
@@ -217,10 +213,10 @@ Waiting = TypeVar("Waiting", PendingInput, Confirmation)
 
 
 class WaitingStore(Protocol[Waiting]):
-    """What waits in conversations for the person's next word: at most one in each, the last that was stored."""
+    """Storage of what waits for a person's reply: at most one in each conversation, the last."""
 
     async def put(self, conversation: ConversationKey, waiting: Waiting) -> None:
-        """Store it, in place of what waited there."""
+        """Store it in place of any other."""
         ...
 
     async def find(self, conversation: ConversationKey) -> Waiting | None:
@@ -228,7 +224,7 @@ class WaitingStore(Protocol[Waiting]):
         ...
 
     async def take(self, conversation: ConversationKey) -> Waiting | None:
-        """Remove what waits there and return it, or None: of two that take it at once, one has it."""
+        """Remove and return what waits there, or None; of two concurrent calls only one gets it."""
         ...
 
     async def expire(self, before: datetime) -> None:

@@ -205,31 +205,31 @@ class Turn:
 
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
         """Return the prompt that asks for `instruction` with all that this turn may show a model."""
-        context = await self.conversation.context(
+        shown = await self.conversation.context(
             self.asked.turn,
             instruction=instruction,
             max_tokens=self.max_history_tokens,
             mode=mode_of(task),
             lookup=self.memory.get,
         )
-        self._in_view = context.memories
-        self._sent_tokens = context.budget.window + context.budget.memories
-        brief = PromptContext(
+        self._in_view = shown.memories
+        self._sent_tokens = shown.budget.window + shown.budget.memories
+        context = PromptContext(
             task=task,
             locale=self.locale,
             message=self.asked.text,
             now=self.clock.now().astimezone(self.zone),
-            history=context.messages,
+            history=shown.messages,
             steps=tuple(self.steps),
             choices=tuple(choices),
             attachments=self.asked.attachments,
             quotes=self.asked.quotes,
             language=self.language,
             actions=self.actions,
-            memories=context.memories,
-            question=self._asked_before(context.messages),
+            memories=shown.memories,
+            question=self._asked_before(shown.messages),
         )
-        return build(brief, context, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
+        return build(context, shown, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
 
     def _asked_before(self, messages: Sequence[Message]) -> OpenQuestion | None:
         """Return what the last answer before this turn asked; None if it asked nothing, or not as data."""
@@ -283,7 +283,7 @@ class Turn:
         told = outcomes.undone(self.steps, wanted, self.locale, remembers=self.remembers)
         if claims.claimed(text) - (self.written - wanted):
             yield f"{told}\n\n{claims.without(text)}".rstrip()
-        elif not tried and (prompt.brief.task is Task.QUESTION or claims.denied(text)):
+        elif not tried and (prompt.context.task is Task.QUESTION or claims.denied(text)):
             yield text
         else:
             yield f"{told}\n\n{text}"

@@ -1,6 +1,6 @@
-"""Types of the engine, except those of prompts (`core/dialogue.py`) and of the screen (`core/outgoing.py`).
+"""Types of the engine, except those of prompts (`core/dialogue.py`) and outgoing messages (`core/outgoing.py`).
 
-An identity that storage gives (`id`) is a plain field, empty until something was stored.
+An `id` that storage assigns is a plain field, empty or 0 until then.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ JSONValue: TypeAlias = "Mapping[str, JSONValue] | list[JSONValue] | str | int | 
 """Anything `json.dumps` takes."""
 
 Vector: TypeAlias = npt.NDArray[np.float32]
-"""Shape (dims,), float32, L2 norm 1. Embedders normalise; nobody else does."""
+"""Shape (dims,), float32, L2 norm 1. Only embedders normalise."""
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 """Shape (n, dims), float32, every row of norm 1."""
 
 
 class Locale(StrEnum):
-    """The languages that people read: one member for each file in `core/locales`, by the file's name.
+    """The bot's languages: one member for each file in `core/locales`, by the file's name.
 
-    Portuguese is the default when nothing tells the person's own; what a file lacks is read in English.
+    Portuguese is the default; English stands in for what a file lacks.
     """
 
     PT = "pt-BR"
@@ -53,10 +53,7 @@ Localized: TypeAlias = Mapping[Locale, str]
 
 
 class Role(StrEnum):
-    """What a person is to the bot.
-
-    Guests are answered within the guests' quotas: made so by name, or because the room or the whole bot is open.
-    """
+    """A person's role. Guests, by name or because the room or the bot is open, are answered within guests' quotas."""
 
     OWNER = "owner"
     ADMIN = "admin"
@@ -67,7 +64,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatKey:
-    """A place where people talk: `chat` and `thread` (topic, or "" where there is none) as the platform names them."""
+    """A chat, by the platform's ids; `thread` is its topic, or ""."""
 
     platform: str
     chat: str
@@ -75,31 +72,30 @@ class ChatKey:
 
 
 def room_name(chat: ChatKey) -> str:
-    """Return the name by which a room is let in: PLATFORM:ID. Its threads are let in with it."""
+    """Return the name of a room, PLATFORM:ID, the same for all its threads."""
     return f"{chat.platform}:{chat.chat}"
 
 
 @dataclass(frozen=True, slots=True)
 class UserKey:
-    """One account of one platform; the owner of its memories. Both fields are non-empty."""
+    """One account of one platform, which owns its memories. Neither field is empty: that would be everybody's."""
 
     platform: str
     user: str
 
     def __post_init__(self) -> None:
-        """Refuse an empty scope: a memory without an owner would belong to everybody."""
         if not self.platform.strip() or not self.user.strip():
             message = "a UserKey needs a platform and a user"
             raise ValueError(message)
 
     def __str__(self) -> str:
-        """Write PLATFORM:ID, the form the command line reads."""
+        """Return PLATFORM:ID, the form the command line reads."""
         return f"{self.platform}:{self.user}"
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
-    """One person's conversation in one place: people who share a room do not share a conversation."""
+    """One person's conversation in one chat: people who share a room do not share a conversation."""
 
     chat: ChatKey
     user: UserKey
@@ -107,9 +103,8 @@ class ConversationKey:
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What a person chose: a language (None: that of what they write), and whether anything new is remembered.
-
-    `news` is whether they want what owners tell everybody.
+    """A person's choices: a language (None: that of their messages), whether to remember anything new, and whether they
+    want the owners' broadcasts (`news`).
     """
 
     language: Locale | None = None
@@ -121,13 +116,12 @@ class Preferences:
 class Incoming:
     """One message as a platform delivered it.
 
-    `message_id` is unique within the chat; `at` is aware UTC; `addressed` says whether the bot was meant (always, in a
-    private chat); `private` whether nobody else reads along; `language` is the platform's tag for the person ("pt-br").
-    `pressed` says that a button was pressed, whose command the text is: it does not wait for the answers before it.
-    `file` is the platform's handle of a file that came with it, for `Channel.fetch` ("" for none); `attachments` are
-    what came along besides text, `quotes` the words that it refers to; `stale` says that it is older than the owner
-    wants answered. `thread_id` names the thread that it belongs to ("": the one that is active there). `reply_token`
-    is what the platform needs to answer it in place, also after a restart ("" for nothing).
+    `message_id` is unique within the chat; `at` is aware UTC. `addressed`: it is meant for the bot (in a private chat,
+    always). `private`: nobody else reads along. `language` is the platform's tag for the person ("pt-br"). `pressed`:
+    the text is the command of a pressed button, which does not wait for earlier answers. `file` is the platform's
+    handle of a file, for `Channel.fetch` ("" for none); `attachments` are all attachments, `quotes` the words it
+    replies to or forwards. `stale`: it is older than the owner wants answered. `thread_id` names its thread ("": the
+    active one). `reply_token` is what the platform needs to answer in place, also after a restart.
     """
 
     chat: ChatKey
@@ -149,7 +143,7 @@ class Incoming:
 
     @property
     def conversation(self) -> ConversationKey:
-        """The conversation that this message belongs to."""
+        """The message's conversation."""
         return ConversationKey(self.chat, self.user)
 
 
@@ -157,7 +151,7 @@ class Incoming:
 
 
 class MessageRole(StrEnum):
-    """Who says a message, as a language model is told."""
+    """Who says a message, in a language model's terms."""
 
     USER = "user"
     SYSTEM = "system"
@@ -166,7 +160,7 @@ class MessageRole(StrEnum):
 
 
 class Modal(StrEnum):
-    """How a message is shown: to stay, to be replaced by the next one, or as a recalled memory."""
+    """How a message is shown: as text that stays, as text that the next one replaces, or as a recalled memory."""
 
     TEXT = "text"
     TEXT_FOR_REPLACE = "textForReplace"
@@ -175,10 +169,10 @@ class Modal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """What an answer asks the person, as data, so that no wording of it has to be recognised in the next turn.
+    """A question to the person as data, so that the next turn need not recognise its wording.
 
-    `kind` is the asking model's own word for it; `options` is what each numbered option stands for, a memory's id or a
-    word of the asking model's; `subject` names what is asked about, in the person's words ("" if that is not needed).
+    `kind` is a word of the model that asked; `options` are the meanings of the numbered options, each a memory's id or
+    another of its words; `subject` is what the question is about, in the person's words, or "".
     """
 
     kind: str
@@ -191,7 +185,7 @@ class OpenQuestion:
 
     @classmethod
     def from_json(cls, value: JSONValue) -> OpenQuestion | None:
-        """Read what `to_json` wrote; None for anything else."""
+        """Read what `to_json` returned; None for anything else."""
         match value:
             case {"kind": str(kind), "options": list(options), "subject": str(subject)}:
                 return cls(kind, tuple(str(option) for option in options), subject)
@@ -203,15 +197,15 @@ class Message:
     """The message of document 1.
 
     `in_history` is its "chat-history": whether later model calls of this turn read it. `content` is text, or the JSON
-    form of a MemoryItem when `modal` is MEMORY. `turn` groups the messages that answer one user message; `memory_id`
-    names the memory shown. `source_id` is the platform's message id ("" if ours); `id` is 0 until stored.
+    form of a MemoryItem when `modal` is MEMORY. `turn` groups a message of the person and all that answers it;
+    `memory_id` names the memory shown. `source_id` is the platform's message id ("" if ours); `id` is 0 until stored.
 
-    `sequence` is its place in the thread, from 1 (0 until stored), and `tokens` what it costs a model, counted once.
-    Of an answer, `duration_s` is how long it took and `error` names the failure that it ended in. Messages of one
-    non-empty `pair` are a tool request (the ASSISTANT's) and its results (the TOOL's), which make no sense without it.
+    `sequence` is its place in the thread, from 1 (0 until stored); `tokens` is its size, counted once. For an answer,
+    `duration_s` is the time it took and `error` the name of the failure that ended it. Messages of one non-empty `pair`
+    are a tool request (by ASSISTANT) and its results (by TOOL), which are never shown without it.
 
-    `attachments` and `quotes` are what came along with the person's message (`Incoming`). `question` is what an answer
-    asks, where the model that wrote it told.
+    `attachments` and `quotes` are those of the person's message (`Incoming`). `question` is what an answer asks, if its
+    model told.
     """
 
     role: MessageRole
@@ -243,14 +237,14 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The content as text: as it is, or as compact JSON."""
+        """The content as text; JSON in compact form."""
         if isinstance(self.content, str):
             return self.content
         return json.dumps(self.content, ensure_ascii=False, separators=(",", ":"))
 
 
 class ThreadStatus(StrEnum):
-    """Whether a thread is being talked in, was cleared by /reset, or was put away."""
+    """Whether a thread is in use, was ended by /reset, or was archived."""
 
     ACTIVE = "active"
     RESET = "reset"
@@ -258,16 +252,16 @@ class ThreadStatus(StrEnum):
 
 
 def is_said_by_person(message: Message) -> bool:
-    """Return whether the person wrote the message: such a message begins a cycle."""
+    """Return whether the person wrote the message, which begins a cycle."""
     return message.role is MessageRole.USER and message.modal is Modal.TEXT and not message.pair
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation from its first message to its reset. `id` is what `core.threads.is_thread_id` accepts.
+    """One conversation from its first message to its reset. `id` satisfies `core.threads.is_thread_id`.
 
-    `title` is what the person calls it, `policy` the name of what chooses its context ("": as set for all). `metadata`
-    tells which platform it was begun on (`origin`) and which version of the program began it (`version`).
+    `title` is the person's name for it, `policy` the name of its context policy ("": the one set for all). `metadata`
+    holds the platform (`origin`) and the version of the program (`version`) that began it.
     """
 
     id: str
@@ -284,7 +278,7 @@ class Thread:
 
 
 class MemoryKind(StrEnum):
-    """What a memory's content is: plain text, or JSON in text form."""
+    """The form of a memory's content: plain text, or JSON as text."""
 
     TEXT = "text"
     JSON = "json"
@@ -292,7 +286,7 @@ class MemoryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemoryDraft:
-    """A memory about to be saved. `bindings` are the short phrases it is found by: at least one, none empty."""
+    """A memory to be saved. `bindings` are the short phrases it is found by: at least one, none empty."""
 
     kind: MemoryKind
     content: str
@@ -301,10 +295,10 @@ class MemoryDraft:
 
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
-    """A stored memory. `id` is random text; `source_ids` are the stored user messages that it rests on.
+    """A stored memory. `id` is random text; `source_ids` are the stored messages of the person that it comes from.
 
-    `rooms` are the rooms in which the person said it (PLATFORM:ID; none: in private only), `shared` whether they want
-    it known in every room; `pinned` ones stand first in lists.
+    `rooms` are the rooms in which the person said it (PLATFORM:ID; none: in private only). A `shared` one may be spoken
+    of in every room; a `pinned` one comes first in lists.
     """
 
     id: str
@@ -320,15 +314,15 @@ class MemoryItem:
 
     @property
     def draft(self) -> MemoryDraft:
-        """What of it is text: the draft that would store it."""
+        """The draft that would store it."""
         return MemoryDraft(self.kind, self.content, self.bindings)
 
     def in_zone(self, zone: tzinfo) -> MemoryItem:
-        """Return it with its times in that zone."""
+        """Return the memory with its times in that zone."""
         return replace(self, created_at=self.created_at.astimezone(zone), updated_at=self.updated_at.astimezone(zone))
 
     def to_json(self) -> dict[str, JSONValue]:
-        """Return what a model and an export show of it; times in ISO 8601."""
+        """Return the JSON form for models and exports; times in ISO 8601."""
         return {
             "id": self.id,
             "type": self.kind.value,
@@ -340,7 +334,7 @@ class MemoryItem:
 
 
 class ChangeKind(StrEnum):
-    """What was done to a memory."""
+    """Kinds of changes to a memory."""
 
     SAVED = "saved"
     UPDATED = "updated"
@@ -349,9 +343,9 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one act did to one memory: how it was before (None: not there) and after (None: deleted).
+    """A change to one memory: its state before (None: it did not exist) and after (None: deleted).
 
-    `act` is one for all that was changed together, and is undone together; `undone` says that it was.
+    Changes with one `act` were made together and are undone together; `undone` ones were.
     """
 
     act: str
@@ -363,14 +357,14 @@ class Change:
 
     @property
     def memory_id(self) -> str:
-        """Which memory that was."""
+        """The memory's id."""
         item = self.after or self.before
         return "" if item is None else item.id
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
-    """A memory that a search found: the phrase that matched best, and scores in 0..1 (higher is nearer)."""
+    """A memory found by a search, the phrase that matched best, and scores in 0..1 (higher is nearer)."""
 
     item: MemoryItem
     matched: str

@@ -16,7 +16,7 @@ from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.fallback import Circuit, FallbackModel, Link
-from core.providers.options import ModelOptions
+from core.providers.streamed import ModelOptions
 
 
 class Endpoint(Protocol):

@@ -135,5 +135,5 @@ async def prove(mode: Mode, model: ChatModel, clock: Clock) -> str:
 
 
 def _prompt(text: str, clock: Clock) -> Prompt:
-    brief = PromptContext(Task.DECIDE, Locale.EN, text, clock.now(), choices=_CHOICES)
-    return Prompt(_SYSTEM, (PromptTurn(MessageRole.USER, text),), brief)
+    context = PromptContext(Task.DECIDE, Locale.EN, text, clock.now(), choices=_CHOICES)
+    return Prompt(_SYSTEM, (PromptTurn(MessageRole.USER, text),), context)

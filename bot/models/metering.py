@@ -135,7 +135,7 @@ class MeteredModel(ChatModel):
             reading.outcome = type(error).__name__
             raise
         finally:
-            await self._meter.write(self._mode, prompt.brief.task.value, self.name, reading)
+            await self._meter.write(self._mode, prompt.context.task.value, self.name, reading)
 
 
 class CountingEmbedder(Embedder, Protocol):

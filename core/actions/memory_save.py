@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core import outcomes
 from core.actions.action import Action
-from core.actions.buttons import undo_button
+from core.actions.change_report import undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, DraftEntry, to_draft
 from core.dialogue import Outcome, Step, Task
 from core.models import complete_as

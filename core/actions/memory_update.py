@@ -10,8 +10,7 @@ from pydantic import BeforeValidator
 
 from core import outcomes
 from core.actions.action import Action
-from core.actions.audience import narrowed_text
-from core.actions.buttons import undo_button
+from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answered, to_bindings, to_kind
 from core.actions.proposal import Rewrite, propose_rewrites, proposes
 from core.dialogue import Outcome, Step, Task

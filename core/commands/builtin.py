@@ -1,17 +1,47 @@
-"""Commands of the engine itself: /reset and /stop. /help belongs to the table, /retry stands in `retry`."""
+"""Commands of the engine itself: /reset, /stop and /retry. /help belongs to the table.
+
+/retry is not run where there is a question to repeat: the chatbot answers that question again, in a new turn. What the
+first answer did to memory stays.
+"""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 from core.commands.command import Command, Request
+from core.history.conversation import Conversation
 from core.hooks import ReplyReader
 from core.text.catalogue import text
+from core.types import Message, MessageRole
+
+_MESSAGES_LOOKED_AT: Final = 200
 
 
 def is_stop(text: str) -> bool:
-    """Whether the person says /stop."""
+    """Return whether the text is /stop."""
     return text.split(maxsplit=1)[:1] == ["/stop"]
+
+
+def is_retry(text: str) -> bool:
+    """Return whether the text is /retry."""
+    return text.casefold().split(maxsplit=1)[:1] == ["/retry"]
+
+
+def again(turn: str) -> str:
+    """Return the command that repeats the question of that turn."""
+    return f"/retry {turn}"
+
+
+async def asked_before(conversation: Conversation, text: str) -> Message | None:
+    """Return the question that `/retry` or `/retry TURN` repeats: the last one, or that turn's.
+
+    None if the thread has no such question, or its words were removed.
+    """
+    turn = text.partition(" ")[2].strip()
+    said = await conversation.store.tail(conversation.thread.id, _MESSAGES_LOOKED_AT)
+    asked = [message for message in said if message.role is MessageRole.USER and turn in {"", message.turn}]
+    return asked[-1] if asked and (asked[-1].text or asked[-1].quotes) else None
 
 
 async def reset(request: Request, _: str) -> None:
@@ -21,16 +51,23 @@ async def reset(request: Request, _: str) -> None:
 
 
 async def stop(replies: ReplyReader, request: Request, _: str) -> None:
-    """Forget what was asked there, and say whether anything was: the engine stops a running answer before this."""
+    """Forget what the bot asked there; a running answer was stopped by the chatbot before this."""
     waited = await replies.drop(request.incoming)
     await request.tell(NOTHING_WAITS if waited else NOTHING_TO_STOP)
+
+
+async def retry(request: Request, _: str) -> None:
+    """Say that there is no question to repeat."""
+    await request.tell(NOTHING_ASKED)
 
 
 AFRESH = text("conversations.afresh")
 NOTHING_WAITS = text("conversations.nothing_waits")
 NOTHING_TO_STOP = text("conversations.nothing_to_stop")
+NOTHING_ASKED = text("conversations.retry.nothing_asked")
 
 RESET = Command("reset", text("commands.reset"), reset, in_conversation=True, in_order=True)
+RETRY = Command("retry", text("commands.retry"), retry, in_conversation=True, for_all=True, in_order=True)
 
 
 def stop_command(replies: ReplyReader) -> Command:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from core.actions.registry import Registry
 from core.chatbot import ChatBotParts, TurnLimits
-from core.commands.builtin import RESET, stop_command
+from core.commands.builtin import RESET, RETRY, stop_command
 from core.commands.command import Command
-from core.commands.retry import RETRY
 from core.commands.table import CommandTable
 from core.confirmations import Confirmations
 from core.delivery.alerts import OwnerAlerts

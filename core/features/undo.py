@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.commands.command import Command, Request
-from core.commands.duration import in_words
 from core.features.memories.card import SHOW
 from core.memory.user_memory import UndoResult
 from core.outgoing import Button
 from core.text.catalogue import forms, text
-from core.text.plural import counted
+from core.text.plural import counted, in_words
 from core.turn import memory_line
 from core.types import Change, MemoryItem, room_name
 

@@ -99,7 +99,7 @@ class Conversations:
         self.ratio = ratio
         self._window = window
         self.zone = zone
-        self._ways = place_settings
+        self._place_settings = place_settings
         self._version = version
         self._system = system
         self._system_tokens: int | None = None
@@ -122,7 +122,7 @@ class Conversations:
             thread = await self.store.open_thread(conversation, now, told)
         messages, tokens = await self.store.totals(thread.id)
         _log.info("memory loaded", extra={"thread_id": thread.id, "messages": messages, "tokens": tokens})
-        return Conversation(thread, self, await self._ways(conversation.chat))
+        return Conversation(thread, self, await self._place_settings(conversation.chat))
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
         """Return the person's threads, the one used last first."""
@@ -202,24 +202,14 @@ class Conversation:
     def __init__(
         self, thread: Thread, conversations: Conversations, place_settings: PlaceSettings = PlaceSettings()
     ) -> None:
-        self._thread = thread
-        self._ways = place_settings
-        self._all = conversations
-        self._store = conversations.store
-
-    @property
-    def thread(self) -> Thread:
-        """The thread as it was when it was opened."""
-        return self._thread
-
-    @property
-    def conversations(self) -> Conversations:
-        """Where it comes from, and all others."""
-        return self._all
+        self.thread = thread
+        self.conversations = conversations
+        self.store = conversations.store
+        self._place_settings = place_settings
 
     @property
     def _policy(self) -> Policy:
-        return self._all.policy_of(self._thread, self._ways.policy)
+        return self.conversations.policy_of(self.thread, self._place_settings.policy)
 
     async def add(self, message: Message) -> Message:
         """Store a message and return it with its id, its cost and its time, now unless it has one.
@@ -231,19 +221,19 @@ class Conversation:
         """
         if message.modal is Modal.TEXT_FOR_REPLACE:
             raise ValueError("a message that will be replaced is not stored")
-        message = replace(message, quotes=cleaned_quotes(message.quotes, self._all.limits.max_quote_chars()))
-        message = replace(message, at=message.at or self._all.clock.now())
-        shown = rendered(message, self._all.zone) if is_said_by_person(message) else message.text
-        tokens = message.tokens or await self._all.count(shown)
-        stored = await self._store.append(self._thread.id, replace(message, tokens=tokens))
-        summaries = self._all.summaries if self._all.summarises else None
+        message = replace(message, quotes=cleaned_quotes(message.quotes, self.conversations.limits.max_quote_chars()))
+        message = replace(message, at=message.at or self.conversations.clock.now())
+        shown = rendered(message, self.conversations.zone) if is_said_by_person(message) else message.text
+        tokens = message.tokens or await self.conversations.count(shown)
+        stored = await self.store.append(self.thread.id, replace(message, tokens=tokens))
+        summaries = self.conversations.summaries if self.conversations.summarises else None
         if summaries is not None and stored.role is MessageRole.ASSISTANT and self._policy.summarises:
-            summaries.schedule(self._thread.id)
+            summaries.schedule(self.thread.id)
         return stored
 
     async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
         """Store which memories stored messages tell of."""
-        await self._store.tell(told)
+        await self.store.tell(told)
 
     async def context(
         self,
@@ -264,29 +254,29 @@ class Conversation:
             InputTooLong: the person's last message does not fit into the model; it says how many characters would.
             WindowTooSmall: the bot's own instructions do not.
         """
-        chosen, persona = self._policy, self._ways.persona
-        window, limits = self._all.window_tokens(mode), self._all.limits
+        chosen, persona = self._policy, self._place_settings.persona
+        window, limits = self.conversations.window_tokens(mode), self.conversations.limits
         summary: Summary | None = None
         items: tuple[MemoryItem, ...] = ()
         if chosen.summarises:
             summary, items = await self._summary(limits.summary_tokens(window), lookup)
         bound = chosen.bound(summary)
-        own = [await self._all.count(text) for text in (persona, instruction) if text]
+        own = [await self.conversations.count(text) for text in (persona, instruction) if text]
         room = Budget(
             max_tokens=window,
-            system=await self._all.system_tokens() + sum(own),
+            system=await self.conversations.system_tokens() + sum(own),
             summary=summary.tokens if summary else 0,
             answer=limits.answer_tokens_of(window),
         )
         if room.remaining + room.summary <= 0:
             raise WindowTooSmall(f"{room.system} tokens of instructions in a window of {window}")
         left = min(room.remaining, bound.max_tokens or room.remaining, max_tokens or room.remaining)
-        withheld = withheld_of(self._thread)
-        messages = await newest(self._store, self._thread.id, bound, turn=turn, max_tokens=left, withheld=withheld)
+        withheld = withheld_of(self.thread)
+        messages = await newest(self.store, self.thread.id, bound, turn=turn, max_tokens=left, withheld=withheld)
         if lookup is not None:
-            knowledge = await known(self._store, messages, lookup)
+            knowledge = await known(self.store, messages, lookup)
             items = tuple({item.id: item for item in (*items, *knowledge.items.values())}.values())
-            messages = await self._counted(knowledge.present(messages, turn, self._all.zone), knowledge)
+            messages = await self._counted(knowledge.present(messages, turn, self.conversations.zone), knowledge)
         messages = fit(messages, left)
         said, memories = parts(messages)
         budget = replace(room, window=said, memories=memories)
@@ -295,7 +285,7 @@ class Conversation:
     async def _counted(self, messages: Sequence[Message], knowledge: Knowledge) -> tuple[Message, ...]:
         """Return the messages with what a memory that changed since it was shown costs now."""
         counts = [
-            await self._all.count(message.text) if knowledge.is_newer(message) else message.tokens
+            await self.conversations.count(message.text) if knowledge.is_newer(message) else message.tokens
             for message in messages
         ]
         return tuple(replace(message, tokens=tokens) for message, tokens in zip(messages, counts, strict=True))
@@ -304,25 +294,25 @@ class Conversation:
         """Return the summary to be shown, without the end that is too long, and the memories that it may tell of."""
         items: tuple[MemoryItem, ...] = ()
         if lookup is None:
-            summary = await self._store.summary(self._thread.id)
+            summary = await self.store.summary(self.thread.id)
         else:
-            summary, items = await clean_summary(self._store, self._thread.id, lookup)
+            summary, items = await clean_summary(self.store, self.thread.id, lookup)
         if summary is None or summary.tokens <= max_tokens:
             return summary, items
-        text, tokens = await shortened(self._all.tokenizer, summary.text, max_tokens)
+        text, tokens = await shortened(self.conversations.tokenizer, summary.text, max_tokens)
         return replace(summary, text=text, tokens=tokens), items
 
     async def shown_memories(self) -> frozenset[str]:
         """Return the ids of all memories that this conversation has shown."""
-        return await self._store.shown_memories(self._thread.id)
+        return await self.store.shown_memories(self.thread.id)
 
     async def enter(self, turn: str, state: TurnState, error: str = "") -> None:
         """Store that a turn entered a state; `error` names the failure."""
-        await self._store.enter(self._thread.id, Transition(turn, state, self._all.clock.now(), error))
+        await self.store.enter(self.thread.id, Transition(turn, state, self.conversations.clock.now(), error))
 
     async def reset(self) -> None:
         """End this thread; the next `Conversations.open` begins another. Nothing that was said is removed."""
-        await self._store.mark(self._thread.id, ThreadStatus.RESET, self._all.clock.now())
+        await self.store.mark(self.thread.id, ThreadStatus.RESET, self.conversations.clock.now())
 
 
 _MAX_STEM_CHARS = 60  # of an id that gets a number

@@ -207,7 +207,7 @@ class Summarizer:
         prompt = Prompt(
             system=SYSTEM.format(max_words=self._max_tokens // 2),
             turns=(PromptTurn(MessageRole.USER, text),),
-            brief=PromptContext(Task.SUMMARY, locale, message=old, now=self._clock.now(), history=said),
+            context=PromptContext(Task.SUMMARY, locale, message=old, now=self._clock.now(), history=said),
             max_tokens=self._max_tokens * 2,
         )
         reply = await complete(self._model, prompt)

@@ -1,4 +1,4 @@
-"""Count what a text costs a model, in tokens: exactly, by rule of thumb, or as the model's own reports teach."""
+"""Count tokens: exactly, by a rule of thumb, or scaled by what a model reports."""
 
 from __future__ import annotations
 
@@ -16,27 +16,20 @@ from core.ports import ChatModel, Tokenizer
 
 _MESSAGE_OVERHEAD_TOKENS = 4  # the role and its marks, as OpenAI's chat models count them
 _MAX_RUN_CHARS = 256
-# A run without a break costs the square of its length: longer ones are counted in pieces, a token or two too dear.
+# The time of a run without a break grows with the square of its length; in pieces it counts a token or two too many.
 _LONG_RUN = re.compile(rf"(\S{{{_MAX_RUN_CHARS}}}|\s{{{_MAX_RUN_CHARS}}})")
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|\n")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class O200k(Tokenizer):
-    """Exact for OpenAI's models, near for others. The first count loads the ranks, which takes half a second."""
+    """Count exactly for OpenAI's models, nearly for others. The first count loads the ranks, which takes 0.5 s."""
+
+    name = "o200k_base"
+    is_slow = True
 
     def __init__(self) -> None:
         self._encoding: Any = None  # the package ships no types
-
-    @property
-    def name(self) -> str:
-        """What it counts by."""
-        return "o200k_base"
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether it belongs outside the event loop."""
-        return True
 
     def count(self, text: str) -> int:
         """Return the tokens of one message of that text."""
@@ -49,17 +42,10 @@ class O200k(Tokenizer):
 
 
 class ByCharacters(Tokenizer):
-    """Document 3's rule: four characters a token, and ten characters more for each message."""
+    """Count by document 3's rule: four characters a token, and ten more characters for each message."""
 
-    @property
-    def name(self) -> str:
-        """What it counts by."""
-        return "characters"
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether it belongs outside the event loop."""
-        return False
+    name = "characters"
+    is_slow = False
 
     def count(self, text: str) -> int:
         """Return the tokens of one message of that text."""
@@ -67,17 +53,10 @@ class ByCharacters(Tokenizer):
 
 
 class ByWords(Tokenizer):
-    """Document 2's rule: a token is three quarters of a word. Its own example: "Olá, me chamo Edmar" is 6 tokens."""
+    """Count by document 2's rule: a token is 3/4 of a word. Its example: "Olá, me chamo Edmar" is 6 tokens."""
 
-    @property
-    def name(self) -> str:
-        """What it counts by."""
-        return "words"
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether it belongs outside the event loop."""
-        return False
+    name = "words"
+    is_slow = False
 
     def count(self, text: str) -> int:
         """Return the tokens of one message of that text."""
@@ -85,12 +64,12 @@ class ByWords(Tokenizer):
 
 
 async def count(tokenizer: Tokenizer, text: str) -> int:
-    """Return what a message of that text costs, without holding up anybody."""
+    """Return the tokens of one message of that text; a slow tokenizer runs in a thread."""
     return await asyncio.to_thread(tokenizer.count, text) if tokenizer.is_slow else tokenizer.count(text)
 
 
 async def shortened(tokenizer: Tokenizer, text: str, max_tokens: int) -> tuple[str, int]:
-    """Return as much of the text's beginning as costs at most `max_tokens`, up to a sentence or line, and its cost."""
+    """Cut the text to `max_tokens`, at the end of a sentence or line if one is near; return it and its tokens."""
     tokens = await count(tokenizer, text)
     while tokens > max_tokens and text:
         cut = text[: min(len(text) * max_tokens // tokens, len(text) - 1)]
@@ -103,19 +82,22 @@ async def shortened(tokenizer: Tokenizer, text: str, max_tokens: int) -> tuple[s
 TOKENIZERS: Mapping[str, type[Tokenizer]] = MappingProxyType(
     {"o200k_base": O200k, "characters": ByCharacters, "words": ByWords}
 )
-"""The tokenizers by the name that a setting gives them."""
+"""Tokenizers by their names in settings."""
 
 
 def tokenizer_of(model: str) -> Tokenizer:
-    """Return the tokenizer that counts best for a model, named `provider:model`: exact for OpenAI's own."""
+    """Return the best tokenizer for a model named `provider:model`: an exact one for OpenAI's own."""
     return O200k() if model.startswith("openai:") else ByCharacters()
 
 
 class Calibration:
-    """How many tokens each model reports for one that we count. Learns from every report, and forgets slowly."""
+    """Learn how many tokens each model reports for one of our count, and its context window.
 
-    _KEPT = 0.9  # of what was learnt, at each report: the last ten or so tell
-    _MIN_TOKENS = 50  # a shorter prompt is mostly the provider's own trimmings
+    `first` maps providers to the ratio assumed before any report.
+    """
+
+    _KEPT = 0.9  # weight of the earlier reports at each new one: about the last ten count
+    _MIN_TOKENS = 50  # shorter prompts are mostly what the provider adds
     _SANE = (0.25, 4.0)
 
     def __init__(self, first: Mapping[str, float] | None = None) -> None:
@@ -124,32 +106,32 @@ class Calibration:
         self._first = dict(first or {})
 
     def observe(self, model: str, *, counted: int, reported: int) -> None:
-        """Learn from one call what the model reported for a prompt that we counted."""
+        """Learn from one call: our count of its prompt, and the model's."""
         if counted < self._MIN_TOKENS or reported <= 0:
             return
         ours, theirs = self._seen.get(model, (0.0, 0.0))
         self._seen[model] = (ours * self._KEPT + counted, theirs * self._KEPT + reported)
 
     def observe_window(self, model: str, window_tokens: int) -> None:
-        """Learn what the model takes in all, prompt and answer."""
+        """Learn the model's context window, prompt and answer together."""
         self._windows[model] = window_tokens
 
     def window(self, model: str) -> int | None:
-        """Return what the model takes in all, in its own tokens; None while it has refused nothing for its length."""
+        """Return the model's context window in its own tokens; None until it refused a prompt for its length."""
         return self._windows.get(model)
 
     def ratio(self, model: str) -> float:
-        """Return the tokens that the model counts for one of ours; before any report, what is generally known."""
+        """Return the tokens that the model counts for one of ours."""
         ours, theirs = self._seen.get(model, (1.0, self._first.get(model.partition(":")[0], 1.0)))
         low, high = self._SANE
         return min(max(theirs / ours, low), high)
 
 
-_LEAST_WINDOW_TOKENS = 2_000  # what MAX_CONTEXT_TOKENS is at least: a smaller guess would leave no room to talk
+_LEAST_WINDOW_TOKENS = 2_000  # the least MAX_CONTEXT_TOKENS: a smaller guess would leave no room to talk
 
 
 class ReportingModel(ChatModel):
-    """A model as it is, overheard: its window, and, if it `learns_ratio`, how many tokens it counts for ours."""
+    """Pass a model on and learn its context window from it, and, if `learns_ratio`, its tokens for one of ours."""
 
     def __init__(self, model: ChatModel, calibration: Calibration, *, learns_ratio: bool = True) -> None:
         self._model = model
@@ -163,7 +145,7 @@ class ReportingModel(ChatModel):
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        """Ask, and learn from the Finish, or from a refusal for length: the window that it names, or one below ours."""
+        """Ask, and learn from the Finish or from a refusal for length."""
         try:
             async with self._model.stream(prompt) as events:
                 yield self._overheard(prompt, events)
@@ -172,7 +154,7 @@ class ReportingModel(ChatModel):
             raise
 
     def _at_most(self, prompt: Prompt) -> int:
-        """Return what the window holds at most if it did not hold this prompt: so contexts shrink until they fit."""
+        """Estimate the window from a prompt that did not fit, so that contexts shrink until they do."""
         tokens = int(max(counted(prompt), _LEAST_WINDOW_TOKENS) * self._calibration.ratio(self.name))
         return min(tokens, self._calibration.window(self.name) or tokens)
 
@@ -185,8 +167,8 @@ class ReportingModel(ChatModel):
 
 
 def counted(prompt: Prompt) -> int:
-    """Return our count of a prompt: messages of the history as they were counted once, the rest by characters."""
-    history = prompt.brief.history
+    """Return our count of a prompt: messages of the history by their stored counts, the rest by characters."""
+    history = prompt.context.history
     rest = sum(len(turn.text) for turn in prompt.turns) - sum(len(message.text) for message in history)
     by_characters = ByCharacters().count("x" * max(rest, 0)) + ByCharacters().count(prompt.system)
     return by_characters + sum(message.tokens for message in history)

@@ -43,34 +43,34 @@ class LimitedMind(ChatModel):
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Answer the prompt, a few words at a time."""
-        yield self._events(prompt.brief)
+        yield self._events(prompt.context)
 
-    async def _events(self, brief: PromptContext) -> AsyncIterator[StreamEvent]:
-        text, question = await self._reply(brief)
+    async def _events(self, context: PromptContext) -> AsyncIterator[StreamEvent]:
+        text, question = await self._reply(context)
         for piece in _SPOKEN.finditer(text):
             yield Delta(piece[0])
         yield Finish(Stop.END, question=question)
 
-    async def answer(self, brief: PromptContext) -> str:
+    async def answer(self, context: PromptContext) -> str:
         """Return the text of the answer to a prompt."""
-        return (await self._reply(brief))[0]
+        return (await self._reply(context))[0]
 
-    async def _reply(self, brief: PromptContext) -> tuple[str, OpenQuestion | None]:
+    async def _reply(self, context: PromptContext) -> tuple[str, OpenQuestion | None]:
         """Return the answer, and what it asks the person."""
-        chars = len(brief.message) + sum(len(message.text) for message in brief.history)
-        if brief.task is Task.SUMMARY:
-            return await aside(chars, partial(tasks.summary, brief)), None
-        if brief.task is Task.REPORT:
-            return await aside(chars, partial(tasks.report, brief)), None
-        scene = await aside(chars, partial(read, brief))
+        chars = len(context.message) + sum(len(message.text) for message in context.history)
+        if context.task is Task.SUMMARY:
+            return await aside(chars, partial(tasks.summary, context)), None
+        if context.task is Task.REPORT:
+            return await aside(chars, partial(tasks.report, context)), None
+        scene = await aside(chars, partial(read, context))
         wishes = await understand(scene, self._cues, self._likeness)
-        if brief.task in {Task.QUESTION, Task.FINISH}:
+        if context.task in {Task.QUESTION, Task.FINISH}:
             return await aside(chars, partial(self._spoken, scene, wishes))
         return json.dumps(await aside(chars, partial(self._data, scene, wishes)), ensure_ascii=False), None
 
     def _data(self, scene: Scene, wishes: tuple[Wish, ...]) -> dict[str, object]:
         """Return the answer to a task that asks for JSON."""
-        match scene.brief.task:
+        match scene.context.task:
             case Task.DECIDE:
                 return {"action": scene.choice(next_move(scene, self._cues, wishes).action)}
             case Task.SEARCH_QUERIES:
@@ -89,7 +89,7 @@ class LimitedMind(ChatModel):
         """
         move = next_move(scene, self._cues, wishes)
         text = move.text or say.SWITCHED_OFF[scene.locale]  # ended although something was left to do
-        if scene.brief.attachments and say.UNSEEN[scene.locale] not in text:
+        if scene.context.attachments and say.UNSEEN[scene.locale] not in text:
             text = f"{text}\n\n{say.UNSEEN[scene.locale]}"
         if not scene.first:
             return text, move.question

@@ -72,7 +72,7 @@ def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
 
 
 def _move(scene: Scene, cues: Cues, wish: Wish) -> Move:
-    if scene.brief.attachments and wish.intent in _CURIOUS and _ATTACHED.search(flat(wish.text)):
+    if scene.context.attachments and wish.intent in _CURIOUS and _ATTACHED.search(flat(wish.text)):
         return Move(FINISH, say.UNSEEN[scene.locale])
     return _MOVES.get(wish.intent, _small)(scene, cues, wish)
 
@@ -116,7 +116,7 @@ def _save(scene: Scene, cues: Cues, wish: Wish) -> Move:
         done = say.NO_REMINDERS if reminder else say.AFTER_SAVE
         return ended(scene, SAVE, done, say.SAVED_NOTHING)
     if not drafts(cues, wish.said):
-        own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.brief.quotes else []
+        own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.context.quotes else []
         return _ask_for("\n".join((say.SAVE_WHAT[scene.locale], *own_words)), Kind.SAVE_WHAT)
     return act(scene, SAVE)
 
@@ -302,7 +302,7 @@ def _called(scene: Scene, _: Cues, wish: Wish) -> Move:
 
 
 def _clock(scene: Scene, _: Cues, __: Wish) -> Move:
-    return Move(FINISH, say.CLOCK[scene.locale].format(now=moment(scene.brief.now, scene.locale)))
+    return Move(FINISH, say.CLOCK[scene.locale].format(now=moment(scene.context.now, scene.locale)))
 
 
 def _small(scene: Scene, _: Cues, wish: Wish) -> Move:

@@ -30,7 +30,7 @@ class Scene:
     shows.
     """
 
-    brief: PromptContext
+    context: PromptContext
     first: bool
     quoted: tuple[MemoryItem, ...]
     before: str
@@ -39,18 +39,18 @@ class Scene:
     @property
     def message(self) -> str:
         """What the person said in this turn."""
-        return self.brief.message
+        return self.context.message
 
     @property
     def locale(self) -> Locale:
         """The language to answer in."""
-        return self.brief.locale
+        return self.context.locale
 
     @property
     def found(self) -> tuple[MemoryItem, ...]:
         """What this turn's searches found, each memory once, best first."""
-        items = (item for step in self.brief.steps if self._is(step, SEARCH) for item in step.items)
-        return tuple({item.id: _local(item, self.brief) for item in items}.values())
+        items = (item for step in self.context.steps if self._is(step, SEARCH) for item in step.items)
+        return tuple({item.id: _local(item, self.context) for item in items}.values())
 
     @property
     def can_search(self) -> bool:
@@ -59,55 +59,55 @@ class Scene:
 
     def may_act(self, action: str) -> bool:
         """Return whether the action may still be asked for in this turn: it is offered, and the turn is not ending."""
-        return self.brief.task not in {Task.QUESTION, Task.FINISH} and self.offers(action)
+        return self.context.task not in {Task.QUESTION, Task.FINISH} and self.offers(action)
 
     def ran(self, action: str) -> bool:
         """Return whether the action was tried in this turn, however it ended."""
-        return any(self._is(step, action) for step in self.brief.steps)
+        return any(self._is(step, action) for step in self.context.steps)
 
     @property
     def acted(self) -> bool:
         """Return whether anything was done in this turn before it ends."""
-        return any(not self._is(step, QUESTION, FINISH) for step in self.brief.steps)
+        return any(not self._is(step, QUESTION, FINISH) for step in self.context.steps)
 
     def last(self, action: str) -> Step | None:
         """Return the action's last step of this turn that was not refused as a repeat."""
-        steps = [step for step in self.brief.steps if self._is(step, action) and step.outcome is not Outcome.REPEATED]
+        steps = [step for step in self.context.steps if self._is(step, action) and step.outcome is not Outcome.REPEATED]
         return steps[-1] if steps else None
 
     def offers(self, action: str) -> bool:
         """Return whether a decision may name the action; True for a prompt that asks for no decision."""
-        return not self.brief.choices or self._name_of(action) in self.brief.choices
+        return not self.context.choices or self._name_of(action) in self.context.choices
 
     def choice(self, action: str) -> str:
         """Return the name to decide for; the last choice, which ends the turn, if the action is not offered."""
         name = self._name_of(action)
-        return name if name in self.brief.choices else self.brief.choices[-1]
+        return name if name in self.context.choices else self.context.choices[-1]
 
     def _name_of(self, action: str) -> str | None:
-        return next((info.name for info in self.brief.actions if action == (info.task or info.name)), None)
+        return next((info.name for info in self.context.actions if action == (info.task or info.name)), None)
 
     def _is(self, step: Step, *actions: str) -> bool:
-        return key_of(self.brief, step) in actions
+        return key_of(self.context, step) in actions
 
 
-def key_of(brief: PromptContext, step: Step) -> str:
+def key_of(context: PromptContext, step: Step) -> str:
     """Return what the step's action is known by: its task, or its name."""
-    return next((info.task for info in brief.actions if info.name == step.action and info.task), step.action)
+    return next((info.task for info in context.actions if info.name == step.action and info.task), step.action)
 
 
-def read(brief: PromptContext) -> Scene:
+def read(context: PromptContext) -> Scene:
     """Return the scene of a prompt."""
-    earlier = _earlier(brief)
+    earlier = _earlier(context)
     spoken = [message for message in earlier if message.modal is Modal.TEXT]
     asked_at = max((at for at, message in enumerate(spoken) if message.role is MessageRole.USER), default=-1)
     told = [message.text for message in spoken[asked_at + 1 :] if message.role is MessageRole.ASSISTANT]
     return Scene(
-        brief=brief,
+        context=context,
         first=not any(message.role is MessageRole.ASSISTANT and message.modal is Modal.TEXT for message in earlier),
-        quoted=_quoted("\n".join(told), brief.memories),
+        quoted=_quoted("\n".join(told), context.memories),
         before=spoken[asked_at].text if asked_at >= 0 and told else "",
-        shown=_shown(brief),
+        shown=_shown(context),
     )
 
 
@@ -117,26 +117,26 @@ def _quoted(text: str, items: Iterable[MemoryItem]) -> tuple[MemoryItem, ...]:
     return tuple(item for place, item in sorted(places, key=lambda found: found[0]) if place >= 0)
 
 
-def _earlier(brief: PromptContext) -> Sequence[Message]:
+def _earlier(context: PromptContext) -> Sequence[Message]:
     """Return what was said before this turn's message."""
-    for index in range(len(brief.history) - 1, -1, -1):
-        message = brief.history[index]
+    for index in range(len(context.history) - 1, -1, -1):
+        message = context.history[index]
         if message.role is MessageRole.USER and message.modal is not Modal.MEMORY:
-            return brief.history[:index] if message.text == brief.message else brief.history
-    return brief.history
+            return context.history[:index] if message.text == context.message else context.history
+    return context.history
 
 
-def _shown(brief: PromptContext) -> tuple[MemoryItem, ...]:
+def _shown(context: PromptContext) -> tuple[MemoryItem, ...]:
     """Return the memories shown in the conversation, each in its newest form."""
-    told = (_memory(message.content) for message in brief.history if message.modal is Modal.MEMORY)
+    told = (_memory(message.content) for message in context.history if message.modal is Modal.MEMORY)
     items = {item.id: item for item in told if item is not None}
-    items.update({item.id: item for step in brief.steps for item in step.items if key_of(brief, step) != DELETE})
-    return tuple(_local(item, brief) for item in items.values())
+    items.update({item.id: item for step in context.steps for item in step.items if key_of(context, step) != DELETE})
+    return tuple(_local(item, context) for item in items.values())
 
 
-def _local(item: MemoryItem, brief: PromptContext) -> MemoryItem:
+def _local(item: MemoryItem, context: PromptContext) -> MemoryItem:
     """Return the memory with its times in the person's zone."""
-    return item.in_zone(brief.now.tzinfo or UTC)
+    return item.in_zone(context.now.tzinfo or UTC)
 
 
 def _memory(content: JSONValue) -> MemoryItem | None:

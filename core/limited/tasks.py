@@ -34,7 +34,7 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
             case Intent.LIST:
                 found.append(EVERYTHING)
             case Intent.UPDATE if wish.agreed:
-                found += [item.content for item in scene.brief.memories if item.id in wish.targets]
+                found += [item.content for item in scene.context.memories if item.id in wish.targets]
             case Intent.DELETE if moves.everything(cues, wish):
                 found.append(EVERYTHING)
             case Intent.DELETE:
@@ -61,7 +61,7 @@ def save_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONVa
 
 
 def _dated(draft: MemoryDraft, scene: Scene) -> str:
-    return draft.content if draft.kind is MemoryKind.JSON else dated(draft.content, scene.brief.now)
+    return draft.content if draft.kind is MemoryKind.JSON else dated(draft.content, scene.context.now)
 
 
 def update_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:
@@ -73,7 +73,7 @@ def update_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSON
         told = moves.change_of(cues, wish)
         chosen = moves.targets(scene, wish) if wish.agreed else fits(told.aim, scene.found or scene.shown)[0]
         if chosen and told.value:
-            text = dated(renewed(chosen[0].content, told)[0], scene.brief.now)
+            text = dated(renewed(chosen[0].content, told)[0], scene.context.now)
             found.append({"id": chosen[0].id, "type": None, "content": text, "bindings": _rebound(chosen[0], text)})
     return found
 
@@ -97,16 +97,16 @@ def delete_ids(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONVal
 # --- reports ---------------------------------------------------------------------------------------------------------
 
 
-def report(brief: PromptContext) -> str:
+def report(context: PromptContext) -> str:
     """Return one sentence on what the last step found; "-" for a step that wrote, which the bot reports itself."""
-    if not brief.steps:
-        return say.FAILED[brief.locale]
-    step = brief.steps[-1]
+    if not context.steps:
+        return say.FAILED[context.locale]
+    step = context.steps[-1]
     if step.outcome in {Outcome.FAILED, Outcome.REPEATED}:
-        return say.FAILED[brief.locale]
-    if key_of(brief, step) == SEARCH:
-        return _search_report(step, brief.locale)
-    return say.ACK[brief.locale] if step.writes is None else NOTHING_TO_ADD
+        return say.FAILED[context.locale]
+    if key_of(context, step) == SEARCH:
+        return _search_report(step, context.locale)
+    return say.ACK[context.locale] if step.writes is None else NOTHING_TO_ADD
 
 
 def _search_report(step: Step, locale: Locale) -> str:
@@ -129,10 +129,10 @@ _WEIGHTY = re.compile(
 )
 
 
-def summary(brief: PromptContext) -> str:
+def summary(context: PromptContext) -> str:
     """Return the previous summary and what the messages add to it, at most MAX_LINES lines, the weightiest kept."""
-    old = [(max(_weight(line), 1), line) for line in brief.message.splitlines() if line.strip()]
-    new = [(_weight(said), f"- {said}") for message in brief.history for said in _said(message)]
+    old = [(max(_weight(line), 1), line) for line in context.message.splitlines() if line.strip()]
+    new = [(_weight(said), f"- {said}") for message in context.history for said in _said(message)]
     lines = list({fold(line): (weight, line) for weight, line in (*old, *new)}.values())
     heavy = sorted(range(len(lines)), key=lambda at: (lines[at][0], at), reverse=True)[:MAX_LINES]
     return "\n".join(lines[at][1] for at in sorted(heavy) if lines[at][0] > 0)

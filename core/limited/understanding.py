@@ -101,7 +101,7 @@ class Wish:
 
 async def understand(scene: Scene, cues: Cues, likeness: Likeness) -> tuple[Wish, ...]:
     """Return what the person wants: at least one wish, in the order in which it was said."""
-    asked, called = scene.brief.question, await aside(len(scene.message), partial(_called, scene, cues))
+    asked, called = scene.context.question, await aside(len(scene.message), partial(_called, scene, cues))
     if asked is not None and asked.kind in _COMPLETIONS and not called:
         said = len(scene.message) + len(scene.before)
         wish = await aside(said, partial(_answered, asked, scene, cues))
@@ -150,7 +150,7 @@ def _names_an_option(scene: Scene, cues: Cues) -> bool:
 
 def _update(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
     before = tuple(sentences(scene.before))
-    contents = {item.id: item.content for item in scene.brief.memories} | {NEW: _NEW_WORDS}
+    contents = {item.id: item.content for item in scene.context.memories} | {NEW: _NEW_WORDS}
     texts = tuple(contents.get(option, "") for option in asked.options)
     chosen = picked(scene.message, texts, by_words=_names_an_option(scene, cues))
     if means_yes(scene.message) and len(asked.options) in {1, 2}:  # this one, or a new one
@@ -232,7 +232,7 @@ _COMPLETIONS: dict[str, Callable[[OpenQuestion, Scene, Cues], Wish | None]] = {
 
 def _called(scene: Scene, cues: Cues) -> dict[str, str]:
     """Map each sentence that holds a cue of an action to the action's name."""
-    actions = [info for info in scene.brief.actions if info.cues]
+    actions = [info for info in scene.context.actions if info.cues]
     pieces = sentences(scene.message)[:_MAX_SENTENCES] if actions else []
     return {piece: name for piece in pieces if (name := cues.called(actions, piece))}
 
@@ -309,7 +309,7 @@ def _completed(scene: Scene, cues: Cues, wish: Wish) -> Wish:
         return _corrected(scene, cues, wish)
     if wish.intent is not Intent.SAVE or any(content(cues, piece) for piece in wish.said) or not scene.before:
         return wish
-    if scene.brief.quotes:  # "that" is what somebody else said
+    if scene.context.quotes:  # "that" is what somebody else said
         return wish
     told = cues.intent(scene.before)
     open_ended = told is None or told in {Intent.CHAT, Intent.UNSURE, Intent.SAVE}

@@ -5,12 +5,23 @@ The protocol's module brings the forms and the words of its errors.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from core.providers.failure import Rejected
 from core.types import JSONValue
+
+SCHEMA_WORDS: Final = (
+    "response_format",
+    "output_config.format",
+    "json_schema",
+    "structured output",
+    "schema",
+    "grammar",
+)
+"""Names of structured output in the refusals of providers."""
 
 Params: TypeAlias = Mapping[str, JSONValue]
 
@@ -94,3 +105,9 @@ def merged(*params: Params) -> dict[str, JSONValue]:
         known = body.get(name)
         body[name] = {**known, **value} if isinstance(known, Mapping) and isinstance(value, Mapping) else value
     return body
+
+
+def as_note(schema: Mapping[str, JSONValue]) -> str:
+    """Return the sentence that asks for JSON of the schema."""
+    text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    return f"Answer with one JSON object that fits this JSON schema, and with nothing else:\n{text}"

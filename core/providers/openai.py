@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from typing import Final
 
 import httpx2
 import openai
@@ -16,17 +17,15 @@ from openai import AsyncStream
 from core.dialogue import Prompt, PromptTurn, Stop, Usage
 from core.errors import BadReply, ProviderDown
 from core.providers.failure import by_status, forbid_long_waits
-from core.providers.ladder import Concessions, Ladder, Params, Rung
-from core.providers.options import ModelOptions
-from core.providers.schema import SCHEMA_WORDS, as_note
-from core.providers.streamed import RawStream, Reading, StreamedModel, sendable
-from core.providers.thoughts import ThoughtFilter
+from core.providers.ladder import SCHEMA_WORDS, Concessions, Ladder, Params, Rung, as_note
+from core.providers.streamed import ModelOptions, RawStream, Reading, StreamedModel, sendable
 from core.types import JSONValue
 
 BASE_URL = "https://api.openai.com/v1"
 
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
 _LESS_EFFORT = {"none": "minimal", "minimal": "low", "max": "xhigh", "xhigh": "high"}
+_THOUGHT_MARKS: Final = {"<think>": "</think>", "<thinking>": "</thinking>"}
 _TOKEN_CAPS = ("max_completion_tokens", "max_tokens")  # OpenAI's; older, and what other servers know
 
 
@@ -184,6 +183,48 @@ class _Reading(Reading):
                 said += self._thoughts.finish()
                 self.stop = Stop.REFUSED if self._declined else _STOPS.get(reason, Stop.END)
         return said
+
+
+class ThoughtFilter:
+    """Remove the `<think>` block that open models begin with where their server leaves it in.
+
+    Only the start of a streamed text is searched; what follows its first real word is never touched.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._closing = ""
+        self._saying = False
+
+    def feed(self, piece: str) -> str:
+        """Return what can be shown of the text so far; a beginning that may become a mark is held back."""
+        if self._saying:
+            return piece
+        self._held += piece
+        while not self._saying:
+            if self._closing:
+                _, closing, rest = self._held.partition(self._closing)
+                if not closing:
+                    self._held = self._held[-len(self._closing) :]  # the mark may come in pieces
+                    return ""
+                self._held, self._closing = rest, ""
+            start = self._held.lstrip()
+            opening = next((mark for mark in _THOUGHT_MARKS if start.startswith(mark)), None)
+            if opening is not None:
+                self._held, self._closing = start.removeprefix(opening), _THOUGHT_MARKS[opening]
+            elif any(mark.startswith(start) for mark in _THOUGHT_MARKS):
+                return ""
+            else:
+                self._saying = True
+        return self._rest()
+
+    def finish(self) -> str:
+        """Return the text that was held back and turned out to be no mark."""
+        return "" if self._closing or self._saying else self._rest()
+
+    def _rest(self) -> str:
+        rest, self._held = self._held.lstrip(), ""
+        return rest
 
 
 def _usage(usage: Mapping[str, object]) -> Usage:

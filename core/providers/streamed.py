@@ -10,14 +10,13 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Usage
 from core.errors import ContextTooLong, ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel
 from core.providers.ladder import Concessions, Ladder, Params, Rung, merged
-from core.providers.options import ModelOptions
 from core.types import JSONValue
 
 _END = object()
@@ -25,6 +24,25 @@ _END = object()
 _CHARS_A_TOKEN: Final = 3  # more than most models count: an answer asked for too long is refused
 _LEAST_ANSWER_TOKENS: Final = 128
 _USUAL_ANSWER_TOKENS: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """A model's name and knobs. None leaves a knob to the model, and out of the request.
+
+    `effort` is none, minimal, low, medium, high, xhigh or max ("none": answer without thinking); `verbosity` low,
+    medium or high; `max_tokens` caps the whole answer, thought included, and None takes the prompt's own cap;
+    `window_tokens` is what the model takes in all, prompt and answer, and None leaves that to be found out.
+    `timeout_s` is the longest silence borne: until the answer starts, and between any two pieces of it.
+    """
+
+    model: str
+    effort: str | None = None
+    verbosity: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    window_tokens: int | None = None
+    timeout_s: float = 30.0
 
 
 class RawStream(Protocol):

@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 TREE = ("core", "adapters", "bot", "tests", "docs", "pyproject.toml", ".env.example", "README.md")
 MENUS = """
 from core.text.plural import counted
-from core.commands.duration import DAYS
+from core.text.plural import DAYS
 from tests.fakes.commands import COMMANDS
 from core.text.replies import means_no, means_yes, numbered
 from core.types import Locale

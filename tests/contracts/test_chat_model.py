@@ -15,7 +15,7 @@ from core.models import complete
 from core.ports import ChatModel
 from core.providers.anthropic import AnthropicEndpoint
 from core.providers.openai import OpenAIEndpoint
-from core.providers.options import ModelOptions
+from core.providers.streamed import ModelOptions
 from tests.fakes.http_server import Answer, Asked
 from tests.fakes.model import HashEmbedder, ScriptedModel
 from tests.fakes.wires import Api, prompt, wire

@@ -22,7 +22,7 @@ from core.errors import (
 )
 from core.models import choose, complete, complete_as
 from core.ports import ChatModel
-from core.providers.options import ModelOptions
+from core.providers.streamed import ModelOptions
 from core.types import JSONValue
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import HEAD, Answer, Break

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.history.tokens import TOKENIZERS
 from core.ports import Tokenizer
-from core.providers.anthropic_tokens import AnthropicTokenizer
+from core.providers.anthropic import AnthropicTokenizer
 from core.types import Message, MessageRole
 
 

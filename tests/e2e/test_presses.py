@@ -43,7 +43,7 @@ class Failing(LimitedMind):
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        if "weather" in prompt.brief.message:
+        if "weather" in prompt.context.message:
             raise ProviderDown("nobody there")
         async with super().stream(prompt) as events:
             yield events

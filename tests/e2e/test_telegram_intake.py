@@ -147,7 +147,7 @@ async def test_service_messages_and_pictures_among_people_are_nobodys_question()
 async def test_messages_from_a_long_absence_get_one_honest_line_a_chat() -> None:
     clock = FakeClock()
     house = House(
-        {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"Você disse: {prompt.brief.message}"},
+        {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"Você disse: {prompt.context.message}"},
         clock=clock,
         trusted=("telegram",),
     )

@@ -34,7 +34,7 @@ async def test_history_permission_and_memories_of_a_group_go_on_in_the_supergrou
     house = House(
         {
             Task.DECIDE: lambda _: "Finish",
-            Task.FINISH: lambda prompt: f"Você disse: {prompt.brief.message}",
+            Task.FINISH: lambda prompt: f"Você disse: {prompt.context.message}",
             Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "sexta", "bindings": ["dia da pizza"]}]}'],
         },
         clock=clock,

@@ -37,10 +37,10 @@ class ScriptedModel(ChatModel):
 
     def asked(self, task: Task) -> list[Prompt]:
         """Every prompt of that task so far."""
-        return [prompt for prompt in self.prompts if prompt.brief.task is task]
+        return [prompt for prompt in self.prompts if prompt.context.task is task]
 
     def _answer(self, prompt: Prompt) -> Answer:
-        task = prompt.brief.task
+        task = prompt.context.task
         rule = self._script.get(task, ["ok"])
         if callable(rule):
             return rule(prompt)

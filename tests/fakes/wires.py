@@ -13,7 +13,7 @@ from core.ports import ChatModel
 from core.providers.anthropic import AnthropicEndpoint
 from core.providers.openai import OpenAIEndpoint
 from core.providers.openai_embedder import OpenAIEmbedder
-from core.providers.options import ModelOptions
+from core.providers.streamed import ModelOptions
 from core.types import JSONValue, Locale, MessageRole
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Break, LoopbackServer
@@ -33,8 +33,8 @@ def prompt(
     """A question; `earlier` are the turns before it, the person's first."""
     roles = (MessageRole.USER, MessageRole.ASSISTANT)
     turns = [PromptTurn(roles[index % 2], said) for index, said in enumerate((*earlier, text))]
-    brief = PromptContext(task, Locale.PT, text, datetime(2026, 3, 14, tzinfo=UTC), choices=("Finish", "Question"))
-    return Prompt(system, tuple(turns), brief, schema)
+    context = PromptContext(task, Locale.PT, text, datetime(2026, 3, 14, tzinfo=UTC), choices=("Finish", "Question"))
+    return Prompt(system, tuple(turns), context, schema)
 
 
 class Api(Protocol):

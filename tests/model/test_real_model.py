@@ -20,7 +20,7 @@ from core.errors import ContextTooLong
 from core.models import choose, complete, complete_as
 from core.ports import ChatModel
 from core.providers.openai import OpenAIEndpoint
-from core.providers.options import ModelOptions
+from core.providers.streamed import ModelOptions
 from tests.fakes.wires import prompt
 
 PYTHON = os.environ.get("LLAMA_PYTHON", "")

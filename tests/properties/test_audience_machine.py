@@ -82,7 +82,7 @@ class AudienceMachine(RuleBasedStateMachine):
 
     def answer(self, prompt: Prompt) -> str:
         """Answer as the step says; for words of its own, tell everything that the prompt holds."""
-        given = self.answers.get(prompt.brief.task)
+        given = self.answers.get(prompt.context.task)
         if given:
             return given.pop(0) if len(given) > 1 else given[0]
         return f"I know: {' '.join(TOKEN.findall(repr(prompt)))}"

@@ -186,7 +186,7 @@ async def _odd() -> Sequence[Line]:
     """What is no plain question, with the real core."""
     clock = FakeClock()
     house = House(
-        {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"Você disse: {prompt.brief.message}"},
+        {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"Você disse: {prompt.context.message}"},
         clock=clock,
         trusted=("telegram",),
     )

@@ -64,7 +64,7 @@ async def scene() -> AsyncIterator[Scene]:
     house = House(
         {
             Task.DECIDE: _alternating("MemorySave", "Finish"),
-            Task.SAVE_DRAFTS: lambda prompt: _draft(prompt.brief.message, next(saved)),
+            Task.SAVE_DRAFTS: lambda prompt: _draft(prompt.context.message, next(saved)),
             Task.REPORT: lambda _: "Guardei.",
             Task.FINISH: lambda _: "Pronto.",
         },

@@ -176,7 +176,7 @@ async def test_an_action_is_turned_off_and_on_at_once_and_stays_so_after_a_resta
     assert "`MemorySave`: as the settings say → off" in await office.say("/admin actions disable memorysave", BIA)
     assert "⛔ off: MemorySave" in await office.say("/admin actions list", BIA)
     await office.say("remember that the code is 7")
-    assert "MemorySave" not in house.model.asked(Task.DECIDE)[-1].brief.choices
+    assert "MemorySave" not in house.model.asked(Task.DECIDE)[-1].context.choices
     again = House(trusted=(), people=house.people)
     again.decisions = house.decisions
     await again.features().open()

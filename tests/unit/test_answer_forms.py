@@ -23,8 +23,8 @@ WHOLE = Change("abc", "text", "123456", ["senha site aliexpress"])
 
 
 async def read(shape: type[Any], answer: str) -> Any:
-    brief = PromptContext(Task.SAVE_DRAFTS, Locale.PT, "oi", datetime(2026, 1, 1, tzinfo=UTC))
-    prompt = Prompt("system", (PromptTurn(MessageRole.USER, "oi"),), brief)
+    context = PromptContext(Task.SAVE_DRAFTS, Locale.PT, "oi", datetime(2026, 1, 1, tzinfo=UTC))
+    prompt = Prompt("system", (PromptTurn(MessageRole.USER, "oi"),), context)
     return await complete_as(shape, ScriptedModel({Task.SAVE_DRAFTS: [answer]}), prompt)
 
 

@@ -10,7 +10,7 @@ from tests.fakes.house import ANA, House, Script
 
 CYCLE: Script = {
     Task.DECIDE: lambda prompt: (
-        "Finish" if len(prompt.brief.steps) > 1 else "MemorySave" if prompt.brief.steps else "MemorySearch"
+        "Finish" if len(prompt.context.steps) > 1 else "MemorySave" if prompt.context.steps else "MemorySearch"
     ),
     Task.SEARCH_QUERIES: lambda _: '{"items": ["x"]}',
     Task.SAVE_DRAFTS: lambda _: '{"items": [{"type": "text", "content": "x y", "bindings": ["x"]}]}',

@@ -23,15 +23,15 @@ class GatedModel(ScriptedModel):
     """Answers a message when the test lets it."""
 
     def __init__(self) -> None:
-        super().__init__({Task.DECIDE: lambda _: "Finish", Task.FINISH: lambda prompt: f"to {prompt.brief.message}"})
+        super().__init__({Task.DECIDE: lambda _: "Finish", Task.FINISH: lambda prompt: f"to {prompt.context.message}"})
         self.begun: list[str] = []
         self.gates: dict[str, asyncio.Event] = {}
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        if prompt.brief.task is Task.DECIDE:
-            self.begun.append(prompt.brief.message)
-            await self.gates.setdefault(prompt.brief.message, asyncio.Event()).wait()
+        if prompt.context.task is Task.DECIDE:
+            self.begun.append(prompt.context.message)
+            await self.gates.setdefault(prompt.context.message, asyncio.Event()).wait()
         async with super().stream(prompt) as events:
             yield events
 

@@ -32,7 +32,7 @@ EUROPE = (
 def reply(prompt: Prompt) -> str:
     """Answer as a model would that knows what it was shown, and nothing else."""
     said = "\n".join(turn.text for turn in prompt.turns)
-    asked = prompt.brief.message
+    asked = prompt.context.message
     if asked == "Como é meu nome?":
         name = re.search(r"me chamo (\w+)", said)
         return f"Seu nome é {name[1]}! 😊 Posso te ajudar com algo?" if name else "Ainda não sei seu nome!"
@@ -157,7 +157,7 @@ async def test_whom_the_bot_does_not_answer_gets_an_empty_answer() -> None:
 
 
 async def test_what_is_asked_for_at_once_is_answered_each_for_itself() -> None:
-    house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"you said {prompt.brief.message}"})
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"you said {prompt.context.message}"})
     async with house.chatbot() as handler:
         answers = [
             await ask(handler, house.clock, message=str(n), chat_id=f"c{n}", user_id="u", platform="test")

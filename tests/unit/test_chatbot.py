@@ -106,7 +106,7 @@ async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() 
         await bot.resume("test", OneChannel(after))
     assert after.texts == ["↻ I was interrupted here; continuing.", "ok"]
     assert await house.memories.of(ANA).count() == 1
-    assert "Saved: “123”\n\nok" in [m.text for m in house.model.prompts[-1].brief.history]
+    assert "Saved: “123”\n\nok" in [m.text for m in house.model.prompts[-1].context.history]
 
 
 async def test_a_cancelled_answer_is_still_owed() -> None:
@@ -243,11 +243,11 @@ async def test_lone_surrogates_and_controls_reach_no_model() -> None:
     house = House(FINISH)
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi \ud800\x00\x1b[31m"), house.channel()))
-    assert house.model.prompts[0].brief.message == "hi \ufffd[31m"
+    assert house.model.prompts[0].context.message == "hi \ufffd[31m"
 
 
 async def test_messages_of_one_chat_are_answered_in_order() -> None:
-    house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: prompt.brief.message.upper()})
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: prompt.context.message.upper()})
     channel = house.channel()
     async with house.chatbot() as bot:
         for number, text in enumerate("abc"):

@@ -27,7 +27,7 @@ async def test_the_language_that_was_chosen_wins_over_what_is_written(argument: 
     chosen, unknown, *_ = await ask(house, f"/language {argument}", "/x", "what is my name?", "qual é o meu nome?")
     assert told in chosen
     assert unknown.startswith(UNKNOWN[locale])
-    assert {prompt.brief.locale for prompt in house.model.prompts} == {locale}
+    assert {prompt.context.locale for prompt in house.model.prompts} == {locale}
 
 
 async def test_it_wins_over_the_language_of_the_bot_and_is_the_persons_only() -> None:
@@ -69,11 +69,11 @@ async def test_while_memory_is_off_the_bot_is_offered_nothing_that_keeps_anythin
     off, *_ = await ask(house, "/memory off", "remember that the code is 7")
     assert off.startswith("Memory is off")
     (decided,) = house.model.asked(Task.DECIDE)
-    assert not {"MemorySave", "MemoryUpdate", "MemoryDelete"} & set(decided.brief.choices)
+    assert not {"MemorySave", "MemoryUpdate", "MemoryDelete"} & set(decided.context.choices)
     assert all("turned remembering off" in prompt.turns[-1].text for prompt in house.model.prompts)
     on, *_ = await ask(house, "/memory on", "and now?")
     assert on.startswith("Memory is on")
-    assert "MemorySave" in house.model.asked(Task.DECIDE)[-1].brief.choices
+    assert "MemorySave" in house.model.asked(Task.DECIDE)[-1].context.choices
     assert "turned remembering off" not in house.model.prompts[-1].turns[-1].text
 
 

@@ -42,7 +42,7 @@ async def test_reset_starts_a_conversation_that_knows_nothing_of_the_old_one_but
     house = House()
     await fill(house, 1)
     await ask(house, "my name is Edmar", "/reset", "what is my name?")
-    told = house.model.prompts[-1].brief.history
+    told = house.model.prompts[-1].context.history
     assert [m.text for m in told if m.role is MessageRole.USER] == ["what is my name?"]
     assert await house.memories.of(ANA).count() == 1
 
@@ -85,4 +85,4 @@ async def test_stop_without_anything_running_says_so() -> None:
 async def test_commands_and_their_answers_are_no_part_of_the_conversation_that_a_model_reads() -> None:
     house = House()
     await ask(house, "hi", "/help", "and now?")
-    assert [m.text for m in house.model.prompts[-1].brief.history] == ["hi", "ok", "and now?"]
+    assert [m.text for m in house.model.prompts[-1].context.history] == ["hi", "ok", "and now?"]

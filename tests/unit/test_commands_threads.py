@@ -34,12 +34,12 @@ async def test_conversations_are_listed_named_archived_and_gone_on_with() -> Non
     (going_on,) = await ask(bot, "/threads switch 2")
     assert going_on == "Continuing: the first."
     await ask(bot, "third words")
-    said = [m.text for m in bot.model.prompts[-1].brief.history if m.role.value == "user"]
+    said = [m.text for m in bot.model.prompts[-1].context.history if m.role.value == "user"]
     assert said == ["first words", "third words"]
     (away,) = await ask(bot, "/threads archive 1")
     assert away == "Archived: the first."
     await ask(bot, "fourth words")
-    assert [m.text for m in bot.model.prompts[-1].brief.history if m.role.value == "user"] == ["fourth words"]
+    assert [m.text for m in bot.model.prompts[-1].context.history if m.role.value == "user"] == ["fourth words"]
 
 
 async def test_a_number_that_is_none_and_a_verb_that_is_none_are_told() -> None:

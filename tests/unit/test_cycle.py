@@ -43,7 +43,7 @@ async def test_a_message_is_decided_on_and_answered() -> None:
     channel = await run(house, "hi")
     assert channel.texts == ["Hello Ana"]
     (decision,) = house.model.asked(Task.DECIDE)
-    assert decision.brief.message == "hi"
+    assert decision.context.message == "hi"
     assert decision.turns[-1].text.count("hi") >= 1
 
 
@@ -66,7 +66,7 @@ async def test_saving_stores_first_and_reports_then() -> None:
     assert item.source_ids
     assert channel.texts == ["Saved: “123456”\n\nSaved it.", "ok"]
     (report,) = house.model.asked(Task.REPORT)
-    assert report.brief.steps[-1].items == (item,)
+    assert report.context.steps[-1].items == (item,)
     statuses = ["Saving memories...", "Saving memories, preparing...", "Saving memories, writing..."]
     assert [text for text in told if text.startswith("Saving")] == statuses
 
@@ -91,7 +91,7 @@ async def test_searching_shows_one_memory_message_each_and_goes_on() -> None:
     memories = [shown for shown in channel.screen if shown.modal is Modal.MEMORY]
     assert [item.content for item in memories[0].memories] == ["123456"]
     finish = house.model.asked(Task.FINISH)[0]
-    assert [m.content["content"] for m in finish.brief.history if m.modal is Modal.MEMORY] == ["123456"]  # type: ignore[call-overload,index]
+    assert [m.content["content"] for m in finish.context.history if m.modal is Modal.MEMORY] == ["123456"]  # type: ignore[call-overload,index]
     assert "<memory>" in "".join(turn.text for turn in finish.turns)
     assert channel.texts[-1] == "It is 123456"
     assert [text for text in told if text.startswith("Searching")] == [
@@ -115,7 +115,7 @@ async def test_nothing_found_is_told_and_the_model_knows() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Question"], Task.SEARCH_QUERIES: [QUERY]})
     await run(house, "what is my aliexpress password?")
     decision = house.model.asked(Task.DECIDE)[1]
-    assert decision.brief.steps[-1].outcome is Outcome.NOTHING
+    assert decision.context.steps[-1].outcome is Outcome.NOTHING
     assert "MemorySearch: nothing" in decision.turns[-1].text
 
 
@@ -181,8 +181,8 @@ async def test_ids_count_only_if_they_are_this_persons_and_were_shown(
     assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["mine", "123456"]
     assert [item.content for item in await house.memories.of(BIA).page(limit=9)] == ["theirs"]
     (finish,) = house.model.asked(Task.FINISH)
-    assert finish.brief.steps[1].outcome is Outcome.NOTHING
-    assert finish.brief.steps[1].refused_ids == (memory_id,)
+    assert finish.context.steps[1].outcome is Outcome.NOTHING
+    assert finish.context.steps[1].refused_ids == (memory_id,)
     assert channel.texts[-1].startswith("Nothing was ")
 
 
@@ -204,7 +204,7 @@ async def test_a_shown_memory_is_deleted_with_everything_it_was_found_by_once_th
 async def test_a_disabled_action_is_not_offered() -> None:
     house = House({Task.DECIDE: ["MemoryDelete"]}, off=("MemoryDelete",))
     await run(house, "delete everything")
-    assert "MemoryDelete" not in house.model.asked(Task.DECIDE)[0].brief.choices
+    assert "MemoryDelete" not in house.model.asked(Task.DECIDE)[0].context.choices
     assert "MemoryDelete" not in house.model.asked(Task.DECIDE)[0].turns[-1].text
     assert not house.model.asked(Task.DELETE_IDS)
 
@@ -222,9 +222,9 @@ async def test_an_action_that_comes_to_the_same_result_twice_is_not_offered_a_th
     house = House({Task.DECIDE: ["MemorySearch"], Task.SEARCH_QUERIES: [QUERY]})
     await run(house, "find it")
     assert len(house.model.asked(Task.SEARCH_QUERIES)) == 2
-    assert "MemorySearch" not in house.model.asked(Task.DECIDE)[2].brief.choices
+    assert "MemorySearch" not in house.model.asked(Task.DECIDE)[2].context.choices
     (finish,) = house.model.asked(Task.FINISH)
-    assert [step.outcome for step in finish.brief.steps][:2] == [Outcome.NOTHING, Outcome.REPEATED]
+    assert [step.outcome for step in finish.context.steps][:2] == [Outcome.NOTHING, Outcome.REPEATED]
 
 
 async def test_a_decision_that_is_no_action_twice_ends_in_an_honest_answer() -> None:
@@ -232,7 +232,7 @@ async def test_a_decision_that_is_no_action_twice_ends_in_an_honest_answer() -> 
     channel = await run(house, "hi")
     assert len(house.model.asked(Task.DECIDE)) == 2
     (finish,) = house.model.asked(Task.FINISH)
-    assert finish.brief.steps[0].outcome is Outcome.FAILED
+    assert finish.context.steps[0].outcome is Outcome.FAILED
     assert "could not be decided" in finish.turns[-1].text
     assert channel.texts == ["ok"]
 
@@ -241,7 +241,7 @@ async def test_an_extraction_that_cannot_be_read_changes_nothing_and_the_cycle_g
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: ["{broken"]})
     await run(house, "remember this")
     assert await house.memories.of(ANA).count() == 0
-    assert house.model.asked(Task.FINISH)[0].brief.steps[0].outcome is Outcome.FAILED
+    assert house.model.asked(Task.FINISH)[0].context.steps[0].outcome is Outcome.FAILED
 
 
 async def test_what_was_saved_is_told_even_when_the_model_cannot_say_it_any_more() -> None:
@@ -280,7 +280,7 @@ async def test_each_mode_asks_its_own_model() -> None:
     await run(house, "remember")
 
     def tasks(prompts: list[Prompt]) -> set[Task]:
-        return {prompt.brief.task for prompt in prompts}
+        return {prompt.context.task for prompt in prompts}
 
     assert tasks(heavy.prompts) == {Task.DECIDE}
     assert tasks(reasoning.prompts) == {Task.SAVE_DRAFTS}
@@ -308,7 +308,7 @@ async def test_a_conversation_that_a_model_finds_too_long_is_halved_once_and_ask
     fits = {"now": False}
 
     def finish(prompt: Prompt) -> str | ContextTooLong:
-        return "answered" if fits["now"] or len(prompt.brief.history) < 10 else ContextTooLong("too long")
+        return "answered" if fits["now"] or len(prompt.context.history) < 10 else ContextTooLong("too long")
 
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: finish})
     fits["now"] = True
@@ -318,9 +318,9 @@ async def test_a_conversation_that_a_model_finds_too_long_is_halved_once_and_ask
     channel = await run(house, "and this is the last one")
     assert channel.texts == ["answered"]
     long, short = house.model.asked(Task.FINISH)[-2:]
-    assert len(short.brief.history) < len(long.brief.history)
-    assert short.brief.history[-1].text == "and this is the last one"
-    assert [step.action for step in short.brief.steps] == ["Finish"]
+    assert len(short.context.history) < len(long.context.history)
+    assert short.context.history[-1].text == "and this is the last one"
+    assert [step.action for step in short.context.steps] == ["Finish"]
 
 
 async def test_a_conversation_that_stays_too_long_is_told() -> None:

@@ -72,7 +72,7 @@ async def test_every_message_of_a_turn_has_the_four_keys_with_what_document_1_gi
     }
     assert (memory["chat-history"], memory["modal"], memory["role"]) == (True, "memory", "system")
     assert memory["content"]["id"] == memory_id
-    shown = house.model.asked(Task.FINISH)[0].brief.history[1]  # what is kept is its id: it is shown as it is by then
+    shown = house.model.asked(Task.FINISH)[0].context.history[1]  # what is kept is its id: it is shown as it is by then
     assert isinstance(shown.content, dict)
     assert shown.content["content"] == "123456"
     assert {key: report[key] for key in ("chat-history", "modal", "role")} == {
@@ -96,7 +96,7 @@ async def test_one_memory_message_for_each_memory_found_and_then_a_report_that_t
     assert {memory["content"]["id"] for memory in memories} == kept
     assert len(memories) == 3
     assert (report["role"], report["chat-history"]) == ("assistant", True)
-    following = house.model.asked(Task.DECIDE)[1].brief.history
+    following = house.model.asked(Task.DECIDE)[1].context.history
     assert [message.modal for message in following[-4:]] == [Modal.MEMORY] * 3 + [Modal.TEXT]
     assert following[-1].text == report["content"]
 
@@ -216,7 +216,7 @@ async def test_a_question_is_streamed_after_the_search_and_its_answer_begins_the
     assert len(house.model.asked(Task.DECIDE)) == 2
     await say(house, "aliexpress")
     [next_decision] = house.model.asked(Task.DECIDE)[2:]
-    assert [message.text for message in next_decision.brief.history[-2:]] == [
+    assert [message.text for message in next_decision.context.history[-2:]] == [
         ASKED,
         "aliexpress",
     ]
@@ -233,15 +233,15 @@ async def test_a_tool_takes_its_place_in_the_table_and_the_cycle_without_another
     house = House({Task.DECIDE: ["UseTool", "Finish"], Task.FINISH: ["It rains."]})
     house.registry = Registry((*ACTIONS[:-1], tool, ACTIONS[-1]))
     channel = await run(house, "will it rain?")
-    assert "UseTool" in house.model.asked(Task.DECIDE)[0].brief.choices
-    assert [(m.role, m.text) for m in house.model.asked(Task.FINISH)[0].brief.history[-2:]] == [
+    assert "UseTool" in house.model.asked(Task.DECIDE)[0].context.choices
+    assert [(m.role, m.text) for m in house.model.asked(Task.FINISH)[0].context.history[-2:]] == [
         (MessageRole.ASSISTANT, "weather(Lisbon)"),
         (MessageRole.TOOL, "rain"),
     ]
     assert channel.texts == ["It rains."]
     house.registry.disable("UseTool")
     await run(house, "will it rain?")
-    assert "UseTool" not in house.model.asked(Task.DECIDE)[-1].brief.choices
+    assert "UseTool" not in house.model.asked(Task.DECIDE)[-1].context.choices
     assert not [action.name for action in ACTIONS if "tool" in action.name.casefold()], "named, and not built"
 
 
@@ -299,7 +299,7 @@ async def test_the_log_tells_of_the_message_and_of_what_was_loaded_before_anythi
 
 @pytest.mark.spec("H1")
 async def test_each_mode_is_shown_what_its_own_model_takes() -> None:
-    house = House({Task.DECIDE: lambda prompt: "Finish" if prompt.brief.steps else "MemorySearch"})
+    house = House({Task.DECIDE: lambda prompt: "Finish" if prompt.context.steps else "MemorySearch"})
     house.model._script[Task.SEARCH_QUERIES] = [QUERY]
     await say(house, *(f"message {number} " + "x" * 400 for number in range(13)))
     house.conversations.limits = replace(
@@ -309,7 +309,7 @@ async def test_each_mode_is_shown_what_its_own_model_takes() -> None:
     await say(house, "and now?")
 
     def shown(task: Task) -> int:
-        return len(house.model.asked(task)[0].brief.history)
+        return len(house.model.asked(task)[0].context.history)
 
     assert shown(Task.SEARCH_QUERIES) < shown(Task.FINISH) < shown(Task.DECIDE)
     for task, limit in ((Task.SEARCH_QUERIES, 1_200), (Task.FINISH, 1_700)):
@@ -411,14 +411,14 @@ async def test_a_decision_is_asked_with_the_message_the_history_and_every_action
     house = House(SCRIPT)
     await say(house, "first", "second")
     decision: Prompt = house.model.asked(Task.DECIDE)[-1]
-    assert decision.brief.message == "second"
-    assert [(m.role, m.text, m.in_history) for m in decision.brief.history] == [
+    assert decision.context.message == "second"
+    assert [(m.role, m.text, m.in_history) for m in decision.context.history] == [
         (MessageRole.USER, "first", True),
         (MessageRole.ASSISTANT, "ok", False),
         (MessageRole.USER, "second", True),
     ]
     able = [action for action in ACTIONS if action.name not in {"MemoryUpdate", "MemoryDelete"}]  # of nothing in view
-    assert decision.brief.choices == tuple(action.name for action in able)
+    assert decision.context.choices == tuple(action.name for action in able)
     assert all(f"- {action.name}: {action.when}" in decision.turns[-1].text for action in able)
 
 

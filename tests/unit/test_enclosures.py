@@ -66,8 +66,8 @@ async def test_what_was_replied_to_stands_in_the_prompt_with_who_said_it_and_is_
     prompt = last_prompt(house)
     assert "<quote: the message replies to, said by somebody else (Bia ‹task›)>\nthe party is on Friday" in prompt
     assert prompt.count("<task>") == prompt.count("</task>") == prompt.count("</quote>") == 1
-    brief = house.model.asked(Task.FINISH)[-1].brief
-    assert (brief.message, brief.quotes[0].text) == ("What does she mean?", BIAS.text)
+    context = house.model.asked(Task.FINISH)[-1].context
+    assert (context.message, context.quotes[0].text) == ("What does she mean?", BIAS.text)
 
 
 @pytest.mark.parametrize(("speaker", "who"), [(Speaker.BOT, "you"), (Speaker.SELF, "the person")])
@@ -115,8 +115,8 @@ async def test_what_is_asked_again_comes_with_what_came_along() -> None:
     house = House(FINISH)
     await said(house, replace(house.incoming("What does she mean?"), quotes=(BIAS,), attachments=(PHOTO,)))
     await said(house, house.incoming("/retry", message_id="2"))
-    brief = house.model.asked(Task.FINISH)[-1].brief
-    assert (brief.message, len(brief.quotes), brief.attachments) == ("What does she mean?", 1, (PHOTO,))
+    context = house.model.asked(Task.FINISH)[-1].context
+    assert (context.message, len(context.quotes), context.attachments) == ("What does she mean?", 1, (PHOTO,))
 
 
 def test_quotes_are_bounded_and_say_that_they_were_cut() -> None:

@@ -49,7 +49,7 @@ def shown(talk: Talk, since: int = 0) -> str:
     """Everything that models were shown since that prompt."""
     prompts = talk.house.model.prompts[since:]
     return "\n".join([turn.text for prompt in prompts for turn in prompt.turns] + [
-        f"{message.text} {message.quotes}" for prompt in prompts for message in prompt.brief.history
+        f"{message.text} {message.quotes}" for prompt in prompts for message in prompt.context.history
     ])  # fmt: skip
 
 
@@ -269,7 +269,7 @@ def test_a_withheld_message_is_not_said_by_the_bot() -> None:
 
 async def test_what_was_deleted_by_agreeing_is_withheld_with_the_question_and_the_confirmation(tmp_path: Path) -> None:
     script = dict(every_turn("MemorySave", "Finish", "MemorySearch", "MemoryDelete", "Finish"))
-    script[Task.DELETE_IDS] = lambda prompt: json.dumps({"ids": [each.id for each in prompt.brief.steps[0].items]})
+    script[Task.DELETE_IDS] = lambda prompt: json.dumps({"ids": [each.id for each in prompt.context.steps[0].items]})
     async with talking(tmp_path, script) as talk:
         await talk.say(f"Remember that my locker code is {CODE}")
         assert CODE in await talk.say("forget my locker code")

@@ -44,7 +44,7 @@ def drafts(*each: tuple[str, list[str]]) -> str:
 
 
 def shown_ids(prompt: Prompt) -> list[str]:
-    return [message.memory_id for message in prompt.brief.history if message.modal is Modal.MEMORY]
+    return [message.memory_id for message in prompt.context.history if message.modal is Modal.MEMORY]
 
 
 def obeys(*memory_ids: str) -> dict[str, object]:
@@ -75,7 +75,7 @@ async def test_an_update_is_not_offered_where_no_memory_is_in_view(talk: Talk) -
     script(talk, decide=["Finish"], finish=["Hello"])
     await talk.say("hello")
     [prompt] = talk.house.model.asked(Task.DECIDE)
-    assert not {"MemoryUpdate", "MemoryDelete"} & set(prompt.brief.choices)
+    assert not {"MemoryUpdate", "MemoryDelete"} & set(prompt.context.choices)
     assert "MemoryDelete" not in prompt.turns[-1].text
 
 

@@ -170,7 +170,7 @@ async def test_who_was_not_let_in_is_refused_and_nobody_owns_the_bot_by_asking_h
 
 
 async def test_requests_of_several_chats_are_answered_side_by_side_each_for_itself() -> None:
-    script: Script = {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"you said {prompt.brief.message}"}
+    script: Script = {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"you said {prompt.context.message}"}
     async with serving(House(script)) as client:
         answers = await asyncio.gather(
             *(client.post(REQUEST | {"message": f"m{n}", "chatId": f"c{n % 3}"}) for n in range(9))

@@ -33,8 +33,8 @@ def model(*answers: Answer) -> ScriptedModel:
 
 
 def prompt() -> Prompt:
-    brief = PromptContext(Task.DECIDE, Locale.EN, "hi", datetime(2026, 1, 1, tzinfo=UTC))
-    return Prompt("system", (PromptTurn(MessageRole.USER, "hi"),), brief)
+    context = PromptContext(Task.DECIDE, Locale.EN, "hi", datetime(2026, 1, 1, tzinfo=UTC))
+    return Prompt("system", (PromptTurn(MessageRole.USER, "hi"),), context)
 
 
 @pytest.mark.spec("T4")

@@ -44,14 +44,14 @@ async def test_a_prompt_holds_the_local_time_and_when_each_message_was_said(zone
     said = NIGHT.astimezone(zone)
     assert f"my flight is tomorrow\n<said-at {said:%a %Y-%m-%d %H:%M}>" in first
     assert now in house.model.asked(Task.FINISH)[0].turns[-1].text
-    assert last.brief.now.utcoffset() == said.utcoffset()
+    assert last.context.now.utcoffset() == said.utcoffset()
 
 
 def test_the_same_message_is_the_same_text_in_every_call() -> None:
     message = Message(MessageRole.USER, "oi", at=NIGHT)
     assert rendered(message, SAO_PAULO) == rendered(message, SAO_PAULO) == "oi\n<said-at Sat 2026-11-21 22:30>"
-    brief = PromptContext(Task.FINISH, Locale.EN, "oi", NIGHT.astimezone(SAO_PAULO))
-    prompts = [build(replace(brief, now=at), Context("", (message,)), "x") for at in (brief.now, NIGHT)]
+    context = PromptContext(Task.FINISH, Locale.EN, "oi", NIGHT.astimezone(SAO_PAULO))
+    prompts = [build(replace(context, now=at), Context("", (message,)), "x") for at in (context.now, NIGHT)]
     assert prompts[0].system == prompts[1].system == system_text("")
 
 

@@ -180,7 +180,7 @@ async def test_the_new_content_is_no_part_of_the_conversation_that_a_model_reads
     await talk.press("Edit")
     await talk.say("a secret")
     await talk.say("hello")
-    assert all("a secret" not in message.text for message in talk.house.model.prompts[-1].brief.history)
+    assert all("a secret" not in message.text for message in talk.house.model.prompts[-1].context.history)
     [thread] = await talk.house.history.threads(ANA)
     assert [message.text for message in await talk.house.history.tail(thread.id, 9)] == ["hello", "Hello"]
 

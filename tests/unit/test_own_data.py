@@ -67,8 +67,8 @@ async def test_what_is_to_be_remembered_is_what_the_models_make_of_it() -> None:
     assert told == "Saved: “abc123”"
     [item] = await house.memories.of(ANA).page(limit=9)
     assert (item.content, item.bindings, len(item.source_ids)) == ("abc123", ("wifi password",), 1)
-    assert house.model.asked(Task.SAVE_DRAFTS)[0].brief.message == "the wifi password is abc123"
-    said = [message.text for message in house.model.asked(Task.DECIDE)[0].brief.history]
+    assert house.model.asked(Task.SAVE_DRAFTS)[0].context.message == "the wifi password is abc123"
+    said = [message.text for message in house.model.asked(Task.DECIDE)[0].context.history]
     assert said == ["the wifi password is abc123", told, "thanks"]
 
 

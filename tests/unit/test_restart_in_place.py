@@ -108,10 +108,10 @@ class FragileChannel(RecordingChannel):
 def decides(prompt: Prompt) -> str:
     """Search or save once in a turn, then finish; what was done stands in the conversation after a restart, too."""
     wanted, done = {"look": ("MemorySearch", "I looked"), "keep": ("MemorySave", "I kept")}.get(
-        prompt.brief.message.split()[0], ("Finish", "")
+        prompt.context.message.split()[0], ("Finish", "")
     )
-    said = any(done in message.text or message.modal is Modal.MEMORY for message in prompt.brief.history)
-    did = any(step.action == wanted or step.writes for step in prompt.brief.steps)
+    said = any(done in message.text or message.modal is Modal.MEMORY for message in prompt.context.history)
+    did = any(step.action == wanted or step.writes for step in prompt.context.steps)
     return "Finish" if said or did else wanted
 
 
@@ -119,8 +119,8 @@ SCRIPT = {
     Task.DECIDE: decides,
     Task.SEARCH_QUERIES: ['{"items": ["wifi"]}'],
     Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "123", "bindings": ["code"]}]}'],
-    Task.REPORT: lambda prompt: "I looked" if prompt.brief.message.startswith("look") else "I kept",
-    Task.FINISH: lambda prompt: LONG if prompt.brief.message == "tell" else "That is it.",
+    Task.REPORT: lambda prompt: "I looked" if prompt.context.message.startswith("look") else "I kept",
+    Task.FINISH: lambda prompt: LONG if prompt.context.message == "tell" else "That is it.",
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from core.errors import StorageError
-from core.retention import EVERY_S, FIRST_S, KEPT_FOR, forget_answered
+from core.inbox import EVERY_S, FIRST_S, KEPT_FOR, purge_answered
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.reference.inbox import InMemoryInbox
@@ -20,7 +20,7 @@ A_MOMENT = timedelta(seconds=1)
 
 @asynccontextmanager
 async def tidied(inbox: InMemoryInbox, clock: FakeClock) -> AsyncIterator[None]:
-    task = asyncio.create_task(forget_answered(inbox, clock))
+    task = asyncio.create_task(purge_answered(inbox, clock))
     try:
         yield
     finally:

@@ -25,8 +25,8 @@ def counting() -> House:
     turns: list[str] = []
 
     def answer(prompt: Prompt) -> str:
-        turns.append(prompt.brief.message)
-        return f"{prompt.brief.message} {len(turns)}"
+        turns.append(prompt.context.message)
+        return f"{prompt.context.message} {len(turns)}"
 
     return House({Task.DECIDE: lambda _: "Finish", Task.FINISH: answer})
 
@@ -60,7 +60,7 @@ async def test_it_is_answered_in_the_language_of_the_question() -> None:
     async with Lobby(counting()) as lobby:
         await lobby.say("qual é a senha do wifi, por favor?", ANA)
         await lobby.say("/retry", ANA, language="en")
-        assert lobby.house.model.asked(Task.FINISH)[-1].brief.locale is Locale.PT
+        assert lobby.house.model.asked(Task.FINISH)[-1].context.locale is Locale.PT
 
 
 async def test_it_is_answered_once_after_a_crash() -> None:
@@ -99,7 +99,7 @@ async def test_under_an_apology_a_button_tries_that_question_again(failure: BotE
         pressed = replace(house.incoming(again.command, message_id="third"), pressed=True)
         await (await lobby.bot.receive(pressed, channel))
         assert channel.texts[-1] == "Hello"
-        assert house.model.asked(Task.FINISH)[-1].brief.message == "how are you?"
+        assert house.model.asked(Task.FINISH)[-1].context.message == "how are you?"
 
 
 @pytest.mark.parametrize("failure", [KeyRejected("x"), ProviderRefused("x"), RuntimeError("x"), BadReply("x")])
@@ -194,7 +194,7 @@ async def test_what_a_button_asks_a_model_again_waits_for_the_answers_before_it_
         await bot.receive(house.incoming("/stop", message_id="3"), first)
         await one
         await Lobby.settle()
-        assert model.prompts[-1].brief.message == "think long"
+        assert model.prompts[-1].context.message == "think long"
         assert len(model.prompts) == 2
         await bot.receive(house.incoming("/stop", message_id="4"), first)
         await two

@@ -84,7 +84,7 @@ async def test_document_2s_long_talk_of_50_messages_and_3600_tokens(store: Histo
     assert summary is not None
     assert (summary.text, summary.after, summary.through, summary.model) == (EUROPE, 0, 46, "scripted:nano")
     [prompt] = bench.model.prompts
-    assert [message.text for message in prompt.brief.history] == [f"m{n}" for n in range(1, 47)]
+    assert [message.text for message in prompt.context.history] == [f"m{n}" for n in range(1, 47)]
     context = await conversation.context("")
     assert context.summary == EUROPE
     assert [message.text for message in context.messages] == ["m47", "m48", "m49", "m50"]
@@ -112,9 +112,9 @@ async def test_the_next_summary_is_made_of_the_last_one_and_what_left_the_window
         await bench.talk(conversation, 10, 20)
         assert await bench.summarizer.fold(conversation.thread.id)
     prompt = bench.model.prompts[1]
-    assert prompt.brief.message == "first"
+    assert prompt.context.message == "first"
     assert "first" in prompt.turns[0].text
-    assert [message.sequence for message in prompt.brief.history] == list(range(7, 17))
+    assert [message.sequence for message in prompt.context.history] == list(range(7, 17))
     kept = [(summary.after, summary.through, summary.text) for summary in await store.summaries(conversation.thread.id)]
     assert kept == [(0, 6, "first"), (6, 16, "second")]
 
@@ -136,7 +136,7 @@ async def test_the_window_begins_with_what_the_person_said_and_holds_two_cycles(
     summary = await store.summary(conversation.thread.id)
     assert summary is not None
     assert summary.through == 12
-    assert {message.modal for message in bench.model.prompts[0].brief.history} == {Modal.TEXT}
+    assert {message.modal for message in bench.model.prompts[0].context.history} == {Modal.TEXT}
 
 
 @pytest.mark.spec("J2")
@@ -164,7 +164,7 @@ async def test_what_only_recalled_memories_is_covered_without_asking_anybody(sto
 
 
 async def test_a_long_way_is_gone_in_steps_that_a_model_can_read(store: HistoryStore) -> None:
-    bench = Bench(store, lambda prompt: f"{prompt.brief.message}+{len(prompt.brief.history)}")
+    bench = Bench(store, lambda prompt: f"{prompt.context.message}+{len(prompt.context.history)}")
     conversation = await bench.open()
     await bench.talk(conversation, 504, 100)
     await bench.summarizer.fold(conversation.thread.id)
@@ -180,7 +180,7 @@ async def test_a_message_too_big_for_a_step_is_a_step_of_its_own(store: HistoryS
     conversation = await bench.open()
     await bench.talk(conversation, 6, 9_000)
     await bench.summarizer.fold(conversation.thread.id)
-    assert [len(prompt.brief.history) for prompt in bench.model.prompts] == [1, 1]
+    assert [len(prompt.context.history) for prompt in bench.model.prompts] == [1, 1]
 
 
 @pytest.mark.spec("J3")
@@ -189,8 +189,8 @@ async def test_a_summary_beyond_its_budget_is_folded_again(store: HistoryStore) 
     conversation = await bench.open()
     await bench.talk(conversation, 10, 20)
     await bench.summarizer.fold(conversation.thread.id)
-    assert [len(prompt.brief.history) for prompt in bench.model.prompts] == [6, 0]
-    assert bench.model.prompts[1].brief.message == "long+" * 100
+    assert [len(prompt.context.history) for prompt in bench.model.prompts] == [6, 0]
+    assert bench.model.prompts[1].context.message == "long+" * 100
     summary = await store.summary(conversation.thread.id)
     assert summary is not None
     assert summary.text == "short enough"
@@ -212,11 +212,11 @@ def cut_beyond(messages: int) -> Callable[[Prompt], Answer]:
     """A model whose answer is cut off when it is given more messages than that."""
 
     def answer(prompt: Prompt) -> Answer:
-        said = " ".join(message.text for message in prompt.brief.history)
+        said = " ".join(message.text for message in prompt.context.history)
         return (
             (said[:5], Finish(Stop.LENGTH))
-            if len(prompt.brief.history) > messages
-            else f"{prompt.brief.message} {said}"
+            if len(prompt.context.history) > messages
+            else f"{prompt.context.message} {said}"
         )
 
     return answer

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.providers.thoughts import ThoughtFilter
+from core.providers.openai import ThoughtFilter
 
 
 def filtered(pieces: list[str]) -> str:

@@ -111,13 +111,13 @@ def test_a_ratio_stays_sane_whatever_a_provider_reports() -> None:
 async def test_a_model_is_overheard_and_answers_as_before() -> None:
     calibration = Calibration()
     messages = (Message(MessageRole.USER, "oi " * 100, tokens=150), Message(MessageRole.ASSISTANT, "olá", tokens=6))
-    brief = PromptContext(Task.FINISH, Locale.PT, "oi", START, history=messages)
+    context = PromptContext(Task.FINISH, Locale.PT, "oi", START, history=messages)
     turns = (
         PromptTurn(MessageRole.USER, "oi " * 100),
         PromptTurn(MessageRole.ASSISTANT, "olá"),
         PromptTurn(MessageRole.USER, "a" * 390),
     )
-    prompt = Prompt("s" * 390, turns, brief)
+    prompt = Prompt("s" * 390, turns, context)
     assert counted(prompt) == 150 + 6 + 100 + 100
     model = ReportingModel(ScriptedModel({Task.FINISH: [Finish(Stop.END, Usage(712, 5))]}), calibration)
     assert (await complete(model, prompt)).usage == Usage(712, 5)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.duration import in_words
 from core.dialogue import Prompt, Task
 from core.stores import ChangeContext
+from core.text.plural import in_words
 from core.types import Locale, MemoryDraft, MemoryKind
 from tests.fakes.house import ANA, BIA, Script
 from tests.fakes.talk import Talk, talking
@@ -23,20 +23,20 @@ NOTHING_OF_IT = "Nothing of that is left to undo: it has already been undone, or
 
 def shown_id(prompt: Prompt) -> str:
     """The id of the memory that was recalled for this turn."""
-    [block] = [message for message in prompt.brief.history if message.memory_id][-1:]
+    [block] = [message for message in prompt.context.history if message.memory_id][-1:]
     return block.memory_id
 
 
 def decided(prompt: Prompt) -> str:
     """Do what the message names, once; an update and a deletion search first."""
-    word = prompt.brief.message.split()[0]
+    word = prompt.context.message.split()[0]
     plans = {
         "save": ["MemorySave"],
         "update": ["MemorySearch", "MemoryUpdate"],
         "delete": ["MemorySearch", "MemoryDelete"],
     }
     plan = [*plans.get(word, []), "Finish"]
-    return plan[min(len(prompt.brief.steps), len(plan) - 1)]
+    return plan[min(len(prompt.context.steps), len(plan) - 1)]
 
 
 SCRIPT: Script = {

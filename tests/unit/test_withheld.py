@@ -30,7 +30,7 @@ def echo(prompt: Prompt) -> str:
 
 
 def decide(prompt: Prompt) -> str:
-    asks = "look" in prompt.brief.message and not prompt.brief.steps
+    asks = "look" in prompt.context.message and not prompt.context.steps
     return "MemorySearch" if asks else "Finish"
 
 

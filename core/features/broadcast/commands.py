@@ -7,7 +7,6 @@ from datetime import UTC, timedelta
 from typing import Final
 
 from core.commands.command import Command, Request
-from core.commands.duration import in_words
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
 from core.features.admin.verb import Verb
 from core.features.broadcast.broadcaster import Audience, Broadcaster
@@ -16,7 +15,7 @@ from core.features.preferences.store import PreferenceStore
 from core.outgoing import Button
 from core.ports import Clock
 from core.text.catalogue import forms, text
-from core.text.plural import counted
+from core.text.plural import counted, in_words
 from core.types import Locale, Localized
 
 MAX_TEXT_CHARS: Final = 3_500

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Final
 
-from core.actions.audience import narrowed_text
-from core.actions.buttons import undo_button
+from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_kind
 from core.clock import zone_name
 from core.commands.command import Command, Request

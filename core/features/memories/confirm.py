@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from core import outcomes
-from core.actions.audience import narrowed_text
-from core.actions.buttons import erase_button, undo_button
+from core.actions.change_report import erase_button, narrowed_text, undo_button
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
 from core.actions.memory_update import NAME as MEMORY_UPDATE

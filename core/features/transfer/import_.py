@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from core.actions.buttons import undo_button
+from core.actions.change_report import undo_button
 from core.commands.command import Command, Request
 from core.confirmations import Confirmations
 from core.errors import ChannelError, ChannelGone, FileTooLarge

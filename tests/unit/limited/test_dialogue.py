@@ -488,7 +488,7 @@ async def test_the_mind_keeps_nothing_between_conversations(chat: TinyCycle, min
 
 
 async def test_a_step_that_only_repeats_ends_the_turn(chat: TinyCycle) -> None:
-    brief = PromptContext(
+    context = PromptContext(
         Task.DECIDE,
         Locale.PT,
         "qual a senha?",
@@ -498,5 +498,5 @@ async def test_a_step_that_only_repeats_ends_the_turn(chat: TinyCycle) -> None:
         ALL,
         actions=INFOS,
     )
-    assert '"Finish"' in await chat.mind.answer(brief)
-    assert "Não consegui" in await chat.mind.answer(replace(brief, task=Task.FINISH, choices=()))
+    assert '"Finish"' in await chat.mind.answer(context)
+    assert "Não consegui" in await chat.mind.answer(replace(context, task=Task.FINISH, choices=()))

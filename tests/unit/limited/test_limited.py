@@ -36,7 +36,7 @@ async def test_every_task_is_answered_in_small_pieces_and_one_finish(mind: Limit
     assert events[-1].stop is Stop.END
     pieces = [event.text for event in events if isinstance(event, Delta)]
     assert len(pieces) == len(events) - 1
-    assert "".join(pieces) == await mind.answer(prompt.brief)
+    assert "".join(pieces) == await mind.answer(prompt.context)
     assert all(len(piece.split()) <= 4 for piece in pieces)
 
 

@@ -174,7 +174,7 @@ async def test_a_language_model_is_told_what_was_left_open(tmp_path: Path) -> No
             mode.model = scripted  # type: ignore[attr-defined]  # a HotModel
         await talk.say("banana77")
         [decided] = scripted.asked(Task.DECIDE)[:1]
-        assert decided.brief.question == OpenQuestion("not-found", subject="netflix password")
+        assert decided.context.question == OpenQuestion("not-found", subject="netflix password")
         line = f'{OPEN_QUESTION} {{"kind": "not-found", "options": [], "subject": "netflix password"}}'
         assert line in decided.turns[-1].text
         await talk.say("thanks")

@@ -1,0 +1,49 @@
+"""What is shown below the report of a change: buttons to undo it, and a note when fewer rooms know a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.outgoing import Button
+from core.text.catalogue import text
+from core.turn import Turn
+from core.types import Locale, MemoryItem
+
+ERASE = text("actions.erase")
+UNDO = text("actions.undo")
+ONLY_IN_PRIVATE = text("actions.audience.only_in_private")
+ONLY_HERE = text("actions.audience.only_here")
+
+
+def erase_button(locale: Locale, deleted: Sequence[MemoryItem]) -> tuple[Button, ...]:
+    """Return the button that deletes the messages which told the deleted memories; none if they rest on no message."""
+    said = [item for item in deleted if item.source_ids]
+    if not said:
+        return ()
+    return (Button(ERASE[locale], f"/forget said {said[0].id}" if len(said) == 1 else "/forget said", in_place=True),)
+
+
+async def undo_button(turn: Turn) -> tuple[Button, ...]:
+    """Return the button that undoes this turn's changes; none if there is nothing to undo."""
+    memory, act = turn.memory, turn.memory.mark.act
+    if not act or not memory.undo_within:
+        return ()
+    if not await memory.store.changes(memory.owner, act=act, not_undone=True, limit=1):
+        return ()
+    return (Button(UNDO[turn.locale], f"/undo {act}", in_place=True),)
+
+
+def is_narrowed(before: MemoryItem, after: MemoryItem) -> bool:
+    """Return whether the bot may speak of the memory in fewer rooms than before."""
+    return not after.shared and (before.shared or not set(before.rooms) <= set(after.rooms))
+
+
+def narrowed_text(turn: Turn, before: Sequence[MemoryItem], after: Sequence[MemoryItem]) -> str:
+    """Return the sentence about memories known in fewer rooms than before, as new words were not said there; or ""."""
+    old = {item.id: item for item in before}
+    fewer = [item for item in after if item.id in old and is_narrowed(old[item.id], item)]
+    if not fewer:
+        return ""
+    if turn.memory.mark.room:
+        return ONLY_HERE[turn.locale]
+    return ONLY_IN_PRIVATE[turn.locale].format(id=fewer[0].id if len(fewer) == 1 else "ID")
