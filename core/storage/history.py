@@ -76,7 +76,9 @@ class SqlHistory(SqlToldMemories, HistoryStore):
     async def threads(self, user: UserKey) -> Sequence[Thread]:
         """Return all of that person's threads, the one used last first."""
         rows = await self._database.rows(
-            f"SELECT {THREAD} FROM threads WHERE {OF_USER} ORDER BY updated_at DESC, id", user_key(user)
+            # Switching changes two threads at the same moment; the active one comes first.
+            f"SELECT {THREAD} FROM threads WHERE {OF_USER} ORDER BY updated_at DESC, status = 'active' DESC, id",
+            user_key(user),
         )
         return [rows_of.thread(row) for row in rows]
 

@@ -317,6 +317,17 @@ async def test_a_person_has_several_threads_lists_names_and_switches_them(histor
     assert await history.mark(first.id, ThreadStatus.ACTIVE, LATER) == switched
 
 
+@pytest.mark.parametrize("resumed", [0, 1, 2])
+async def test_a_thread_that_was_switched_to_is_listed_first(history: HistoryStore, resumed: int) -> None:
+    threads = []
+    for _ in range(3):
+        threads.append(await history.open_thread(ROOM, START))
+        await history.mark(threads[-1].id, ThreadStatus.RESET, START)
+    for thread in (*threads, threads[resumed]):  # each switch archives the thread before, at the same moment
+        await history.mark(thread.id, ThreadStatus.ACTIVE, LATER)
+    assert (await history.threads(ANA))[0].id == threads[resumed].id
+
+
 async def test_what_is_no_thread_is_neither_found_nor_switched_to_nor_described(history: HistoryStore) -> None:
     thread = await history.open_thread(ROOM, START)
     assert await history.thread("unknown") is None

@@ -53,7 +53,7 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
     async def threads(self, user: UserKey) -> Sequence[Thread]:
         """Return all of that person's threads, the one used last first."""
         mine = sorted((t for t in self._threads.values() if t.conversation.user == user), key=lambda t: t.id)
-        return sorted(mine, key=lambda thread: thread.updated_at, reverse=True)
+        return sorted(mine, key=lambda thread: (thread.updated_at, thread.status is ThreadStatus.ACTIVE), reverse=True)
 
     async def describe(self, thread: Thread) -> None:
         """Give the kept thread of that id the title, policy and metadata of this one."""
