@@ -19,6 +19,7 @@ BENCHES = {
     "models": "the model leaves beside the bare SDKs, and what imports cost",
     "purge": "what a save waits for beside a purge, and the memory that takes; PURGE_MIB=1024 for a large file",
     "room": "ten people who ask at once in one room: the first sign of each, on both platforms",
+    "structure": "lines, modules, importers, and the files that one plain message enters",
     "start": "seconds and memory of a start, and of a bot that waits",
     "turn": "CPU of a whole turn in limited mode",
     "telegram": "CPU of an update beside the bare library, time to the first sign, edits at the real limits",

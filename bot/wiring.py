@@ -45,7 +45,6 @@ from core.library import new_memories
 from core.memory.memories import Memories
 from core.models import Models
 from core.ports import Clock
-from core.inbox import purge_answered
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
