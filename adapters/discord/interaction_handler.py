@@ -17,7 +17,7 @@ from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
 from adapters.discord.room import PLATFORM, Audience, Room, audience, room_of
 from adapters.discord.texts import NOT_HERE, STOPPING
-from adapters.messages import NOT_YOURS, display_name
+from adapters.running import NOT_YOURS, display_name
 from core.commands.menu import MenuEntry
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelBusy, ChannelError

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import discord
 
 from adapters.discord.room import PLATFORM, Room
-from adapters.messages import display_name, without_mention
+from adapters.running import display_name, without_mention
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.types import Incoming, UserKey
 

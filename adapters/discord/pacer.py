@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 import aiohttp
 
-from adapters.pacing import Backoff, Bucket
+from adapters.running import Backoff, Bucket
 from core.errors import ChannelBusy, ChannelDown
 from core.ports import Clock
 

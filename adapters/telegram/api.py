@@ -16,7 +16,7 @@ from telegram import Bot, LinkPreviewOptions, ReplyParameters
 from telegram.constants import ChatAction, ReactionEmoji
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from adapters.pacing import Backoff
+from adapters.running import Backoff
 from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority

@@ -23,7 +23,7 @@ from telegram import (
     User,
 )
 
-from adapters.messages import display_name, without_mention
+from adapters.running import display_name, without_mention
 from adapters.telegram.keyboard import Pressed
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.types import ChatKey, Incoming, UserKey

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from adapters.pacing import Bucket
+from adapters.running import Bucket
 from adapters.telegram.config import Pace
 from core.errors import ChannelBusy
 from core.ports import Clock

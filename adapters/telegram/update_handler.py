@@ -11,8 +11,7 @@ from typing import TypeVar
 
 from telegram import CallbackQuery, ChatMember, ChatMemberUpdated, InlineKeyboardMarkup, Message, Update, User
 
-from adapters.messages import NOT_YOURS
-from adapters.running import Session
+from adapters.running import NOT_YOURS, Session
 from adapters.telegram.api import Place, TelegramApi
 from adapters.telegram.channel import DraftChannel, TelegramChannel
 from adapters.telegram.config import TelegramConfig

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from telegram import Bot, Update
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter, TelegramError
 
-from adapters.pacing import Backoff
+from adapters.running import Backoff
 from adapters.telegram.failure import MALFORMED, rejected_token, seconds
 from core.ports import Clock
 

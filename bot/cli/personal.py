@@ -10,7 +10,7 @@ from bot.settings.settings import Settings
 from bot.wiring import build
 from core.errors import StorageError
 from core.features.admin.decisions import DecisionKind, record_deed
-from core.features.transfer.takeout import file_name
+from core.features.transfer.export import file_name
 from core.types import UserKey
 
 

@@ -13,9 +13,8 @@ from typing import Final, TypeAlias
 from core import outcomes
 from core.dialogue import Step
 from core.outgoing import Button
-from core.text.catalogue import forms, text
+from core.text.catalogue import counted, forms, text
 from core.text.markdown import quoted
-from core.text.plural import counted
 from core.turn import Turn
 from core.types import ChangeKind, Localized, MemoryDraft, MemoryItem
 

@@ -17,7 +17,7 @@ from core.delivery.notifier import Notifier
 from core.errors import ConfigError
 from core.features.access.gate import AccessGate, Cards
 from core.features.access.rules import Access
-from core.features.admin.admin import Admin
+from core.features.admin.admin import Admin, Verb
 from core.features.admin.admission import PeopleVerbs
 from core.features.admin.decide import Decider, DecisionEffects
 from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
@@ -26,7 +26,6 @@ from core.features.admin.model import ModelVerb
 from core.features.admin.places import PlaceVerbs
 from core.features.admin.status import Logs, Status
 from core.features.admin.switches import ActionVerb, DecisionVerbs
-from core.features.admin.verb import Verb
 from core.features.broadcast.broadcaster import Audience, Broadcaster
 from core.features.broadcast.broadcasts import Broadcasts
 from core.features.broadcast.commands import BroadcastVerb, NewsCommand
@@ -34,24 +33,21 @@ from core.features.ledger.admin_usage import UsageVerb
 from core.features.ledger.chart import Draw
 from core.features.links.codes import LinkCodes
 from core.features.links.link import LinkCommands
-from core.features.memories.commands import MemoryCommands
+from core.features.memories.commands import REMEMBER, MemoryCommands
 from core.features.memories.confirm import ConfirmCommand
 from core.features.memories.listed import ListedMemories
-from core.features.memories.remember import REMEMBER
 from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.commands import PreferenceCommands
 from core.features.preferences.store import PreferenceStore
 from core.features.privacy.erasure import Erasure, Forgets
-from core.features.privacy.forget import ForgetCommand, ForgetVerb
-from core.features.privacy.privacy import PrivacyCommand
+from core.features.privacy.forget import ForgetCommand, ForgetVerb, PrivacyCommand
 from core.features.quotas.allowance import Allowance
 from core.features.quotas.commands import QuotaVerb, UsageCommand
 from core.features.quotas.quotas import Quotas
 from core.features.threads import CONTEXT_COMMAND, THREADS
-from core.features.transfer.export import ExportCommands
+from core.features.transfer.export import ExportCommands, Takeout
 from core.features.transfer.files import Copies, NoCopies, Spool
 from core.features.transfer.import_ import ImportCommand
-from core.features.transfer.takeout import Takeout
 from core.features.undo import UNDO_COMMAND
 from core.history.conversation import Conversations
 from core.language_choice import Locales

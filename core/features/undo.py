@@ -9,8 +9,7 @@ from core.commands.command import Command, Request
 from core.features.memories.card import SHOW
 from core.memory.user_memory import UndoResult
 from core.outgoing import Button
-from core.text.catalogue import forms, text
-from core.text.plural import counted, in_words
+from core.text.catalogue import counted, forms, in_words, text
 from core.turn import memory_line
 from core.types import Change, MemoryItem, room_name
 

@@ -8,9 +8,8 @@ from datetime import datetime
 
 from core.storage import history_rows as rows_of
 from core.storage.batches import in_batches, statement
-from core.storage.history_rows import MESSAGE, SUMMARY, THREAD
+from core.storage.history_rows import MESSAGE, SUMMARY, THREAD, SqlToldMemories
 from core.storage.record import NO_LIMIT, OF_USER, microseconds, random_id, to_json, user_key
-from core.storage.told_memories import SqlToldMemories
 from core.stores import HistoryStore, Said
 from core.threads import Summary, ThreadRecord, Transition
 from core.types import ChatKey, ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey

@@ -246,7 +246,7 @@ _MONEY: Migration = (
     "CREATE INDEX calls_room ON calls (room, at) WHERE room != ''",
     "DROP INDEX calls_user",
     "CREATE INDEX calls_person ON calls (platform, user, at)",
-    # What calls add up to (`core/features/ledger/rollup.py`): by quarters of an hour, and by days of UTC.
+    # What calls add up to (`core/features/ledger/storage.py`): by quarters of an hour, and by days of UTC.
     *(
         f"""
         CREATE TABLE {table} (

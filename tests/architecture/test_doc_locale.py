@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 TREE = ("core", "adapters", "bot", "tests", "docs", "pyproject.toml", ".env.example", "README.md")
 MENUS = """
-from core.text.plural import counted
-from core.text.plural import DAYS
+from core.text.catalogue import counted
+from core.text.catalogue import DAYS
 from tests.fakes.commands import COMMANDS
 from core.text.replies import means_no, means_yes, numbered
 from core.types import Locale

@@ -10,7 +10,7 @@ from adapters.discord.message_handler import UpdateHandler
 from core.commands.builtin import AFRESH
 from core.commands.table import UNKNOWN
 from core.dialogue import Prompt, Task
-from core.features.access.card import VERDICTS
+from core.features.access.gate import VERDICTS
 from core.features.memories.card import DELETE, EDIT, EDITED
 from core.outgoing import OutgoingMessage
 from core.texts import DEAD_BUTTON

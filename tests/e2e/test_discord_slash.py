@@ -9,7 +9,7 @@ import pytest
 
 from adapters.discord.config import DiscordConfig
 from adapters.discord.texts import NOT_HERE, STOPPING
-from adapters.messages import NOT_YOURS
+from adapters.running import NOT_YOURS
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
 from core.types import ChatKey, Incoming, Locale

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from core.dialogue import Prompt, Task
-from core.features.transfer import takeout
+from core.features.transfer import export as takeout
 from core.outgoing import ChannelLimits
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcwidth
 
+from adapters.console.channel import Page, Row, Style, cut
 from adapters.console.output import memory_line, printable
-from adapters.console.renderer import Page, Row, Style, cut
 from core.types import MemoryItem, MemoryKind
 
 WORDS = ("palavra ", "世界", "👨‍👩‍👧‍👦", "e\u0301", "x" * 30, "  ", "**", "`")

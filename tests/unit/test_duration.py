@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.text.plural import in_words
+from core.text.catalogue import in_words
 from core.types import Locale
 
 

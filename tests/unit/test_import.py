@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_bindings
 from core.errors import ChannelGone
-from core.features.transfer import parsing as intake
-from core.features.transfer import takeout
+from core.features.transfer import export as takeout
+from core.features.transfer import import_ as intake
 from core.outgoing import ChannelLimits
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database

@@ -13,8 +13,7 @@ import pytest
 
 from core.dialogue import Usage
 from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
-from core.features.ledger.rollup import ROLLUPS
-from core.features.ledger.storage import SqlLedger
+from core.features.ledger.storage import ROLLUPS, SqlLedger
 from core.storage.database import Row
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS

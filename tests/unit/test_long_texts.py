@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from adapters.console.renderer import Page
+from adapters.console.channel import Page
 from adapters.discord import markup as discord
 from adapters.telegram import markup as telegram
 from core.aside import FEW_CHARS, aside
@@ -26,7 +26,7 @@ from core.history.tokens import ByCharacters, ByWords
 from core.limited import change, extract, likeness, tasks, understanding
 from core.limited import words as mind_words
 from core.limited.cues import Cues
-from core.limited.limited import LimitedMind
+from core.limited.tasks import LimitedMind
 from core.text import claims, language, marks, replies, unicode, words
 from core.text.markdown import verbatim
 from core.types import Locale, Vectors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.pacing import Backoff, Bucket
+from adapters.running import Backoff, Bucket
 
 
 def test_pauses_double_up_to_the_longest_however_often_and_begin_anew_after_a_success() -> None:

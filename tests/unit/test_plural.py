@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.text.plural import Counted, counted
+from core.text.catalogue import Counted, counted
 from core.types import Locale
 
 MEMORIES: Counted = {

@@ -15,7 +15,7 @@ from core.errors import ChannelGone, StorageError
 from core.features.access.people import Person
 from core.features.ledger.calls import Call
 from core.features.ledger.storage import SqlLedger
-from core.features.transfer import takeout
+from core.features.transfer import export as takeout
 from core.features.transfer.files import Spool
 from core.outgoing import ChannelLimits
 from core.storage.history import SqlHistory

@@ -10,7 +10,7 @@ import pytest
 
 from core.dialogue import Prompt, Task
 from core.stores import ChangeContext
-from core.text.plural import in_words
+from core.text.catalogue import in_words
 from core.types import Locale, MemoryDraft, MemoryKind
 from tests.fakes.house import ANA, BIA, Script
 from tests.fakes.talk import Talk, talking

@@ -8,16 +8,15 @@ from typing import Final
 from core.commands.command import Request
 from core.confirmations import Confirmations
 from core.delivery.notifier import Notifier
-from core.features.access.card import ROLES, card, fits, person_line, stranger_line, verdicts
+from core.features.access.gate import ROLES, card, fits, person_line, stranger_line, verdicts
 from core.features.access.people import DENIED
 from core.features.access.rules import Access, Mode
+from core.features.admin.admin import HERE, MAX_ID_CHARS, Verb, person
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import ALLOWED, DecisionKind, Decisions
-from core.features.admin.verb import HERE, MAX_ID_CHARS, Verb, person
 from core.language_choice import Locales
 from core.outgoing import Button, OutgoingMessage
-from core.text.catalogue import forms, text
-from core.text.plural import counted
+from core.text.catalogue import counted, forms, text
 from core.text.unicode import one_line
 from core.texts import LET_IN
 from core.types import Localized, Role, UserKey, room_name

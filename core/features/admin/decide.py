@@ -10,7 +10,7 @@ from datetime import UTC
 from typing import TypeAlias
 
 from core.commands.command import Request
-from core.features.access.card import ROLES
+from core.features.access.gate import ROLES
 from core.features.access.rules import Access
 from core.features.admin.decisions import ALLOWED, DEEDS, OF_PEOPLE, OFF, ON, Applied, Decision, DecisionKind, Decisions
 from core.ports import Clock

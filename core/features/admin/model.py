@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from core.commands.command import Request
+from core.features.admin.admin import Verb
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import DecisionKind, Decisions
 from core.features.admin.machine import Doubt, ModelSwitch
-from core.features.admin.verb import Verb
 from core.models import MODES
 from core.outgoing import Button
 from core.ports import Embedder

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.commands.command import Request
+from core.features.admin.admin import HERE, Verb
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import OFF, DecisionKind, Decisions
 from core.features.admin.machine import ModelSwitch
-from core.features.admin.verb import HERE, Verb
 from core.history.policy import NAMES, SUMMARY
 from core.text.catalogue import text
 from core.types import Locale, room_name

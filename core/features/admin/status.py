@@ -9,15 +9,14 @@ from typing import Final
 from core.commands.command import Request
 from core.delivery.notifier import Notifier
 from core.features.access.rules import Access
+from core.features.admin.admin import Verb
 from core.features.admin.decide import value_text
 from core.features.admin.decisions import DecisionKind, Decisions
 from core.features.admin.machine import Machine, Trouble
-from core.features.admin.verb import Verb
 from core.memory.memories import Memories
 from core.models import Models
 from core.ports import Clock
-from core.text.catalogue import forms, text
-from core.text.plural import counted
+from core.text.catalogue import counted, forms, text
 from core.types import Locale
 
 _A_DAY: Final = timedelta(days=1)

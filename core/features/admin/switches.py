@@ -7,10 +7,10 @@ from typing import Final
 
 from core.actions.registry import Registry
 from core.commands.command import Request
-from core.features.access.card import minute
+from core.features.access.gate import minute
+from core.features.admin.admin import MAX_ID_CHARS, Verb
 from core.features.admin.decide import FORGOTTEN, Decider, describe
 from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
-from core.features.admin.verb import MAX_ID_CHARS, Verb
 from core.text.catalogue import text
 
 MAX_CHANGES: Final = 20

@@ -16,8 +16,7 @@ from core.hooks import PreferencesOf
 from core.memory.memories import Memories
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
-from core.text.catalogue import forms
-from core.text.plural import counted
+from core.text.catalogue import counted, forms
 from core.types import Role, UserKey
 
 AGAIN: Final = "↻"

@@ -7,15 +7,14 @@ from datetime import UTC, timedelta
 from typing import Final
 
 from core.commands.command import Command, Request
+from core.features.admin.admin import Verb
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
-from core.features.admin.verb import Verb
 from core.features.broadcast.broadcaster import Audience, Broadcaster
 from core.features.broadcast.broadcasts import Broadcast, Broadcasts, BroadcastState, Tally
 from core.features.preferences.store import PreferenceStore
 from core.outgoing import Button
 from core.ports import Clock
-from core.text.catalogue import forms, text
-from core.text.plural import counted, in_words
+from core.text.catalogue import counted, forms, in_words, text
 from core.types import Locale, Localized
 
 MAX_TEXT_CHARS: Final = 3_500

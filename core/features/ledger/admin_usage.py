@@ -14,15 +14,14 @@ from zoneinfo import ZoneInfo
 from core.commands.command import Request
 from core.errors import ChannelError, ChannelGone
 from core.features.access.rules import Access
-from core.features.admin.verb import Verb
+from core.features.admin.admin import Verb
 from core.features.ledger.calls import Ledger, Sum, day_of, days_back
 from core.features.ledger.chart import Chart, Draw, Panel
 from core.features.ledger.wording import TOKENS, cost_text, day_text, number, unpriced_note
 from core.outgoing import File
 from core.ports import Clock
-from core.text.catalogue import forms, text
+from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
-from core.text.plural import counted
 from core.text.unicode import one_line
 from core.types import Locale
 

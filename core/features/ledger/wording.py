@@ -8,8 +8,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.features.ledger.calls import Spend
-from core.text.catalogue import forms, text
-from core.text.plural import counted
+from core.text.catalogue import counted, forms, text
 from core.types import Locale
 
 _MONEY: Final = "#,##0.00##"

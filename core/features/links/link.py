@@ -22,9 +22,8 @@ from core.memory.memories import Memories
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.text.catalogue import forms, text
+from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
-from core.text.plural import counted
 from core.text.unicode import one_line
 from core.types import UserKey
 

@@ -8,9 +8,8 @@ from typing import Final
 
 from core.commands.command import Request
 from core.outgoing import MAX_COMMAND_BYTES, Button
-from core.text.catalogue import forms, text
+from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
-from core.text.plural import counted
 from core.text.unicode import one_line
 from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind, room_name
 

@@ -1,15 +1,20 @@
-"""/memories and /recall: a person looks through their memories, and edits, pins or shares one."""
+"""/memories, /recall and /remember: look through memories, edit, pin or share one, and save a text."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
-from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_kind
+from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
+from core.actions.memory_save import NAME, SAVING, Wanted, asked_drafts, keep, told
 from core.clock import zone_name
 from core.commands.command import Command, Request
+from core.dialogue import Outcome, Step
+from core.errors import ProviderError
 from core.features.memories.card import SHOW, after, back, block, fenced, heading, place, show_card, tell_unknown
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, found, is_number
 from core.features.pending_input.replies import PendingReplies
@@ -17,10 +22,52 @@ from core.features.preferences.commands import NOT_REMEMBERING
 from core.memory.memories import Memories
 from core.outgoing import Button
 from core.stores import HistoryStore, Said
-from core.text.catalogue import forms, text
+from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
-from core.text.plural import counted
+from core.text.unicode import one_line
+from core.turn import Turn
 from core.types import ChatKey, Locale, Localized, MemoryDraft, MemoryItem, MemoryKind, room_name
+
+_log = logging.getLogger(__name__)
+
+
+async def remember(request: Request, text: str) -> None:
+    """Save the text as memories, and say which."""
+    turn = request.turn
+    if not text:
+        await request.tell(HOW_TO_REMEMBER)
+    elif not turn.remembers:
+        await request.tell(NOT_REMEMBERING)
+    else:
+        turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
+        await turn.status(SAVING[turn.locale])
+        wanted = await _wanted(turn)
+        kept = await keep(turn, wanted.drafts if wanted.drafts and not wanted.missing else whole(text))
+        turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.saved, *kept.known)))
+        await turn.say(told(turn, kept), in_history=True, choices=await undo_button(turn))
+
+
+async def _wanted(turn: Turn) -> Wanted:
+    """Return the drafts that the models make of the text; none if they fail: the text is then saved as it is."""
+    try:
+        return await asked_drafts(turn)
+    except ProviderError as error:
+        _log.warning("kept as it is", extra={"error": type(error).__name__})
+        return Wanted()
+
+
+def whole(text: str) -> Sequence[MemoryDraft]:
+    """Return the text split into as many drafts as it takes, each found by its beginning."""
+    parts = [text[at : at + MAX_CONTENT_CHARS].strip() for at in range(0, len(text), MAX_CONTENT_CHARS)]
+    return [
+        MemoryDraft(MemoryKind.TEXT, part, to_bindings([one_line(part, MAX_BINDING_CHARS)])) for part in parts if part
+    ]
+
+
+HOW_TO_REMEMBER = text("memories.remember.how_to_remember")
+
+REMEMBER = Command("remember", text("commands.remember"), remember, usage=" …", in_order=True)
+
 
 VERBS: Final = ("show", "source", "edit", "pin", "unpin")
 """What /memories does with one memory, named by its number or id."""

@@ -17,8 +17,7 @@ from core.actions.proposal import PROPOSALS, Deletion, Proposal, Rewrites
 from core.commands.command import Command, Request
 from core.confirmations import Confirmations
 from core.dialogue import Outcome, Step
-from core.text.catalogue import forms, text
-from core.text.plural import counted
+from core.text.catalogue import counted, forms, text
 from core.types import ChangeKind, MemoryItem, Message, MessageRole
 
 YES: Final = "yes"

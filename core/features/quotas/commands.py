@@ -8,18 +8,17 @@ from typing import Final
 from core.commands.command import Command, Request
 from core.delivery.notifier import Notifier
 from core.features.access.rules import Access
+from core.features.admin.admin import HERE, Verb, person
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import DecisionKind, Decisions
-from core.features.admin.verb import HERE, Verb, person
 from core.features.ledger.calls import BOT, Scope, month_of
 from core.features.ledger.wording import clock_time, spend_text, unpriced_note
 from core.features.quotas.limits import EXAMPLE, Limit, Limits, NotALimit, read, written
 from core.features.quotas.quotas import Holding, Quotas, Use
 from core.features.quotas.wording import amount, use_text
 from core.ports import Clock
-from core.text.catalogue import forms, text
+from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
-from core.text.plural import counted
 from core.text.unicode import one_line
 from core.types import Locale, Role, UserKey, room_name
 

@@ -11,8 +11,7 @@ from zoneinfo import ZoneInfo
 from core.features.ledger.wording import MESSAGES, TOKENS, clock_time, money, number
 from core.features.quotas.limits import Limit
 from core.features.quotas.quotas import Use
-from core.text.catalogue import forms, text
-from core.text.plural import counted
+from core.text.catalogue import counted, forms, text
 from core.types import Locale, Localized
 
 

@@ -14,8 +14,8 @@ from core.actions.proposal import DELETE
 from core.dialogue import Delta, Finish, Outcome, Prompt, PromptContext, Step, Task
 from core.limited import LimitedMind
 from core.limited.words import stems
+from core.text.catalogue import counted
 from core.text.markdown import quoted
-from core.text.plural import counted
 from core.text.replies import means_no, means_yes, numbered
 from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal, OpenQuestion
 
