@@ -21,7 +21,7 @@ async def test_at_the_limit_one_is_refused_the_owner_told_once_and_after_local_m
     limits = Defaults(person=read(f"tokens_day={TURN_TOKENS}"))
     zone = ZoneInfo("America/Sao_Paulo")
     async with opened(platform, mind, defaults=limits, zone=zone) as stage:
-        refused = "That is all for now, I am sorry: your limit of 30 tokens a day is used up."
+        refused = "Sorry, that is all for now: your limit of 30 tokens a day is used up."
         async with stage.running():
             await stage.say(ANA, "/help")  # nobody is written to who never wrote
             assert (await stage.say(BIA, "hi")).startswith("Hello")
@@ -34,7 +34,7 @@ async def test_at_the_limit_one_is_refused_the_owner_told_once_and_after_local_m
             assert (await stage.say(BIA, "late")).startswith(refused)
             await stage.clock.advance(3600.0)
             assert (await stage.say(BIA, "early")).startswith("Hello")
-            assert (await stage.say(BIA, "and again")).startswith("That is all for now")
+            assert (await stage.say(BIA, "and again")).startswith("Sorry, that is all for now")
         told = [shown.text.replace("`", "") for shown in stage.shown() if shown.to == ANA]
         about_bia = [text for text in told if text.endswith(f"/admin quota {stage.user(BIA)}")]
         assert len(about_bia) == 2, told  # once on each of two days
