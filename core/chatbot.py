@@ -1,7 +1,6 @@
-"""Take messages, keep them until they were answered, and answer them: the engine's entry.
+"""The engine's entry: store each message, answer it in its turn, and keep it in the inbox until it was answered.
 
-The order of things around a turn: stored first, then the conversation's lock, then the turn, then done. Whatever fails
-in a turn, the person is told, and no other turn ends with it.
+Whatever fails in a turn, the person is told, and other turns go on.
 """
 
 from __future__ import annotations
@@ -50,10 +49,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """What one turn may take: actions, seconds, and the length of the message in characters.
-
-    `answers_at_once` is how many people of one room are answered side by side.
-    """
+    """Limits of one turn, and `answers_at_once`: how many people of a room are answered side by side."""
 
     max_steps: int = 8
     timeout_s: float = 300.0
@@ -64,9 +60,9 @@ class TurnLimits:
 
 @dataclass(frozen=True, slots=True)
 class ChatBotParts:
-    """What a ChatBot is made of: the engine's parts, then what features bring.
+    """Parts of a ChatBot: the engine's, then those of features.
 
-    `language` is that of every answer if the owner fixed one; `catch_up` takes over what other processes decided.
+    `language` is the language of every answer if the owner fixed one; `catch_up` loads what other processes decided.
     """
 
     inbox: Inbox
@@ -91,7 +87,7 @@ class ChatBotParts:
 
 
 class ChatBot(MessageHandler):
-    """An async context: leaving it waits for the answers that are under way; `abandon` breaks them off first."""
+    """Answers messages. Leaving its async context waits for the running answers; `abandon` cancels them first."""
 
     def __init__(self, parts: ChatBotParts) -> None:
         self._parts = parts
@@ -111,7 +107,7 @@ class ChatBot(MessageHandler):
         await self._tasks.__aexit__(kind, error, traceback)
 
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        """Take one message: durable first, then answered in its conversation's lane. `/stop` overtakes an answer."""
+        """Store one message and answer it after the earlier ones of its conversation; /stop is done at once."""
         incoming = cleaned(incoming, self._parts.limits.max_message_chars)
         self._parts.notifier.seen.add(incoming.chat.platform)
         try:
@@ -132,7 +128,7 @@ class ChatBot(MessageHandler):
         return asyncio.shield(self._later(self._answer(incoming, channel), incoming.chat.platform))
 
     async def resume(self, platform: str, channels: Channels) -> None:
-        """Queue what was accepted on that platform before a crash and never answered, oldest first."""
+        """Queue the messages that were accepted on that platform before a crash and never answered, oldest first."""
         self._parts.notifier.connect(platform, channels)
         for incoming, posted in (await self._parts.inbox.owed(platform)).items():
             verdict = await self._parts.gate.recheck(incoming)
@@ -143,18 +139,18 @@ class ChatBot(MessageHandler):
                 self._later(self._leave(incoming, channels.again(incoming), posted, verdict))
 
     async def _leave(self, incoming: Incoming, channel: Channel, posted: Sequence[str], verdict: Verdict) -> None:
-        """Take what was begun for a message off the screen: its sender lost the right to an answer, or has to wait."""
+        """Clear the unfinished answer to a message whose sender lost the right to it, or has to wait."""
         await self._views.clear(incoming, channel, posted)
         if verdict is not Verdict.TELL_PAUSED:
             await self._close(incoming)
 
     def abandon(self) -> None:
-        """Break off what is being answered; the inbox keeps it for the next start."""
+        """Cancel the running answers; the inbox keeps their messages for the next start."""
         for task in self._under_way:
             task.cancel()
 
     async def leave(self, platform: str) -> None:
-        """Break off what is being answered there, and return when that can be seen; the inbox keeps it."""
+        """Cancel the platform's running answers and wait until that is shown; the inbox keeps their messages."""
         if answers := [task for task, where in self._under_way.items() if where == platform]:
             for task in answers:
                 task.cancel()
@@ -198,29 +194,21 @@ class ChatBot(MessageHandler):
             self._running[incoming.conversation] = deadline
         try:
             async with deadline:
-                if not await self._is_still_answered(incoming, view):
+                verdict = await self._parts.gate.recheck(incoming)  # rights may have changed while it waited
+                if verdict is not Verdict.ANSWER:
+                    await self._parts.gate.turn_away(verdict, incoming, view)
+                    await view.close()
                     return
-                record.turn = await self._open(incoming, view, record.arrival)
-                record.is_command = record.turn.asked.text.startswith("/")
-                if not await self._within_limits(record.turn, incoming):
-                    record.turn = None  # nothing of it is kept
+                turn = record.turn = await self._open(incoming, view, record.arrival)
+                record.is_command = turn.asked.text.startswith("/")
+                work = partial(self._run, turn, incoming)
+                if not await self._parts.limiter.answer(incoming, turn.asked.text, view, turn.locale, work):
+                    record.turn = None  # nothing of it is stored
         finally:
             if self._running.get(incoming.conversation) is deadline:
                 del self._running[incoming.conversation]
         await view.close()
         await self._parts.limiter.tell_owners()
-
-    async def _within_limits(self, turn: Turn, incoming: Incoming) -> bool:
-        work = partial(self._run, turn, incoming)
-        return await self._parts.limiter.answer(incoming, turn.asked.text, turn.view, turn.locale, work)
-
-    async def _is_still_answered(self, incoming: Incoming, view: View) -> bool:
-        """Whether the sender may still be answered, after what was decided while the message waited."""
-        verdict = await self._parts.gate.recheck(incoming)
-        if verdict is not Verdict.ANSWER:
-            await self._parts.gate.turn_away(verdict, incoming, view)
-            await view.close()
-        return verdict is Verdict.ANSWER
 
     async def _open(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
         parts = self._parts
@@ -230,12 +218,12 @@ class ChatBot(MessageHandler):
             incoming = replace(incoming, text=asked.text, attachments=asked.attachments, quotes=asked.quotes)
         preferences = await parts.preferences(incoming.user)
         turn = uuid.uuid4().hex
-        mark = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
+        change = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
             asked=message_of(incoming, turn),
             locale=await self._parts.locales.of(incoming),
             conversation=conversation,
-            memory=parts.memories.of(await parts.memories.owner(incoming.user), mark),
+            memory=parts.memories.of(await parts.memories.owner(incoming.user), change),
             models=parts.models.now(),
             view=view,
             clock=parts.clock,
@@ -254,7 +242,7 @@ class ChatBot(MessageHandler):
         await self._check(turn)
         await turn.enter(TurnState.VALIDATED)
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
-        if turn.asked.turn != began:
+        if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
             if await turn.go_on():
                 return
             await turn.take_up(await undo_button(turn))
@@ -263,7 +251,7 @@ class ChatBot(MessageHandler):
         await turn.enter(TurnState.RESPONDED)
 
     async def _check(self, turn: Turn) -> None:
-        """Refuse what cannot be answered; of a picture without words it is kept that it came."""
+        """Refuse a message of no or too much text; one with attachments only is stored all the same."""
         limits = self._parts.limits
         try:
             check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
@@ -275,7 +263,7 @@ class ChatBot(MessageHandler):
     async def _apologise(
         self, error: Exception, incoming: Incoming, where: View | Channel, record: _Record | None = None
     ) -> None:
-        """Tell the person what failed, in place of whatever was on the screen for the moment, and keep it as said."""
+        """Tell the person what failed, in place of a status on the screen, and record it as the turn's last words."""
         view = where if isinstance(where, View) else self._views.open_for_apology(incoming, where)
         locale = await self._parts.locales.of(incoming)
         text = failure_text(error, locale)
@@ -295,14 +283,14 @@ class ChatBot(MessageHandler):
             record.last_words = text
 
     async def _close(self, incoming: Incoming, record: _Record | None = None) -> None:
-        """Let go of the message, and write down how its turn ended: its state, and one line for audits (D7)."""
+        """Close the message in the inbox; store the state of its turn, and log one line for audits (D7)."""
         try:
             if record is not None and record.turn is not None and not record.is_command:
                 await record.turn.end(record.error, record.last_words)
             await self._parts.inbox.close(incoming)
             if record is not None and not record.error:
                 await self._parts.alerts.storage_written()
-        except StorageError as error:  # it will be answered twice rather than never
+        except StorageError as error:  # the message is answered twice rather than never
             _log.warning("inbox not closed", extra={"error": type(error).__name__})
         if record is None:
             return
@@ -319,7 +307,7 @@ class ChatBot(MessageHandler):
 
 @dataclass(slots=True)
 class _Record:
-    """What is known of a turn when it is over; `last_words` is the apology of one that failed."""
+    """How a turn went; `last_words` is the apology of a failed one."""
 
     started_s: float
     arrival: Arrival
@@ -330,15 +318,15 @@ class _Record:
 
 
 def _overtakes(incoming: Incoming) -> bool:
-    """Whether it does not wait for the answers before it: a button does not, unless a model is asked again by it."""
+    """Return whether the message does not wait for earlier answers: a pressed button, except /retry."""
     return incoming.pressed and not is_retry(incoming.text)
 
 
 async def _contained(work: Coroutine[None, None, None]) -> None:
-    """Run a task; if it fails, log that and let the tasks beside it go on."""
+    """Run a task; log its failure, so that the other tasks of the group go on."""
     try:
         await work
-    except Exception:  # noqa: BLE001  (the tasks beside it go on)
+    except Exception:  # noqa: BLE001  (the other tasks go on)
         _log.exception("a task of the bot failed")
 
 

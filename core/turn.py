@@ -1,4 +1,4 @@
-"""One message being answered: all that an action may touch."""
+"""Answer one message: all that an action may use."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Turn:
-    """Everything about answering one message. `asked` is the person's message as it was stored.
+    """The answer to one message. `asked` is the person's message as it was stored.
 
-    `locale` is the language of our own sentences, `language` the one that was chosen for all that the person reads, if
-    one was. `remembers` is False while the person wants nothing new to be remembered.
+    `locale` is the language of our own sentences, `language` the one chosen for all that the person reads, if any.
+    `remembers` is False while the person wants nothing new to be remembered.
     """
 
     asked: Message
@@ -72,31 +72,31 @@ class Turn:
     _in_view: tuple[MemoryItem, ...] = ()
     remembers: bool = True
     awaits_answer: bool = False
-    """Whether the person was asked to agree to something: the turn ends with that question."""
+    """Whether the person was asked to confirm something: the turn ends with that question."""
     language: Locale | None = None
     actions: tuple[ActionInfo, ...] = ()
-    """The actions that are on, as the cycle sets them when it begins."""
+    """The actions that are on; set by the cycle."""
     _question: OpenQuestion | None = None
 
     @property
     def zone(self) -> tzinfo:
-        """The time zone in which the person is shown times."""
+        """The time zone of times that the person reads."""
         return self.conversation.conversations.zone
 
     async def enter(self, state: TurnState, error: str = "") -> None:
-        """Store how far answering has come (D4)."""
+        """Store the state of the turn (D4)."""
         await self.conversation.enter(self.asked.turn, state, error)
 
     async def go_on(self) -> bool:
-        """Take up a turn that a restart broke off, and show what it had recalled and said; True if that was all.
+        """Resume a turn that a restart broke off: show what it had recalled and said; return whether it was finished.
 
-        It is shown in its place. Where it cannot be known whether it had reached the person, it is said again with a
-        mark: twice with a mark is better than never.
+        Messages that are still on the screen are taken over. If it is unknown whether they reached the person, the
+        answer is repeated with a mark.
         """
         context = await self.conversation.context("")
-        mine = [m for m in context.messages if m.turn == self.asked.turn and not m.error]  # an apology is no answer
+        mine = [m for m in context.messages if m.turn == self.asked.turn and not m.error]  # without apologies
         said = [m for m in mine if m.role is MessageRole.ASSISTANT]
-        answered = bool(said) and not said[-1].in_history  # only a final answer is kept from its own turn's calls
+        answered = bool(said) and not said[-1].in_history  # only a final answer is kept out of its turn's calls
         if self.view.goes_on:
             await self._show_again(mine)
         elif said:
@@ -115,13 +115,13 @@ class Turn:
                 await self.view.show_again(self._memories(items))
 
     async def end(self, error: str, last_words: str) -> None:
-        """Store that the turn is over: well, or by an error, whose name and last words are kept with it."""
+        """Store that the turn is over, with the name of the error that ended it and its apology, if any."""
         if last_words:
             await self._store(Message(MessageRole.ASSISTANT, last_words, in_history=False, error=error))
         await self.enter(TurnState.ERROR if error else TurnState.COMPLETED, error)
 
     async def take_up(self, choices: Sequence[Button] = ()) -> None:
-        """Count what this turn had written before it was broken off among its steps; tell what was not told of it."""
+        """Add what this turn had written before it was broken off to its steps, and tell what was not told of it."""
         memory = self.memory
         context = await self.conversation.context("")
         said = "\n".join(
@@ -138,13 +138,13 @@ class Turn:
                     self.steps.append(step)
 
     async def status(self, text: str) -> None:
-        """Show a `textForReplace`: the next message takes its place (T5)."""
+        """Show a `textForReplace`, which the next message replaces (T5)."""
         await self.view.status(text)
 
     async def recall(self, items: Sequence[MemoryItem]) -> None:
         """Add one `memory` message for each item to the conversation, and show them all in one compact message."""
         for item in items:
-            # Only its id: whoever reads the conversation later is shown the memory as it is then, or not at all.
+            # Only its id: a later reader gets the memory as it is then, or nothing.
             tokens = await self.conversation.conversations.count(Message(MessageRole.SYSTEM, item.to_json()).text)
             await self._store(
                 Message(MessageRole.SYSTEM, {"id": item.id}, Modal.MEMORY, memory_id=item.id, tokens=max(tokens, 1))
@@ -153,27 +153,27 @@ class Turn:
             await self.view.show(self._memories(items))
 
     async def tell(self, text: str, *, choices: Sequence[Button] = (), menu: Sequence[Button] = ()) -> None:
-        """Show a message that is no part of the conversation: what a command answers."""
+        """Show a message that is not part of the conversation, such as a command's answer."""
         await self.view.show(OutgoingMessage(text, choices=tuple(choices), menu=tuple(menu)))
 
     async def hand_over(self, file: File, text: str) -> None:
-        """Show a file under a sentence, and return when the person has it."""
+        """Send a file with a sentence, and return when it was sent."""
         await self.view.show(OutgoingMessage(text, file=file))
         await self.view.flush()
 
     async def say(self, text: str, *, in_history: bool, choices: Sequence[Button] = ()) -> None:
-        """Show a whole message of the bot's own words."""
+        """Show and store a message in the bot's own words."""
         await self.view.show(OutgoingMessage(text, choices=tuple(choices)))
         await self._store(Message(MessageRole.ASSISTANT, text, in_history=in_history))
 
     async def speak(self, task: Task, instruction: str, *, in_history: bool) -> None:
-        """Stream what the chat model answers into the screen, and keep it.
+        """Stream the chat model's answer to the screen, and store it.
 
-        The text that ends a turn is told whole where something was asked for and not done: our words on that come
-        first, and a text that claims the contrary is not shown. Elsewhere our words take the place of a false claim.
+        If the person asked for changes that were not made, the text that ends the turn is shown whole below our own
+        words on that, without any claim to the contrary. In other texts our own words replace a false claim.
 
         Raises:
-            ProviderError: the model failed; what had come by then is on the screen and kept.
+            ProviderError: the model failed; the text until then is shown and stored.
         """
         prompt = await self.prompt(task, instruction)
         ends = task in {Task.FINISH, Task.QUESTION}
@@ -181,7 +181,7 @@ class Turn:
         await self._stream(self._checked(prompt, wanted) if wanted else self._set_right(prompt), in_history=in_history)
 
     async def report(self, step: Step, instruction: str, plainly: str) -> None:
-        """Record a step and stream a short text on it; where the model cannot say it any more, `plainly` is said."""
+        """Record a step and stream a short text on it; if the model fails, say `plainly` and list the memories."""
         self.steps.append(step)
         try:
             await self.speak(Task.REPORT, instruction, in_history=True)
@@ -191,10 +191,10 @@ class Turn:
             await self.say("\n".join([plainly, *lines]), in_history=True)
 
     async def confirm(self, step: Step, told: str, instruction: str = "", choices: Sequence[Button] = ()) -> None:
-        """Record a step that wrote, and tell it in our own words, made of the committed rows.
+        """Record a step that wrote, and say so in our own words, made from the committed rows (`told`).
 
-        With an `instruction`, a short text of the chat model is streamed below them, in the same message. No model can
-        take the place of these words: they stand first, and stay where the model fails.
+        With an `instruction`, a short text of the chat model is streamed below them in the same message. Our words come
+        first, and stay if the model fails.
         """
         self.steps.append(step)
         if not instruction:
@@ -204,7 +204,7 @@ class Turn:
         await self._stream(self._below(told, prompt), in_history=True, choices=choices)
 
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
-        """Return the prompt that asks for `instruction` with all that this turn may show a model."""
+        """Return the prompt with `instruction` and all that this turn may show a model."""
         shown = await self.conversation.context(
             self.asked.turn,
             instruction=instruction,
@@ -232,22 +232,22 @@ class Turn:
         return build(context, shown, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
 
     def _asked_before(self, messages: Sequence[Message]) -> OpenQuestion | None:
-        """Return what the last answer before this turn asked; None if it asked nothing, or not as data."""
+        """Return the question of the last answer before this turn, if it was stored as data."""
         said = (m for m in reversed(messages) if m.turn != self.asked.turn and m.modal is Modal.TEXT)
         last = next((m for m in said if m.role in {MessageRole.USER, MessageRole.ASSISTANT}), None)
         return None if last is None else last.question
 
     def shorten(self) -> bool:
-        """Show models half of what they were shown of the conversation from now on; False if that was done before."""
+        """Halve what models are shown of the conversation from now on; return False if that was done before."""
         if self.max_history_tokens is not None:
             return False
-        self.max_history_tokens = max(self._sent_tokens // 2, self.asked.tokens, 1)  # the question itself always stays
+        self.max_history_tokens = max(self._sent_tokens // 2, self.asked.tokens, 1)  # the question always fits
         return True
 
     async def known_ids(self, ids: Sequence[str]) -> tuple[list[MemoryItem], tuple[str, ...]]:
-        """Return the memories that the ids may mean, and the ids refused.
+        """Return the memories of the ids that a model answered, and the refused ids.
 
-        An id that a model answers counts only if the memory is in view, and so this person's (T15).
+        Only ids of memories in view count, which are this person's (T15).
         """
         wanted = dict.fromkeys(ids)
         held = {item.id: item for item in await self.in_view()}
@@ -260,15 +260,15 @@ class Turn:
 
     @property
     def written(self) -> frozenset[ChangeKind]:
-        """The kinds of change that this turn has committed."""
+        """The kinds of change that this turn committed."""
         return frozenset(committed(self.steps))
 
     async def _stream(self, pieces: AsyncGenerator[str], *, in_history: bool, choices: Sequence[Button] = ()) -> None:
-        """Stream a text into the screen, and keep what was shown of it."""
+        """Stream a text to the screen, and store what was shown of it."""
         said: list[str] = []
         self._question, started_s = None, self.clock.monotonic()
         try:
-            await self.view.stream(_kept(pieces, said), tuple(choices))
+            await self.view.stream(_recorded(pieces, said), tuple(choices))
         finally:
             text = "".join(said).replace(f"\n\n{LENGTH_STOP[self.locale]}", "").strip()
             if text:
@@ -277,7 +277,7 @@ class Turn:
                 await self._store(replace(answer, question=self._question))
 
     async def _checked(self, prompt: Prompt, wanted: frozenset[ChangeKind]) -> AsyncGenerator[str]:
-        """Yield a text whole, below our words on what was not done; only these where it claims that it was."""
+        """Yield the whole text below our words on what was not done, without sentences that claim it was."""
         text = "".join([piece async for piece in self._pieces(prompt)]).strip()
         tried = bool(outcomes.missing(self.steps))
         told = outcomes.undone(self.steps, wanted, self.locale, remembers=self.remembers)
@@ -289,7 +289,7 @@ class Turn:
             yield f"{told}\n\n{text}"
 
     async def _set_right(self, prompt: Prompt) -> AsyncGenerator[str]:
-        """Yield a text as it comes; from a false claim on, our own words take the place of the rest."""
+        """Yield a text as it comes; our own words replace all from a false claim on."""
         said, shown = "", 0
         try:
             async with aclosing(self._pieces(prompt)) as pieces:
@@ -311,7 +311,7 @@ class Turn:
         return claims.volunteered(text, self.asked.text) - self.written
 
     async def _below(self, told: str, prompt: Prompt) -> AsyncGenerator[str]:
-        """Yield our own words, then what a model adds to them, if it says anything."""
+        """Yield our own words, then what a model adds to them, if anything."""
         yield told
         held: str | None = ""
         try:
@@ -322,7 +322,7 @@ class Turn:
                     elif (held := held + piece).strip().strip(NOTHING_TO_ADD):
                         yield f"\n\n{held.lstrip()}"
                         held = None
-        except ProviderError as error:  # what was done is told all the same
+        except ProviderError as error:  # our own words are enough
             _log.warning("report failed", extra={"error": type(error).__name__, "action": self.steps[-1].action})
 
     async def _pieces(self, prompt: Prompt) -> AsyncGenerator[str]:
@@ -340,10 +340,10 @@ class Turn:
                     case Finish(question=question):
                         self._question = question
                         if event.stop is Stop.LENGTH:
-                            yield f"\n\n{LENGTH_STOP[self.locale]}"  # a word to the person, no part of what was said
+                            yield f"\n\n{LENGTH_STOP[self.locale]}"  # shown, and not stored
 
     def _memories(self, items: Sequence[MemoryItem]) -> OutgoingMessage:
-        """Return the one compact message that shows recalled memories."""
+        """Return the compact message that shows recalled memories."""
         lines = "\n".join(memory_line(item, self.zone) for item in items)
         return OutgoingMessage(lines, Modal.MEMORY, tuple(item.in_zone(self.zone) for item in items))
 
@@ -353,7 +353,7 @@ class Turn:
             await self._tell(stored)
 
     async def _tell(self, answer: Message) -> None:
-        """Store which memories an answer, and what it answers, tell of: when those go, so does what tells of them."""
+        """Store which memories an answer and the person's message tell of, for `core.history.withholding`."""
         done = {item.id: item for step in self.steps for item in step.items}
         seen = {item.id: item for item in self._in_view} | done
         changed = {item.id for step in self.steps if step.writes is not None for item in step.items}
@@ -362,20 +362,20 @@ class Turn:
             item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item, by_person=True)
         ]
         told = {answer.id: [told_of(item) for item in by_answer]}
-        if self.asked.id:  # a command is no part of the conversation
+        if self.asked.id:  # commands are not stored
             told[self.asked.id] = [told_of(item) for item in by_person]
         await self.conversation.tell(told)
 
 
 def memory_line(item: MemoryItem, zone: tzinfo) -> str:
-    """Return a memory on one line: what it is found by, what it holds, since which day in that zone."""
+    """Return a memory on one line: its first binding, its content, and the day of its last change in that zone."""
     binding = verbatim(one_line(item.bindings[0], _BINDING_PREVIEW_CHARS))
     content = verbatim(one_line(item.content, _MEMORY_PREVIEW_CHARS))
     return f"🧠 {binding}: {content} · {item.updated_at.astimezone(zone):%Y-%m-%d}"
 
 
-async def _kept(pieces: AsyncGenerator[str], said: list[str]) -> AsyncGenerator[str]:
-    """Yield the pieces, and keep each in the list."""
+async def _recorded(pieces: AsyncGenerator[str], said: list[str]) -> AsyncGenerator[str]:
+    """Yield the pieces, and add each to the list."""
     async with aclosing(pieces):
         async for piece in pieces:
             said.append(piece)

@@ -42,7 +42,7 @@ class Request:
         Raises:
             FileTooLarge, ChannelError: the file cannot be read.
         """
-        return await self.turn.view.fetch(self.incoming.file, max_bytes)
+        return await self.turn.view.channel.fetch(self.incoming.file, max_bytes)
 
     def stop_answers(self, accounts: Collection[UserKey]) -> None:
         """Stop the answers under way for those accounts, except the one that runs this command.

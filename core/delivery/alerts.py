@@ -1,4 +1,4 @@
-"""Tell the owners about trouble that only they can end: once per trouble, and again only after it was over."""
+"""Alert the owners to trouble that only they can end, once until it is over."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class _Alert:
 
 
 class OwnerAlerts:
-    """Open alerts, kept in RAM: after a restart a trouble that still stands is told once more.
+    """Open alerts, held in RAM: after a restart, trouble that is not over is told again.
 
-    An owner whose platform is not connected yet is told when it is.
+    Owners whose platform is not connected yet are told when it is.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class OwnerAlerts:
         notifier.on_connect(self._connected)
 
     def is_open(self, key: str) -> bool:
-        """Return whether that trouble was raised and is not over."""
+        """Return whether that alert is open."""
         return key in self._open
 
     async def tell(self, key: str, text: Localized) -> None:
-        """Tell every owner that can be reached of the trouble named `key`; nobody is told twice while it is open.
+        """Open the alert `key` and tell every owner who can be reached; nobody is told twice while it is open.
 
-        The text says what happened and what to do, and holds no secret and nobody's words.
+        The text says what happened and what to do, without secrets or people's words.
 
         Raises:
             StorageError: the list of owners cannot be read, and never was.
@@ -56,12 +56,12 @@ class OwnerAlerts:
         for user in await self._owners():
             if user in alert.told:
                 continue
-            alert.told.add(user)  # before the wait: two tasks tell nobody twice
+            alert.told.add(user)  # before the await, so that two tasks do not tell twice
             if not await self._notifier.tell(user, OutgoingMessage(text[await self._locales.known(user)])):
                 alert.told.discard(user)
 
     async def over(self, key: str, text: Localized | None = None) -> None:
-        """End a trouble; with a `text`, say so to whoever was told of it. One that is not open is fine."""
+        """Close an alert, if it is open; with a `text`, tell those who were told of it."""
         alert = self._open.pop(key, None)
         if alert is None or text is None:
             return
@@ -69,7 +69,7 @@ class OwnerAlerts:
             await self._notifier.tell(user, OutgoingMessage(text[await self._locales.known(user)]))
 
     async def storage_failed(self, error: StorageError) -> None:
-        """Log the error, and tell the owners once if they can end it: a damaged database, a full disk."""
+        """Log the error, and alert the owners to a damaged database or a full disk."""
         _log.log(logging.ERROR if isinstance(error, Damaged | DiskFull) else logging.WARNING, "storage: %s", error)
         try:
             if isinstance(error, Damaged):
@@ -80,9 +80,8 @@ class OwnerAlerts:
             _log.error("the owners cannot be told: %s", failure)
 
     async def storage_written(self) -> None:
-        """End the trouble with a full disk: something could be written."""
-        if self.is_open(_FULL):
-            await self.over(_FULL, HAS_ROOM)
+        """Close the alert for a full disk after a successful write."""
+        await self.over(_FULL, HAS_ROOM)
 
     def _connected(self) -> None:
         task = asyncio.get_running_loop().create_task(self._tell_again())
@@ -90,7 +89,9 @@ class OwnerAlerts:
         task.add_done_callback(self._tasks.discard)
 
     async def _tell_again(self) -> None:
-        with suppress(StorageError):  # who owns the bot is to be known should the list be damaged later
+        with suppress(
+            StorageError
+        ):  # read even without alerts, so that the owners are known if the list is damaged later
             await self._owners()
             for key, alert in tuple(self._open.items()):
                 await self.tell(key, alert.text)

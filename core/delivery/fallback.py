@@ -1,6 +1,6 @@
-"""Fallbacks for writes that a platform refuses for good: the same text plain and new, then in the asker's private chat.
+"""Fallbacks for writes that a platform refuses for good: a new message of plain text, then the person's private chat.
 
-What a platform raises besides SurfaceError counts as a refusal, too: no answer of a platform ends more than one write.
+Any exception of a platform besides ChannelError counts as a refusal, too, and ends only that write.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
 
 _DOWN_S = 1800.0
-"""A server that fails at one write for so long refuses it."""
+"""A server that fails at one write for this long refuses it."""
 
 _POST_TRIES, _EDIT_TRIES = 2, 5
-"""How often an unclear write is tried: each repeat of a post may be another copy, of an edit none is."""
+"""How often an unclear write is tried: a repeated post may appear twice, a repeated edit cannot."""
 
 ELSEWHERE = "~"
-"""What the handles begin with of messages that do not stand in the chat: they are aside, or not seen."""
+"""First character of the handles of messages that are not in the chat: in the private chat, or not seen."""
 
 _log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -37,21 +37,21 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """The private chat of who asked, and the sentence that says there why the answer comes to it."""
+    """The person's private chat, and the sentence that says there why the answer comes to it."""
 
     channel: Channel
     reason: str
 
 
 FindAside: TypeAlias = Callable[[ChannelError], Awaitable[Aside | None]]
-"""Return where else an answer may be said, given the refusal of the chat; None for nowhere."""
+"""Return another place for an answer, given the refusal of the chat, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a message stands, or, without a channel, whether it is `assumed` to be seen or known not to be.
+    """Where a message is; without a channel, it is `assumed` to be seen, or was not written.
 
-    A `frozen` one cannot be changed any more.
+    A `frozen` one can no longer be changed.
     """
 
     channel: Channel | None = None
@@ -62,46 +62,37 @@ class _Place:
 
 
 class FallbackChannel(Channel):
-    """Writes each text whole into the first place that takes it. Text that may still change is worth no other place.
+    """Write each whole text into the first place that accepts it; text that may still change only into the chat.
 
-    A message that cannot be changed is written anew once its text is whole, and taken away. Raises SurfaceBusy;
-    Undelivered, when every place refused; of a file whatever its channel raises: the caller says in words what it was.
+    A message that cannot be changed is written again once its text is whole, and removed. Raises ChannelBusy;
+    Undelivered if every place refused; for a file, whatever its channel raises, as the caller can describe it in words.
+    `ended` replaces the text of a message that can be changed but not removed. After the fact, `doubt` says why a text
+    is only assumed to be there, `refusal` why the chat accepted a whole text in no form, and `said_aside` whether one
+    was said in the private chat instead.
     """
 
     def __init__(self, channel: Channel, clock: Clock, *, find_aside: FindAside | None, ended: str) -> None:
-        """`ended` is the text that stands for nothing, where a message can be changed but not taken away."""
         self._chat = channel
         self._clock = clock
         self._find_aside = find_aside
         self._ended = ended
-        self._refusal: ChannelError | None = None  # of the chat, once it took a whole text in no form
+        self.doubt: ChannelUnclear | None = None
+        self.refusal: ChannelError | None = None
+        self.said_aside = False
         self._aside: Aside | None = None
-        self._introduced = False
         self._plain_only: OutgoingMessage | None = None
         self._places: dict[str, _Place] = {}
         self._trying: tuple[str, bool] = ("", False)
         self._unclear = 0
         self._down_since_s: float | None = None
-        self.doubt: ChannelUnclear | None = None
-        """Why a text is only assumed to be there, if one is."""
-
-    @property
-    def said_aside(self) -> bool:
-        """Whether the chat refused a text, which was said in the private chat."""
-        return self._introduced
-
-    @property
-    def refusal(self) -> ChannelError | None:
-        """Why the chat took a whole text in no form, if it did."""
-        return self._refusal
 
     @property
     def limits(self) -> ChannelLimits:
-        """What one message holds there, and how often it may be edited."""
+        """The chat's limits."""
         return self._chat.limits
 
     def measure(self, text: str) -> int:
-        """Return the length of the text as the channel shows it."""
+        """Return the length of the text in the chat."""
         return self._chat.measure(text)
 
     async def show_waiting(self) -> None:
@@ -109,28 +100,28 @@ class FallbackChannel(Channel):
         await self._chat.show_waiting()
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with the message."""
+        """Return the content of a file from the chat."""
         return await self._chat.fetch(file, max_bytes)
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
-        """Go on with what an earlier process posted in the chat."""
+        """Take over the posts of an earlier process in the chat."""
         known = self._chat.adopt(handles)
         self._places.update((handle, _Place(self._chat, handle)) for handle in known)
         return known
 
     async def post(self, shown: OutgoingMessage) -> str:
-        """Write a new message into the first place that takes it."""
+        """Write a new message into the first place that accepts it."""
         return self._keep(await self._write(shown))
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
-        """Replace a message in place, or, once the text is whole, by a new message, whose handle is returned."""
-        if not handle:  # a preview: what is posted next takes its place
+        """Replace a message in place or, once the text is whole, by a new message, whose handle is returned."""
+        if not handle:  # a preview: the next post takes its place
             return await self.post(shown)
         place = self._places[handle]
         if place.channel is not None and not place.frozen:
-            role = await self._edited(handle, place, shown)
-            if role is not None:
-                return role
+            edited = await self._edited(handle, place, shown)
+            if edited is not None:
+                return edited
         if place.assumed or (not shown.stays and not self._is_shut_out):
             return None
         anew: str | None = None
@@ -146,22 +137,22 @@ class FallbackChannel(Channel):
         return anew
 
     async def remove(self, handle: str) -> None:
-        """Take a message away, or at least what it says."""
+        """Remove a message, or at least its text."""
         await self._take_away(self._places[handle])
 
     @property
     def _is_shut_out(self) -> bool:
-        """Whether the chat takes nothing, and there is no other place."""
-        return self._refusal is not None and self._aside is None and self._find_aside is None
+        """Whether the chat accepts nothing, and there is no other place."""
+        return self.refusal is not None and self._aside is None and self._find_aside is None
 
     def _keep(self, place: _Place) -> str:
-        """Return the handle of a message from now on."""
+        """Store the place of a message, and return its handle from now on."""
         handle = place.handle if place.channel is self._chat else f"{ELSEWHERE}{len(self._places)}"
         self._places[handle] = place
         return handle
 
     async def _edited(self, handle: str, place: _Place, shown: OutgoingMessage) -> str | None:
-        """Edit a message and return the handle that it has now; None if it cannot be changed any more."""
+        """Edit a message and return its handle, which may be new; None if it can no longer be changed."""
         channel = place.channel or self._chat
         try:
             moved = await self._try(
@@ -173,13 +164,13 @@ class FallbackChannel(Channel):
             _log.warning("an edit was refused", extra={"error": type(error).__name__})
             self._places[handle] = replace(place, frozen=True)
             if isinstance(error, ChannelGone):
-                self._refusal = error
+                self.refusal = error
             return None
         return self._keep(replace(place, handle=moved)) if moved and moved != place.handle else handle
 
     async def _write(self, shown: OutgoingMessage) -> _Place:
-        """Write a new message: in the chat, or aside if the chat takes none."""
-        refusal = self._refusal
+        """Write a new message: into the chat, or into the private chat if it is refused."""
+        refusal = self.refusal
         if refusal is None:
             try:
                 return await self._post_into(self._chat, shown)
@@ -190,7 +181,7 @@ class FallbackChannel(Channel):
                     raise
                 refusal = error
         if shown.stays or isinstance(refusal, ChannelGone):
-            self._refusal = refusal
+            self.refusal = refusal
         if self._is_shut_out:
             raise Undelivered(refusal)
         return await self._write_aside(shown, refusal) if shown.stays else _Place()
@@ -202,10 +193,10 @@ class FallbackChannel(Channel):
         if self._aside is None:
             raise Undelivered(refusal)
         try:
-            if not self._introduced:
+            if not self.said_aside:
                 await self._post_into(self._aside.channel, OutgoingMessage(self._aside.reason))
-                self._introduced = True
-            # The buttons are about the conversation that was asked in.
+                self.said_aside = True
+            # Without the buttons, which belong to the other conversation.
             place = await self._post_into(self._aside.channel, replace(shown, choices=(), menu=()))
         except ChannelBusy:
             raise
@@ -215,7 +206,7 @@ class FallbackChannel(Channel):
         return place
 
     async def _post_into(self, channel: Channel, shown: OutgoingMessage) -> _Place:
-        """Write a new message into that channel, and plain if it is refused in any other form."""
+        """Write a new message into that channel, as plain text if it is refused otherwise."""
         try:
             if self._plain_only != shown:
                 try:
@@ -226,7 +217,7 @@ class FallbackChannel(Channel):
                     if shown.file is not None or (isinstance(error, ChannelForbidden) and not shown.stays):
                         raise
                     _log.warning("a message was refused; sent as plain text", extra={"error": type(error).__name__})
-                    self._plain_only = shown  # also if the plain one has to wait
+                    self._plain_only = shown  # remembered if the plain one has to wait
             return _Place(channel, await self._try("plain", shown, lambda: channel.post(_plain(shown))), plain=True)
         except ChannelUnclear as error:
             _log.warning("a message was not confirmed, twice", extra={"error": type(error).__name__})
@@ -234,7 +225,7 @@ class FallbackChannel(Channel):
             return _Place(assumed=shown.stays)
 
     async def _take_away(self, place: _Place) -> None:
-        """Remove a message that another stands for, or at least what it says; if neither is possible, it stays."""
+        """Remove a message, or at least its text; if neither is possible, it stays."""
         channel = place.channel
         if channel is None:
             return
@@ -260,8 +251,8 @@ class FallbackChannel(Channel):
         """Write once.
 
         Raises:
-            SurfaceBusy: it is to be tried again.
-            SurfaceError: it is not.
+            ChannelBusy: it is to be tried again.
+            ChannelError: it is not.
         """
         trying = (verb, shown is None or shown.stays)
         if trying != self._trying:
@@ -280,7 +271,7 @@ class FallbackChannel(Channel):
             raise
         except ChannelError:
             raise
-        except Exception as error:  # whatever a library makes of an answer
+        except Exception as error:  # any error of a platform's library
             _log.exception("a write failed")
             raise ChannelError(type(error).__name__) from error
         finally:

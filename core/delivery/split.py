@@ -1,12 +1,12 @@
 """Split a text into messages, also while it grows.
 
-The sources of the parts, joined, are the text, character for character. A part is shown without the blank lines before
-it and the white space behind it. A cut inside a fenced code block closes the block at the end of the part and opens it
-again, with its language, in the next. No shown part measures more than the limit, unless a single code point does.
+The sources of the parts, joined, are the text, character for character. A part is shown without blank lines before it
+and white space after it. A cut inside a fenced code block closes the block at the end of the part and opens it again,
+with its language, in the next. No shown part measures more than the limit, unless a single code point does.
 
-A cut is looked for after a paragraph, a line, a sentence (in the second half of what fits, else behind its first
-eighth), a word, and at last between two characters; not within a code block that could begin in the next part. The time
-is linear in the text, for every measure that is.
+The best cut is after a paragraph, a line, a sentence (in the second half of what fits, else after its first eighth), a
+word, or else between two characters; not within a code block that could begin in the next part. The time is linear in
+the text if that of the measure is.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Measure: TypeAlias = Callable[[str], int]
-"""The size of a text as it will be shown; it need not be its length, nor grow evenly."""
+"""The size of a text as it will be shown, which may differ from its length and need not grow evenly."""
 
 _MOST_SOURCE = 2
-"""Of a limit's length, what one part may be made of: a text that shrinks a lot is not measured whole for each part."""
+"""The longest source of a part, in limits: a text that is shown much shorter is not measured whole for each part."""
 
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)+")
 _GAP = re.compile(r"(?:[^\S\n]*\n)+|[^\S\n]+")
@@ -30,23 +30,25 @@ _SENTENCE = re.compile("[.!?…][\"'”’»)\\]*_]*(?=\\s)|[。！？]")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of the text as it came (`source`) and as it is shown (`text`; empty if there is nothing to see)."""
+    """A piece of the text as it came (`source`) and as it is shown (`text`, which may be empty)."""
 
     source: str
     text: str
 
 
 class Splitter:
-    """Splits a growing text. Parts that `feed` returned are closed: they never change; `open` is the rest."""
+    """Split a growing text. Parts that `feed` returned never change; `open` is the rest.
+
+    `max_chars` (>= 1) is in units of `measure`.
+    """
 
     def __init__(self, max_chars: int, measure: Measure) -> None:
-        """`max_chars` (>= 1) is in units of `measure`."""
         self._max_chars = max_chars
         self._measure = measure
         self._text = ""
-        self._start = 0  # what stands before it is one character of a closed part: it tells whether a line begins here
+        self._start = 0  # one character before it is left of a closed part: it tells whether a line begins here
         self._fence: Fence | None = None
-        self._closed = max_chars  # how long the last closed part was: the next is likely to be as long
+        self._closed = max_chars  # length of the last closed part, a guess for the next
 
     @property
     def open(self) -> Part:
@@ -54,7 +56,7 @@ class Splitter:
         return Part(self._text[self._start :], self._shown(len(self._text), None))
 
     def feed(self, more: str) -> list[Part]:
-        """Take more of the text; return the parts that are complete now."""
+        """Add text; return the parts that are complete now."""
         self._text += more
         closed = []
         while (end := self._end()) < len(self._text):
@@ -67,7 +69,7 @@ class Splitter:
         return closed
 
     def _shown(self, end: int, fence: Fence | None) -> str:
-        """Return what is seen of the part that ends at `end` while `fence` is open there."""
+        """Return the shown form of the part that ends at `end` with `fence` open there."""
         blank = _BLANK_LINES.match(self._text, self._start, end)
         body = self._text[blank.end() if blank else self._start : end].rstrip()
         if not body:
@@ -84,7 +86,7 @@ class Splitter:
         return self._measure(self._shown(end, fence))
 
     def _end(self) -> int:
-        """Return where the part that begins at `_start` ends: at the end of the text if all of it fits."""
+        """Return the end of the part that begins at `_start`: the end of the text if all of it fits."""
         reach = self._reach()
         if reach == len(self._text):
             return reach
@@ -97,7 +99,7 @@ class Splitter:
         return gap.end() if gap else cut
 
     def _reach(self) -> int:
-        """Return about the largest end that fits: the size is taken to grow with the text, which mostly holds."""
+        """Return about the largest end that fits, assuming that the size grows with the text, which it mostly does."""
         fits, fits_size = self._start, 0
         over, over_size, step = 0, 0, min(self._max_chars, 2 * self._closed)
         most = min(self._start + self._max_chars * _MOST_SOURCE, len(self._text))
@@ -111,7 +113,7 @@ class Splitter:
             else:
                 fits, fits_size, step = guess, size, step * 2
         by_halves = False
-        while over - fits > 1:  # in turns by proportion, which is nearly right at once, and by halves, which is safe
+        while over - fits > 1:  # alternately by proportion, which is nearly right at once, and by halves, which is safe
             share = 0.5 if by_halves else (self._max_chars - fits_size) / (over_size - fits_size)
             guess = min(over - 1, max(fits + 1, fits + int((over - fits) * share)))
             size = self._size(guess)
@@ -163,12 +165,12 @@ def split(text: str, max_chars: int, measure: Measure = len) -> list[Part]:
 
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
 _MAX_LANGUAGE_CHARS = 24
-"""A longer first word is no language; it is not repeated in every part."""
+"""A longer first word is no language, and not repeated in every part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """An open block: its marker ("```", "~~~~"), its language ("" if none), and where its line begins in the text."""
+    """An open block: its marker ("```", "~~~~"), its language or "", and where its line begins in the text."""
 
     marker: str
     language: str
@@ -176,18 +178,18 @@ class Fence:
 
     @property
     def opening(self) -> str:
-        """What opens the block again in the next part."""
+        """The line that opens the block again in the next part."""
         return f"{self.marker}{self.language}\n"
 
     @property
     def closing(self) -> str:
-        """What closes the block at the end of a part."""
+        """The line that closes the block at the end of a part."""
         return f"\n{self.marker}"
 
 
 def open_fence(text: str, start: int, end: int, fence: Fence | None) -> Fence | None:
     """Return the block that is open at `end`, given the one open at `start`; a line cut by `end` does not count."""
-    for line in _FENCE_LINE.finditer(text, start, end):  # never beyond `end`: a long text is asked about part by part
+    for line in _FENCE_LINE.finditer(text, start, end):  # not beyond `end`, so that a long text takes linear time
         if line.end() == end < len(text) and text[end] != "\n":
             break
         fence = _after(line, fence)
@@ -205,15 +207,15 @@ def _after(line: re.Match[str], fence: Fence | None) -> Fence | None:
     return Fence(marker, language if len(language) <= _MAX_LANGUAGE_CHARS else "", line.start())
 
 
-# --- characters as people see them: UAX #29, approximated with what the standard library knows ---
+# --- visible characters: UAX #29, approximated with the standard library ---
 
 _JOINER = "\u200d"
 _MAX_CLUSTER = 64
-"""Code points. Longer piles of marks are nobody's character; cutting them keeps the search bounded."""
+"""Code points. Longer piles of marks are no real character; cutting them bounds the search."""
 
 
 def whole_before(text: str, end: int, start: int) -> int:
-    """Return the last index in `start + 1 .. end` at which no character is torn, or `end` where there is none near.
+    """Return the last index in `start + 1 .. end` that splits no character, or `end` if none is near.
 
     `end` is before the end of the text.
     """
@@ -224,7 +226,7 @@ def whole_before(text: str, end: int, start: int) -> int:
 
 
 def _joined(text: str, index: int, start: int) -> bool:
-    """Whether the code points on both sides of `index` are parts of one visible character."""
+    """Return whether the code points on both sides of `index` belong to one visible character."""
     before, after = text[index - 1], text[index]
     if _extends(after) or (before == _JOINER and index - 1 > start):
         return True
@@ -248,7 +250,7 @@ def _is_flag_half(char: str) -> bool:
 
 
 def _flag_halves(text: str, index: int, start: int) -> int:
-    """Return how many regional indicators stand in a row right before `index`."""
+    """Return the number of regional indicators in a row right before `index`."""
     count = 0
     while index - count > start and count <= _MAX_CLUSTER and _is_flag_half(text[index - count - 1]):
         count += 1

@@ -1,7 +1,6 @@
 """Write one turn into one channel.
 
-A single task writes, so that neither the pace nor a flood wait nor a slow network delays the answer being made. Each
-method returns when what is due is written, or after `patience_s`; `close` waits for the rest.
+A task of its own writes, so that neither the pace nor a rate limit nor a slow network delays the making of the answer.
 """
 
 from __future__ import annotations
@@ -17,24 +16,29 @@ from typing import Any, TypeAlias
 from core.aside import aside
 from core.delivery.fallback import ELSEWHERE, FallbackChannel, FindAside
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
-from core.errors import ChannelBusy, ChannelError, ChannelUnclear
+from core.errors import ChannelBusy, ChannelError
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
 
 _log = logging.getLogger(__name__)
 _LEAST_WAIT_S = 0.5
-"""A channel that says it is busy without saying how long gets this much."""
-_UNSEEN_S = 0.7
-"""Who sees nothing of an answer for that long is shown that they were heard; most see it begin within 0.3 s."""
+"""The least wait for a busy channel, which may not name one."""
 
-Note: TypeAlias = Callable[[Sequence[str]], Awaitable[None]]
+_UNSEEN_S = 0.7
+"""After this long without an answer the person is shown that the message was seen; most answers begin within 0.3 s."""
+
+Record: TypeAlias = Callable[[Sequence[str]], Awaitable[None]]
+"""Store the handles of what is on the screen, in the form of `Inbox.put_posted`."""
 
 
 class View:
-    """What an action may do to the screen. One for each turn; always closed, also when the turn fails.
+    """The screen of one turn; always closed, also when the turn fails.
 
-    What a channel refuses goes the ways of `FallbackSurface`; Undelivered, or the refusal of a file, comes out of one
-    call; afterwards nothing is written and nothing is raised any more.
+    Each method returns when all that is due is written, or after `patience_s`; `close` waits for the rest. Refused
+    writes go through `FallbackChannel` (`channel`). Undelivered, or the refusal of a file, is raised by one call; after
+    that nothing is written or raised. `grace_s` limits the writes after a failure or a cancellation; `ended` replaces a
+    status left over. `find_aside` finds another place for a refused answer. `record` is called before and after each
+    post; `posted` is what it was last given by an earlier process that began the turn.
     """
 
     def __init__(
@@ -48,58 +52,32 @@ class View:
         ended: str = "…",
         find_aside: FindAside | None = None,
         posted: Sequence[str] | None = None,
-        note: Note | None = None,
+        record: Record | None = None,
     ) -> None:
-        """`grace_s` bounds what is written after a failure or a cancellation; `ended` replaces a status left over.
-
-        `find_aside` tells where else an answer may be said if the channel refuses it. `note` is told what stands on the
-        screen, before and after each post, in the form of `Inbox.put_posted`; `posted` is what it was told last of a
-        turn that an earlier process began.
-        """
-        self._channel = FallbackChannel(channel, clock, find_aside=find_aside, ended=ended)
+        self.channel = FallbackChannel(channel, clock, find_aside=find_aside, ended=ended)
         self._clock = clock
-        adopted = list(self._channel.adopt(posted)) if posted is not None else []
+        adopted = list(self.channel.adopt(posted)) if posted is not None else []
         self._plan = StreamPlan(
-            self._channel.limits, self._channel.measure, pace or Pace(),
+            self.channel.limits, self.channel.measure, pace or Pace(),
             posted=len(adopted), whole=_whole(posted or (), adopted),
         )  # fmt: skip
         self._posted = adopted
-        self._note = note
+        self._on_posted = record
         self._patience_s = patience_s
         self._grace_s = grace_s
         self._ended = ended
         self._handles: dict[int, str] = dict(enumerate(adopted))
-        self.goes_on = bool(adopted)  # what an earlier process posted is gone on with in its place
+        self.goes_on = bool(adopted)  # the posts of an earlier process are taken over
         self._writer: asyncio.Task[None] | None = None
-        self._alarm_s = -math.inf  # until when the writer sleeps, if it does
+        self._alarm_s = -math.inf  # when the writer wakes, if it sleeps
         self._wake = asyncio.Event()
         self._resting = asyncio.Event()
         self._planning = asyncio.Lock()  # a long text is planned in another thread
-        self._told = False  # the caller knows of the writer's failure
-
-    @property
-    def shows_pictures(self) -> bool:
-        """Whether a picture can be seen there."""
-        return self._channel.limits.shows_pictures
-
-    @property
-    def doubt(self) -> ChannelUnclear | None:
-        """Why a text is only assumed to be on the screen, if one is."""
-        return self._channel.doubt
-
-    @property
-    def said_aside(self) -> bool:
-        """Whether the channel refused a text, which was said elsewhere."""
-        return self._channel.said_aside
-
-    @property
-    def refusal(self) -> ChannelError | None:
-        """Why the channel took a whole text in no form, if it did."""
-        return self._channel.refusal
+        self._raised = False  # the writer's failure was raised to the caller
 
     @asynccontextmanager
     async def seen_sign(self) -> AsyncIterator[None]:
-        """Show a sign that the message was seen if nothing is written within 0.7 s; leaving ends that."""
+        """Show that the message was seen if nothing is written within 0.7 s; leaving cancels that."""
         showing = asyncio.create_task(self._show_waiting())
         try:
             yield
@@ -107,7 +85,7 @@ class View:
             showing.cancel()
 
     async def status(self, text: str) -> None:
-        """Show a status, which whatever comes next replaces in place."""
+        """Show a status, which the next message replaces in place."""
         async with self._planning:
             self._plan.status(text)
         await self._settle()
@@ -120,29 +98,21 @@ class View:
         await self._settle()
 
     async def show_again(self, shown: OutgoingMessage) -> None:
-        """Show a whole message that was shown before a restart: what stands there already is left alone."""
+        """Show a whole message that was shown before a restart, unless it is still there."""
         async with self._planning:
             self._plan.show_again(shown)
         await self._settle()
 
     async def flush(self) -> None:
-        """Return when everything shown so far is written: from then on a file that was handed over may go."""
+        """Return when everything shown so far is written; a file that was sent may be deleted then."""
         await self._drain()
         self._raise_once()
-
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with the message, as `Channel.fetch` does.
-
-        Raises:
-            FileTooLarge, SurfaceError: it is not had; the screen can still be written on.
-        """
-        return await self._channel.fetch(file, max_bytes)
 
     async def stream(self, chunks: AsyncIterator[str], choices: tuple[Button, ...] = ()) -> str:
         """Show a text while it comes, with `choices` below it once it is whole, and return it.
 
-        If `chunks` fails, or this is cancelled, what came is completed on the screen (for at most `grace_s`) before the
-        error goes on.
+        If `chunks` fails, or this is cancelled, the text until then is written (for at most `grace_s`) before the error
+        is raised.
         """
         said: list[str] = []
         whole = False
@@ -157,14 +127,14 @@ class View:
             async with self._planning:
                 await aside(self._plan.unread_chars, partial(self._plan.finish, choices if whole else ()))
             if not whole:
-                if isinstance(chunks, AsyncGenerator):  # let go of the model's connection now, not when it is collected
+                if isinstance(chunks, AsyncGenerator):  # close the model's connection now, not at garbage collection
                     await chunks.aclose()
                 await self._drain(self._grace_s)
         await self._settle()
         return "".join(said)
 
     async def show_last(self, shown: OutgoingMessage) -> ChannelError | None:
-        """Show the last message and close the view; return the error, which is logged, if it was not delivered."""
+        """Show a last message and close the view; log and return the error if it was not delivered."""
         try:
             await self.show(shown)
             await self.close()
@@ -174,9 +144,9 @@ class View:
         return None
 
     async def close(self, *, within_s: float = math.inf) -> None:
-        """Return when everything is on the screen and nothing on it waits to be replaced. Closing twice is fine.
+        """Write everything that is left, and replace a status. Closing twice does nothing.
 
-        What cannot be written `within_s` seconds, or within the grace after a cancellation, is not written at all.
+        Writes that take longer than `within_s` seconds, or than the grace after a cancellation, are dropped.
         """
         async with self._planning:
             self._plan.close(self._ended)
@@ -194,14 +164,14 @@ class View:
     async def _show_waiting(self) -> None:
         await self._clock.sleep(_UNSEEN_S)
         if not self._handles:
-            with suppress(ChannelError):  # a sign, no answer
-                await self._channel.show_waiting()
+            with suppress(ChannelError):  # it is only a sign
+                await self.channel.show_waiting()
 
     # --- waiting for the writer ---
 
     def _start(self) -> None:
-        """See to it that what is due gets written."""
-        if self._planning.locked():  # whoever plans sees to it afterwards
+        """Start or wake the writer if a write is due."""
+        if self._planning.locked():  # the holder of the lock calls this afterwards
             return
         due_s = self._plan.due_s
         if due_s == math.inf or self._failure() is not None:
@@ -214,10 +184,10 @@ class View:
             self._wake.set()
 
     async def _settle(self) -> None:
-        """Return when nothing can be written right now, or when the channel took too long."""
+        """Return when nothing more is due, or after `patience_s`."""
         self._start()
         if self._writer is not None:
-            await asyncio.sleep(0)  # a channel that does not wait for anything has written by then
+            await asyncio.sleep(0)  # a channel without waits has written by then
             if not self._resting.is_set():
                 rested = asyncio.create_task(self._resting.wait())
                 try:
@@ -227,13 +197,13 @@ class View:
         self._raise_once()
 
     async def _drain(self, limit_s: float = math.inf) -> None:
-        """Return when everything is written, or after that time."""
+        """Return when everything is written, or after `limit_s`."""
         self._start()
         if self._writer is not None and not self._writer.done():
             await self._until_done(self._writer, limit_s)
 
     async def _until_done(self, task: asyncio.Future[Any], limit_s: float) -> None:
-        """Return when the task is done, or after that time; the task goes on."""
+        """Return when the task is done, or after `limit_s`; the task goes on."""
         timer = asyncio.create_task(self._clock.sleep(limit_s)) if limit_s < math.inf else None
         try:
             await asyncio.wait({task, timer} if timer else {task}, return_when=asyncio.FIRST_COMPLETED)
@@ -247,14 +217,14 @@ class View:
 
     def _raise_once(self) -> None:
         failure = self._failure()
-        if failure is not None and not self._told:
-            self._told = True
+        if failure is not None and not self._raised:
+            self._raised = True
             raise failure
 
     # --- the writer ---
 
     async def _write(self) -> None:
-        """Write until there is nothing left to write."""
+        """Write until nothing is left."""
         try:
             while True:
                 async with self._planning:
@@ -276,7 +246,7 @@ class View:
     async def _perform(self, operation: Post | Edit | Remove) -> None:
         try:
             if isinstance(operation, Remove):
-                await self._channel.remove(self._handles[operation.index])
+                await self.channel.remove(self._handles[operation.index])
                 del self._handles[operation.index]
                 await self._record(self._posted[: operation.index])
             else:
@@ -289,25 +259,25 @@ class View:
                 self._plan.wrote(operation, self._clock.monotonic())
 
     async def _put(self, index: int, shown: OutgoingMessage) -> None:
-        """Write the message, and record its handle; that it is about to be there is recorded before."""
+        """Write the message, and record its handle; before a post, record that it is about to happen."""
         handle = self._handles.get(index)
-        if not handle and (shown.stays or not self._channel.limits.previews):
+        if not handle and (shown.stays or not self.channel.limits.previews):
             await self._record([*self._posted[:index], ""])
         if handle is None:
-            handle = await self._channel.post(shown)
+            handle = await self.channel.post(shown)
         else:
-            handle = await self._channel.edit(handle, shown) or handle
+            handle = await self.channel.edit(handle, shown) or handle
         self._handles[index] = handle
         if handle and not handle.startswith(ELSEWHERE):
             await self._record([*self._posted[:index], handle, *self._posted[index + 1 :]])
 
     async def _record(self, posted: list[str]) -> None:
-        if self._note is not None and posted != self._posted:
-            await self._note(posted)
+        if self._on_posted is not None and posted != self._posted:
+            await self._on_posted(posted)
         self._posted = posted
 
     async def _rest(self, until_s: float, delay_s: float) -> None:
-        """Sleep until then, or until something is due earlier."""
+        """Sleep until then, or until a write is due earlier."""
         self._alarm_s = until_s
         self._wake.clear()
         self._resting.set()
@@ -325,8 +295,8 @@ class View:
 
 
 def _whole(posted: Sequence[str], adopted: Sequence[str]) -> int:
-    """Return how many messages of an earlier process are complete: one is only posted once those before it are."""
+    """Return how many posts of an earlier process are complete: each was made once those before it were."""
     if len(adopted) != sum(map(bool, posted)):
-        return 0  # and it is not known which ones those are
+        return 0  # it is unknown which posts were adopted
     known = posted.index("") if "" in posted else len(posted)
     return max(min(known, len(posted) - 1), 0)

@@ -1,6 +1,6 @@
-"""Open the view of each answer, note what it posts, and deal with a chat that refuses it.
+"""Open the view of each answer, record its posts, and handle chats that refuse it.
 
-A refused answer goes to the asker's private chat; the owners are told once per chat and kind of refusal.
+A refused answer goes to the person's private chat; the owners are told once for each chat and kind of refusal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
 from core.delivery.notifier import Notifier
-from core.delivery.view import Note, View
+from core.delivery.view import Record, View
 from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear, StorageError, Undelivered
 from core.language_choice import Locales
 from core.ports import Channel, Clock
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class Views:
-    """Views of answers. What stands on the screen is kept in the inbox, so that a restart goes on in place."""
+    """Views of answers. Their posts are recorded in the inbox, so that a restarted bot continues them in place."""
 
     def __init__(self, inbox: Inbox, notifier: Notifier, alerts: OwnerAlerts, locales: Locales, clock: Clock) -> None:
         self._inbox = inbox
@@ -35,22 +35,22 @@ class Views:
         self._clock = clock
 
     def open(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> View:
-        """Return the view of one turn; `posted` is what an earlier process that began it left on the screen."""
-        return self._view(incoming, channel, posted=posted, note=partial(self._note, incoming))
+        """Return the view of one turn; `posted` are the posts of an earlier process that began it."""
+        return self._view(incoming, channel, posted=posted, record=partial(self._record, incoming))
 
     def open_for_apology(self, incoming: Incoming, channel: Channel) -> View:
-        """Return a view that is not noted in the inbox: what it shows is never gone on with."""
+        """Return a view whose posts are not recorded."""
         return self._view(incoming, channel)
 
     async def clear(self, incoming: Incoming, channel: Channel, posted: Sequence[str]) -> None:
-        """Remove what an earlier process left on the screen."""
+        """Remove the posts of an earlier process."""
         try:
             await self.open(incoming, channel, posted).close()
         except ChannelError as error:
             _log.info("not cleared", extra={"error": type(error).__name__})
 
     async def report(self, incoming: Incoming, error: ChannelError) -> None:
-        """Tell the owners that an answer to this message did not arrive, or may not have."""
+        """Alert the owners: an answer to this message did not arrive, or may not have."""
         refusal = error.refusal if isinstance(error, Undelivered) else error
         kind = next((kind for kind in _WHY if isinstance(refusal, kind)), ChannelError)
         facts = {"platform": incoming.chat.platform, "error": kind.__name__, "private": incoming.private}
@@ -69,21 +69,21 @@ class Views:
             _log.warning("owners not told", extra={"error": type(failure).__name__})
 
     async def settle(self, incoming: Incoming, view: View) -> None:
-        """Tell the owners of an answer that its chat refused or did not confirm; end the alert if it took one."""
-        if trouble := view.doubt or view.refusal:
+        """Alert the owners if the chat refused the answer or did not confirm it; else close the alerts of that chat."""
+        if trouble := view.channel.doubt or view.channel.refusal:
             await self.report(incoming, trouble)
-        elif not view.said_aside:
+        elif not view.channel.said_aside:
             for kind in _WHY:
                 await self._alerts.over(_key(incoming, kind))
 
     def _view(
-        self, incoming: Incoming, channel: Channel, *, posted: Sequence[str] | None = None, note: Note | None = None
+        self, incoming: Incoming, channel: Channel, *, posted: Sequence[str] | None = None, record: Record | None = None
     ) -> View:
         find_aside = None if incoming.private else partial(self._find_aside, incoming)
-        return View(channel, self._clock, find_aside=find_aside, posted=posted, note=note)
+        return View(channel, self._clock, find_aside=find_aside, posted=posted, record=record)
 
     async def _find_aside(self, incoming: Incoming, refusal: ChannelError) -> Aside | None:
-        """Return the asker's private chat and why the answer is there; None where the platform is not connected."""
+        """Return the person's private chat and the reason to show there; None if the platform is not connected."""
         channels = self._notifier.platforms.get(incoming.chat.platform)
         if channels is None:
             return None
@@ -91,15 +91,15 @@ class Views:
         reason = _REASONS[kind][await self._locales.of(incoming)]
         return Aside(channels.private(incoming.user), reason)
 
-    async def _note(self, incoming: Incoming, handles: Sequence[str]) -> None:
+    async def _record(self, incoming: Incoming, handles: Sequence[str]) -> None:
         try:
             await self._inbox.put_posted(incoming, handles)
-        except StorageError as error:  # a restart would post anew
-            _log.warning("what was posted is not kept", extra={"error": type(error).__name__})
+        except StorageError as error:  # a restarted bot would post again
+            _log.warning("posts not recorded", extra={"error": type(error).__name__})
 
 
 def _key(incoming: Incoming, kind: type[ChannelError]) -> str:
-    # Blocking the bot is one kind of trouble, not one of each chat: owners hear of it once.
+    # Owners hear once that people block the bot, not once for each chat.
     chat = "private" if incoming.private and kind is ChannelGone else incoming.chat.chat
     return f"undelivered:{incoming.chat.platform}:{chat}:{kind.__name__}"
 

@@ -1,7 +1,4 @@
-"""A chat's history within a token budget, in RAM, to be used alone: document 3's five verbs.
-
-Knows one system prompt and the messages after it. Does not know a store, a thread or a turn.
-"""
+"""A chat's history within a token budget, in RAM: document 3's five verbs, for programs that want nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from core.types import Message, MessageRole
 
 
 class ChatHistory:
-    """Takes messages, gives the newest that fit. Each message is counted once, when it is added."""
+    """Keep messages and return the newest that fit. Each message is counted once, when it is added."""
 
     def __init__(self, max_context_tokens: int, tokenizer: Tokenizer) -> None:
         self._max_tokens = max_context_tokens
@@ -23,14 +20,14 @@ class ChatHistory:
         self._messages: list[Message] = []
 
     def add_message(self, message: Message) -> None:
-        """Add a message; a system message is the system prompt, wherever it comes."""
+        """Add a message; a system message sets the system prompt."""
         if message.role is MessageRole.SYSTEM:
             self.add_system_prompt(message.text)
         else:
             self._messages.append(self._counted(message))
 
     def add_system_prompt(self, prompt: str) -> None:
-        """Set the one system prompt: the same text changes nothing, another one replaces it, "" removes it."""
+        """Set the one system prompt, or remove it with ""."""
         if self._system is None or self._system.text != prompt:
             self._system = self._counted(Message(MessageRole.SYSTEM, prompt)) if prompt else None
 
@@ -47,7 +44,7 @@ class ChatHistory:
         return (self._system, *fit(self._messages, self._max_tokens - self._system.tokens))
 
     def get_remaining_budget(self) -> int:
-        """Return how many tokens could be added before anything had to go.
+        """Return how many tokens can be added before a message is dropped.
 
         Raises:
             InputTooLong: as `get_trimmed_history`.
@@ -55,7 +52,7 @@ class ChatHistory:
         return self._max_tokens - sum(message.tokens for message in self.get_trimmed_history())
 
     def clear_history(self) -> None:
-        """Forget every message but the system prompt."""
+        """Remove every message but the system prompt."""
         self._messages.clear()
 
     def _counted(self, message: Message) -> Message:

@@ -1,4 +1,4 @@
-"""Keep one person's conversation in one place, and choose from it what a model is shown."""
+"""Store one person's conversation in one chat, and choose from it what a model is shown."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PlaceSettings:
-    """What was decided of a place ("" where nothing was): the name of a policy, and who the bot is to be there."""
+    """The owner's settings for a chat: the name of a policy, and a persona; "" where nothing was set."""
 
     policy: str = ""
     persona: str = ""
@@ -48,16 +48,16 @@ PlaceSettingsOf: TypeAlias = Callable[[ChatKey], Awaitable[PlaceSettings]]
 
 
 async def usual_place_settings(chat: ChatKey) -> PlaceSettings:  # noqa: ARG001 - the same everywhere
-    """Return the ways of a place of which nothing was decided."""
+    """Return the settings of a chat for which nothing was set."""
     return PlaceSettings()
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a model is shown of a conversation: a summary of what is further back ("" if none), then messages.
+    """What a model is shown of a conversation: a summary of earlier messages ("" if none), then messages.
 
-    `persona` is how the bot is to be there, in the owner's words; `memories` are those that the summary and the
-    messages show or tell of, as they are now.
+    `persona` is the owner's description of the bot there; `memories` are those that the summary and the messages show
+    or tell of, in their present state.
     """
 
     summary: str
@@ -68,12 +68,11 @@ class Context:
 
 
 class Conversations:
-    """Opens conversations, and tells which there are.
+    """Open conversations, and manage their threads.
 
-    `system` is the system prompt that every context has to leave room for. `ratio` tells how many tokens the model
-    counts for one of the tokenizer's, and `window` what a mode's was found to take in all, if that is known. Without
-    `summaries` nothing is summarised. `ways` tells what was decided of a place. `version` is the program's,
-    kept with each thread that it begins. Times are shown in `zone`.
+    `system` is the system prompt, for which every context leaves room. `ratio` returns how many tokens the model counts
+    for one of the tokenizer's, `window` the context window of a mode's model, if known. Without `summaries` nothing is
+    summarised. `version` is the program's, stored with each thread that it begins. Times are shown in `zone`.
     """
 
     def __init__(
@@ -106,14 +105,13 @@ class Conversations:
         self._policies = self.limits.policies()
 
     async def open(self, conversation: ConversationKey, thread_id: str = "") -> Conversation:
-        """Return the conversation that goes on in that place, begun now if there is none.
+        """Return the conversation in its active thread, begun now if there is none.
 
-        With a `thread_id`, the thread of that id goes on there, and another one that was active is archived. An id
-        whose thread was reset goes on as ID-2, then ID-3.
+        With a `thread_id`, that thread becomes the active one (see `named_thread`).
 
         Raises:
             InputError: no thread may have that id.
-            ThreadTaken: another conversation has it.
+            ThreadTaken: it belongs to another conversation.
         """
         now, told = self.clock.now(), {"origin": conversation.chat.platform, "version": self._version}
         if thread_id:
@@ -125,22 +123,22 @@ class Conversations:
         return Conversation(thread, self, await self._place_settings(conversation.chat))
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
-        """Return the person's threads, the one used last first."""
+        """Return the person's threads, the last used first."""
         return await self.store.threads(user)
 
     async def switch(self, user: UserKey, thread_id: str) -> Thread | None:
-        """Go on with an earlier thread of the person's; the one that was active in its place is archived."""
+        """Make an earlier thread of the person active, and archive the active one of that chat."""
         if await self._owned(user, thread_id) is None:
             return None
         return await self.store.mark(thread_id, ThreadStatus.ACTIVE, self.clock.now())
 
     async def rename(self, user: UserKey, thread_id: str, title: str) -> Thread | None:
-        """Name a thread of the person's."""
+        """Set the title of a thread of the person."""
         thread = await self._owned(user, thread_id)
         return None if thread is None else await self._describe(replace(thread, title=title))
 
     async def set_policy(self, user: UserKey, thread_id: str, name: str) -> Thread | None:
-        """Choose how the context of a thread of the person's is made; "" is what is set for all.
+        """Set the context policy of a thread of the person; "" is the one set for all.
 
         Raises:
             ValueError: there is no such policy.
@@ -151,38 +149,38 @@ class Conversations:
         return None if thread is None else await self._describe(replace(thread, policy=name))
 
     async def archive(self, user: UserKey, thread_id: str) -> Thread | None:
-        """Put a thread of the person's away; the next message in its place begins another."""
+        """Archive a thread of the person; the next message in its chat begins another."""
         if await self._owned(user, thread_id) is None:
             return None
         return await self.store.mark(thread_id, ThreadStatus.ARCHIVED, self.clock.now())
 
     @property
     def summarises(self) -> bool:
-        """Whether there is something now that summarises."""
+        """Whether a model is there that can summarise."""
         return self.summaries is not None and self.summaries.able()
 
     def usual_policy(self) -> str:
-        """Return the name of the policy that holds where none was chosen."""
+        """Return the name of the policy for threads without one."""
         if self.limits.policy in self._policies:
             return self.limits.policy
         return policy.SUMMARY if self.summarises else policy.LAST_MESSAGES
 
     def policy_of(self, thread: Thread, decided: str = "") -> Policy:
-        """Return the policy of the thread, or the one decided for its place, or the one that is set for all."""
+        """Return the policy of the thread, or the one `decided` for its chat, or the one set for all."""
         chosen = next((name for name in (thread.policy, decided) if name in self._policies), self.usual_policy())
         return self._policies[chosen]
 
     def window_tokens(self, mode: str) -> int:
-        """Return what the model of that mode takes in all, answer included, in the tokenizer's tokens."""
+        """Return the context window of the mode's model, answer included, in the tokenizer's tokens."""
         known, limit = self._window(mode), self.limits.context_tokens_of(mode)
         return int((limit if known is None else min(known, limit)) / self.ratio())
 
     async def count(self, text: str) -> int:
-        """Return what a message of that text costs."""
+        """Return the tokens of a message of that text."""
         return await count(self.tokenizer, text)
 
     async def system_tokens(self) -> int:
-        """Return what the system prompt costs."""
+        """Return the tokens of the system prompt."""
         if self._system_tokens is None:
             self._system_tokens = await self.count(self._system) if self._system else 0
         return self._system_tokens
@@ -197,7 +195,7 @@ class Conversations:
 
 
 class Conversation:
-    """A thread being talked in. Made by `Conversations.open`."""
+    """A conversation in its active thread, as that was when it was opened. Made by `Conversations.open`."""
 
     def __init__(
         self, thread: Thread, conversations: Conversations, place_settings: PlaceSettings = PlaceSettings()
@@ -212,12 +210,12 @@ class Conversation:
         return self.conversations.policy_of(self.thread, self._place_settings.policy)
 
     async def add(self, message: Message) -> Message:
-        """Store a message and return it with its id, its cost and its time, now unless it has one.
+        """Store a message and return it with its id, tokens and time.
 
-        Once the bot has answered, the summary is brought up to date in the background, if it is time.
+        After an answer the summary is updated in the background, if it is due.
 
         Raises:
-            ValueError: a status line is no part of a conversation.
+            ValueError: the message is a status.
         """
         if message.modal is Modal.TEXT_FOR_REPLACE:
             raise ValueError("a message that will be replaced is not stored")
@@ -232,7 +230,7 @@ class Conversation:
         return stored
 
     async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
-        """Store which memories stored messages tell of."""
+        """Store which memories messages (by id) tell of."""
         await self.store.tell(told)
 
     async def context(
@@ -246,13 +244,13 @@ class Conversation:
     ) -> Context:
         """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
 
-        It leaves room for the `instruction` that follows it, and for the answer. `max_tokens` bounds the messages
-        further, for a model that found the whole too long; `mode` is the one whose model is asked. By `lookup` memories
-        are shown as they are now, and nothing is shown that tells of one that was deleted or replaced.
+        The budget leaves room for the `instruction` and the answer. `max_tokens` limits the messages further, after a
+        model found them too long; `mode` is that of the model. With `lookup`, memories are shown in their present
+        state, and text about deleted or replaced ones is withheld.
 
         Raises:
-            InputTooLong: the person's last message does not fit into the model; it says how many characters would.
-            WindowTooSmall: the bot's own instructions do not.
+            InputTooLong: the person's last message does not fit; `max_chars` would.
+            WindowTooSmall: the bot's own instructions do not fit.
         """
         chosen, persona = self._policy, self._place_settings.persona
         window, limits = self.conversations.window_tokens(mode), self.conversations.limits
@@ -283,7 +281,7 @@ class Conversation:
         return Context(summary.text if summary else "", messages, persona, items, budget)
 
     async def _counted(self, messages: Sequence[Message], knowledge: Knowledge) -> tuple[Message, ...]:
-        """Return the messages with what a memory that changed since it was shown costs now."""
+        """Return the messages, with new token counts for memories that changed since they were shown."""
         counts = [
             await self.conversations.count(message.text) if knowledge.is_newer(message) else message.tokens
             for message in messages
@@ -291,7 +289,7 @@ class Conversation:
         return tuple(replace(message, tokens=tokens) for message, tokens in zip(messages, counts, strict=True))
 
     async def _summary(self, max_tokens: int, lookup: Lookup | None) -> tuple[Summary | None, tuple[MemoryItem, ...]]:
-        """Return the summary to be shown, without the end that is too long, and the memories that it may tell of."""
+        """Return the summary, cut to `max_tokens`, and the memories that it may tell of."""
         items: tuple[MemoryItem, ...] = ()
         if lookup is None:
             summary = await self.store.summary(self.thread.id)
@@ -303,7 +301,7 @@ class Conversation:
         return replace(summary, text=text, tokens=tokens), items
 
     async def shown_memories(self) -> frozenset[str]:
-        """Return the ids of all memories that this conversation has shown."""
+        """Return the ids of all memories shown in this thread."""
         return await self.store.shown_memories(self.thread.id)
 
     async def enter(self, turn: str, state: TurnState, error: str = "") -> None:
@@ -311,7 +309,7 @@ class Conversation:
         await self.store.enter(self.thread.id, Transition(turn, state, self.conversations.clock.now(), error))
 
     async def reset(self) -> None:
-        """End this thread; the next `Conversations.open` begins another. Nothing that was said is removed."""
+        """End this thread; the next `Conversations.open` begins another. Nothing is deleted."""
         await self.store.mark(self.thread.id, ThreadStatus.RESET, self.conversations.clock.now())
 
 
@@ -319,13 +317,13 @@ _MAX_STEM_CHARS = 60  # of an id that gets a number
 
 
 async def named_thread(store: HistoryStore, wanted: Thread) -> Thread:
-    """Return the thread of that id, active; stored now, with the policy of the last one there, if there is none.
+    """Make the thread of that id active and return it; a new one takes over the policy of the last one in its chat.
 
-    An id whose thread was reset goes on as ID-2, then ID-3: what was reset is not opened again.
+    A thread that was reset is not opened again: its id continues as ID-2, then ID-3.
 
     Raises:
         InputError: no thread may have that id.
-        ThreadTaken: another conversation has it.
+        ThreadTaken: it belongs to another conversation.
     """
     if not is_thread_id(wanted.id):
         raise InputError(f"no thread can have that id: {THREAD_ID_RULE}")

@@ -1,4 +1,4 @@
-"""Policies: how far back in a thread a model looks."""
+"""Context policies: how far back in a thread a model looks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LAST_MESSAGES = "last-messages"
 LAST_TOKENS = "last-tokens"
 SUMMARY = "summary"
 NAMES = (SUMMARY, LAST_MESSAGES, LAST_TOKENS)
-"""What a policy is called in settings and in a thread, the default first."""
+"""Names of policies in settings and threads, the default first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How far back a model looks: to the message after that sequence, over so many messages and tokens at most."""
+    """How far back a model looks: only to sequences greater than `after`, and at most so many messages and tokens."""
 
     after: int = 0
     max_messages: int | None = None
@@ -26,15 +26,15 @@ class Bound:
 
 
 class Policy(Protocol):
-    """Decides how far back a model looks, and whether what lies further back is told by a summary."""
+    """Decide how far back a model looks, and whether a summary stands for what is further back."""
 
     @property
     def summarises(self) -> bool:
-        """Whether the summary is shown, and made."""
+        """Whether summaries are made and shown."""
         ...
 
     def bound(self, summary: Summary | None) -> Bound:
-        """Return the bound of a thread whose newest summary this is."""
+        """Return the bound of a thread with that newest summary."""
         ...
 
 
@@ -64,21 +64,21 @@ class LastTokens(Policy):
 
 @dataclass(frozen=True, slots=True)
 class RollingSummary(Policy):
-    """A summary of what is further back, and every message that it does not cover (J1 to J5)."""
+    """A summary of earlier messages, and every message that it does not cover (J1 to J5)."""
 
     summarises: bool = True
 
     def bound(self, summary: Summary | None) -> Bound:
-        """Return what the summary does not cover."""
+        """Return the end of the summary."""
         return Bound(after=summary.through if summary else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryLimits:
-    """The settings of conversation memory, with the values of the documents.
+    """Settings of conversation memory, with the values of the documents.
 
-    `policy` "" means the summary where there is something to summarise with, else the last messages.
-    `max_context_tokens` is what a model takes, answer included; answer and summary get a quarter of it each at most.
+    `policy` "" means the summary if a model can summarise, else the last messages. `max_context_tokens` is a model's
+    context window, answer included; the answer and the summary each get at most a quarter of it.
     """
 
     policy: str = ""
@@ -95,23 +95,23 @@ class HistoryLimits:
     """Context tokens by mode (`core.models.MODES`), where that is not `max_context_tokens` (H1)."""
 
     def context_tokens_of(self, mode: str) -> int:
-        """Return what the model of that mode takes, answer included."""
+        """Return the context window of the mode's model, answer included."""
         return self.context_tokens.get(mode, self.max_context_tokens)
 
     def answer_tokens_of(self, window_tokens: int) -> int:
-        """Return what is kept free for the answer in a window of that size."""
+        """Return the tokens reserved for the answer in a window of that size."""
         return min(self.answer_tokens, window_tokens // 4)
 
     def summary_tokens(self, window_tokens: int) -> int:
-        """Return what a summary may cost in a window of that size."""
+        """Return the most tokens of a summary in a window of that size."""
         return min(self.max_summary_tokens, window_tokens // 4)
 
     def max_quote_chars(self) -> int:
-        """Return how much of what a message quotes is kept: it must leave room for the message itself."""
+        """Return the most characters of a quote, so that it leaves room for the message itself."""
         return min(MAX_QUOTE_CHARS, max(self.max_context_tokens // 4, 1))
 
     def policies(self) -> Mapping[str, Policy]:
-        """Return the policies by name, with these numbers."""
+        """Return the policies by name, with these settings."""
         return {
             SUMMARY: RollingSummary(),
             LAST_MESSAGES: LastMessages(self.max_messages),

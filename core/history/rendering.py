@@ -1,6 +1,6 @@
-"""Render stored messages as a language model reads them: words, time, attachments, quotes.
+"""Render stored messages for language models: text, time, attachments, quotes.
 
-The same message gives the same text in every call, so that providers can cache what came before.
+The same message gives the same text in every call, so that providers can cache it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _KINDS: Final = {QuoteKind.REPLY: "the message replies to", QuoteKind.FORWARD: "
 
 
 def rendered(message: Message, zone: tzinfo) -> str:
-    """Return a message with its marks; nobody writes a mark but this package and `core/prompts.py`."""
+    """Return a message with its marks. Only this package and `core/prompts.py` write marks."""
     if message.modal is Modal.MEMORY:
         return f"<memory>{quoted(message.text)}</memory>"
     if is_withheld(message):
@@ -30,12 +30,12 @@ def rendered(message: Message, zone: tzinfo) -> str:
 
 
 def enclosed(message: Message) -> list[str]:
-    """Return a block for what came along with a message, and one for each quote."""
+    """Return a block for the attachments of a message, and one for each quote."""
     return [*_attached(message.attachments), *(_quote(quote) for quote in message.quotes)]
 
 
 def is_withheld(message: Message) -> bool:
-    """Tell whether nothing of a message is left: a model is told only that something was said."""
+    """Return whether nothing of a message may be shown but that it was said."""
     return message.content == "" and not message.attachments and not message.quotes
 
 
@@ -56,5 +56,5 @@ def _quote(quote: Quote) -> str:
 
 
 def _name(name: str) -> str:
-    """Return a name that cannot end the mark that it stands in."""
+    """Return a name that cannot end the mark around it."""
     return quoted(name).replace("<", "‹").replace(">", "›")

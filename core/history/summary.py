@@ -1,6 +1,6 @@
-"""Fold what left the window into a cumulative summary, in the background.
+"""Fold messages that left the window into a cumulative summary, in the background.
 
-Nobody waits for a summary: the window moves when the summary that covers it is stored, and not before.
+Answers do not wait for it: messages are shown themselves until the summary that covers them is stored.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class Summarizer:
-    """Folds what left a thread's window into its summary, by a model of its own."""
+    """Fold messages that left a thread's window into its summary. `window` returns the model's own window, if known."""
 
     def __init__(
         self,
@@ -68,7 +68,6 @@ class Summarizer:
         zone: tzinfo = UTC,
         lookup: MemoriesOf | None = None,
     ) -> None:
-        """Take `window`, which tells what the model was found to take in all, in tokens, if that is known."""
         self._store = store
         self._model = model
         self._tokenizer = tokenizer
@@ -93,19 +92,19 @@ class Summarizer:
         return min(self._limits.batch_tokens, self._window_tokens // 2)
 
     async def is_due(self, thread_id: str) -> bool:
-        """Tell whether more is held than the window, and costs as much as the threshold (J4)."""
+        """Return whether there are more messages than the window holds, and more tokens than the threshold (J4)."""
         summary = await self._store.summary(thread_id)
         messages, tokens = await self._store.totals(thread_id, summary.through if summary else 0)
         total = tokens + (summary.tokens if summary else 0)
         return messages > self._limits.window_messages and total >= self._limits.threshold_tokens
 
     async def fold(self, thread_id: str) -> bool:
-        """Bring the summary up to the window, if it is due; tell whether anything was folded.
+        """Extend the summary up to the window, if it is due; return whether anything was folded.
 
-        A long way is gone in steps that a model can read, each stored before the next.
+        Many messages are folded in steps that a model can read, each stored before the next.
 
         Raises:
-            ProviderError: the model failed; what was stored stays, and the window stands where it ends.
+            ProviderError: the model failed; the steps stored until then stay.
         """
         if not await self.is_due(thread_id):
             return False
@@ -114,8 +113,8 @@ class Summarizer:
         withheld = await self._withheld(thread_id)
         while step := await self._step(thread_id, through, withheld):
             if not await self._store.fold(thread_id, step):
-                break  # another one was quicker
-            if (now := await self._withheld(thread_id)) != withheld:  # meanwhile it came to rest on what is withheld
+                break  # another fold was faster
+            if (now := await self._withheld(thread_id)) != withheld:  # messages were withheld meanwhile
                 await self._store.drop_summaries(thread_id, now.after)
                 break
             folded = True
@@ -126,7 +125,7 @@ class Summarizer:
     async def _before_window(self, thread_id: str) -> int:
         """Return the sequence of the last message before the window.
 
-        The window holds so many messages and so many cycles at least, and begins with what the person said.
+        The window holds at least `window_messages` and `window_cycles`, and begins with a message of the person.
         """
         tail = await self._store.tail(thread_id, _TAIL)
         first = tail[-self._limits.window_messages].sequence
@@ -139,10 +138,10 @@ class Summarizer:
         return NOTHING if thread is None else withheld_of(thread)
 
     async def _step(self, thread_id: str, through: int, withheld: Withheld) -> Summary | None:
-        """Return the next summary on the way to `through`, or None where there is nothing left to fold."""
+        """Return the next summary on the way to `through`, or None if nothing is left to fold."""
         old = await self._store.summary(thread_id)
         if old is not None and await self._is_stale(thread_id, old):
-            return None  # it is removed when what it tells of can no longer come back
+            return None  # `Redaction` removes it once the change can no longer be undone
         after = old.through if old else 0
         batch = self._affordable(await self._store.since(thread_id, after, min(_BATCH_MESSAGES, through - after)))
         if not batch:
@@ -156,7 +155,7 @@ class Summarizer:
         return Summary(text, batch[-1].sequence, after, tokens, self._clock.now(), self._model.name)
 
     async def _is_stale(self, thread_id: str, summary: Summary) -> bool:
-        """Tell whether the summary may tell of what was deleted or replaced since."""
+        """Return whether the summary may tell of memories that were deleted or replaced since."""
         lookup = await self._lookup_of(thread_id)
         return lookup is not None and (await clean_summary(self._store, thread_id, lookup))[0] != summary
 
@@ -165,14 +164,14 @@ class Summarizer:
         return None if self._lookup is None or thread is None else partial(self._lookup, thread.conversation.user)
 
     async def _present(self, thread_id: str, batch: Sequence[Message]) -> Sequence[Message]:
-        """Return the messages without those that tell of what was deleted or replaced since."""
+        """Return the messages that tell of no memory deleted or replaced since."""
         if (lookup := await self._lookup_of(thread_id)) is None:
             return batch
         knowledge = await known(self._store, batch, lookup)
         return [message for message in batch if not knowledge.is_stale(message)]
 
     def _affordable(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Return as many of the messages, one at least, as one call can take."""
+        """Return as many of the messages as one call can take, at least one."""
         tokens = 0
         for at, message in enumerate(messages):
             tokens += message.tokens
@@ -181,9 +180,9 @@ class Summarizer:
         return messages
 
     async def _summarise(self, old: str, batch: Sequence[Message], withheld: Withheld) -> str | None:
-        """Return the new summary; one beyond its budget is folded again, and the shortest is taken.
+        """Return the new summary, shortened by the model again while it is beyond its budget.
 
-        None if the answer was cut off, so that what its end would have told is missing, and the batch can be smaller.
+        None if the answer was cut off, and so lacks its end, and the batch can be smaller.
         """
         said = tuple(message for message in batch if _is_worth_telling(message) and not withheld.hides(message))
         if not said:
@@ -195,7 +194,7 @@ class Summarizer:
         for _ in range(1, _MAX_ATTEMPTS):
             if await count(self._tokenizer, text) <= self._max_tokens:
                 break
-            readable, _ = await shortened(self._tokenizer, text, self._batch_tokens)  # a server may ignore every cap
+            readable, _ = await shortened(self._tokenizer, text, self._batch_tokens)  # a server may ignore max_tokens
             text = min(readable, (await self._ask(readable, ())).text.strip(), key=len)
         return text
 
@@ -216,7 +215,7 @@ class Summarizer:
         return reply
 
     async def _line(self, message: Message) -> str:
-        """Return a message as it is listed: by whom it was said, and what, without the end that no call can take."""
+        """Return a message as an entry of the list, cut to what one call can take."""
         text = rendered(message, self._zone)
         if message.tokens > self._batch_tokens:
             text, _ = await shortened(self._tokenizer, text, self._batch_tokens)
@@ -224,10 +223,10 @@ class Summarizer:
 
 
 class Summaries:
-    """Folds threads in the background: one fold a thread at a time, tried again after a failure.
+    """Fold threads in the background: one fold at a time for each, repeated after a failure.
 
-    `able` tells whether there is a model now that can. An async context; leaving it breaks off what is under way, which
-    loses nothing: the next answer begins it again.
+    `able` returns whether a model is there that can summarise. Leaving the async context cancels running folds; the
+    next answer starts them again.
     """
 
     def __init__(self, summarizer: Summarizer, clock: Clock, *, able: Callable[[], bool] = lambda: True) -> None:
@@ -250,7 +249,7 @@ class Summaries:
         await self.settle()
 
     def schedule(self, thread_id: str) -> None:
-        """See soon whether the thread's summary is due; at once after the fold that is under way, if one is."""
+        """Fold the thread in the background if its summary is due, after the running fold if there is one."""
         if thread_id in self._running:
             self._again.add(thread_id)
         elif not self._closed:
@@ -259,10 +258,10 @@ class Summaries:
             task.add_done_callback(lambda done: self._done(thread_id, done))
 
     async def settle(self) -> None:
-        """Return when nothing is under way."""
+        """Return when no fold is running."""
         while self._running:
             await asyncio.wait(self._running.values())
-            await asyncio.sleep(0)  # the tasks' callbacks run after those who waited were told
+            await asyncio.sleep(0)  # the tasks' callbacks run after waiters are woken
 
     def _done(self, thread_id: str, task: asyncio.Task[None]) -> None:
         del self._running[thread_id]
@@ -285,10 +284,10 @@ class Summaries:
 
 
 def _unlabelled(line: str) -> str:
-    """Return a line of a summary so that it cannot be taken for a message of the list below it."""
+    """Return a line of a summary, marked if it looks like a message of the list below it."""
     return f"| {line}" if _LABEL.match(fold(line)) else line
 
 
 def _is_worth_telling(message: Message) -> bool:
-    """Tell whether a summary may speak of it: what was said. Memories are in the memory."""
+    """Return whether a summary covers the message: not memories, which are stored elsewhere."""
     return message.modal is Modal.TEXT and message.role is not MessageRole.SYSTEM and not is_withheld(message)

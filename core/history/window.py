@@ -1,7 +1,7 @@
 """Choose the messages that a model is shown: as far back as a policy looks, and as many as fit the token budget.
 
-What is read depends on what is shown, never on how long the thread is. The budget is never exceeded, nothing is
-reordered, the person's last message is always kept, and fitting what fits changes nothing.
+The budget is never exceeded, nothing is reordered, the person's last message always stays, and fitting what fits
+changes nothing. The cost depends on what is shown, never on the length of the thread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.types import Message, MessageRole, Modal, is_said_by_person
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a context costs, by part, in tokens. `answer` is kept free for the model to answer in."""
+    """The tokens of a context, by part. `answer` is reserved for the answer."""
 
     max_tokens: int
     system: int = 0
@@ -29,17 +29,17 @@ class Budget:
 
     @property
     def remaining(self) -> int:
-        """What could still be added."""
+        """Tokens that can still be added."""
         return self.max_tokens - self.system - self.summary - self.window - self.memories - self.answer
 
 
 def fit(messages: Sequence[Message], max_tokens: int) -> tuple[Message, ...]:
-    """Return the newest messages that fit, and always the last one of the person's (H3).
+    """Return the newest messages that fit, always with the person's last one (H3).
 
-    Messages are dropped oldest first; a tool's result goes with its request (L5).
+    Messages are dropped oldest first; a tool's result is dropped with its request (L5).
 
     Raises:
-        InputTooLong: the person's last message alone does not fit; it says how many characters would (H4).
+        InputTooLong: the person's last message alone does not fit; `max_chars` would (H4).
     """
     last = last_said(messages)
     left = max_tokens
@@ -62,7 +62,7 @@ def fit(messages: Sequence[Message], max_tokens: int) -> tuple[Message, ...]:
 
 
 def without_orphans(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages without results of tools whose request is not among those before them."""
+    """Return the messages without tool results whose request is not before them."""
     asked: set[str] = set()
     kept: list[Message] = []
     for message in messages:
@@ -74,13 +74,13 @@ def without_orphans(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def last_said(messages: Sequence[Message]) -> int | None:
-    """Return the place of the last message that the person wrote."""
+    """Return the index of the last message that the person wrote."""
     places = range(len(messages) - 1, -1, -1)
     return next((at for at in places if is_said_by_person(messages[at])), None)
 
 
 def parts(messages: Sequence[Message]) -> tuple[int, int]:
-    """Return what the messages cost: those that were said, and the memories among them."""
+    """Return the tokens of the messages: of those that were said, and of the memories among them."""
     memories = sum(message.tokens for message in messages if message.modal is Modal.MEMORY)
     return sum(message.tokens for message in messages) - memories, memories
 
@@ -95,10 +95,10 @@ _PAGE, _MAX_PAGE = 64, 512
 async def newest(
     store: HistoryStore, thread_id: str, bound: Bound, *, turn: str, max_tokens: int, withheld: Withheld = NOTHING
 ) -> tuple[Message, ...]:
-    """Return what a turn is shown within the bound, oldest first; `max_tokens` only says when to stop reading.
+    """Return the messages shown to a turn within the bound, oldest first; `max_tokens` only says when to stop reading.
 
-    What this turn has said is not cut by the bound, nor is the person's last message: a turn that lost what it just
-    found would look for it again.
+    The bound does not apply to messages of this turn, which would otherwise search again for what it just found, nor to
+    the person's last message.
     """
     taken: list[Message] = []
     tokens = 0
@@ -130,10 +130,10 @@ async def backwards(store: HistoryStore, thread_id: str) -> AsyncIterator[Messag
 
 
 def is_shown(message: Message, turn: str) -> bool:
-    """Tell whether a model is shown the message in that turn.
+    """Return whether a model is shown the message in that turn.
 
-    Of earlier turns all that was said and remembered, final answers included: a bot that forgets its own answers cannot
-    be talked to. Of the turn itself only what is marked to be read by later calls.
+    Of earlier turns: all that was said and recalled, final answers included. Of the turn itself: only messages marked
+    for later calls.
     """
     if turn and message.turn == turn:
         return message.in_history

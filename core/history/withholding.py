@@ -1,9 +1,9 @@
-"""Keep from models what was deleted or replaced, and what tells of memories that are another person's.
+"""Withhold from models text about memories that were deleted or replaced, or that belong to another person.
 
-A message tells of a memory's version (`core.threads.Told`). Whether that still holds is looked up for every prompt, so
-that an undo brings it back; what can no longer be undone is removed by `Redaction`. After accounts were separated, all
-that the bot said since it showed a memory of the other one is withheld for good: `Withheld`, kept in the thread's
-metadata. The person's own words stay.
+Each message records the versions of memories that it tells of (`core.threads.Told`). Every prompt looks up whether
+these are still current, so that an undo brings the text back; `Redaction` removes it once undo is over. After accounts
+were separated, all that the bot said since it showed a memory of the other one is withheld for good (`Withheld`, stored
+in the thread's metadata). The person's own words stay.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from core.threads import Summary, Told
 from core.types import MemoryItem, Message, Modal, Thread, UserKey, is_said_by_person
 
 Lookup: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[MemoryItem]]]
-"""Return those of the memories that there are now, and that may be spoken of where the prompt is for."""
+"""Return the memories of those ids that exist and may be spoken of in the chat of the prompt."""
 
 MemoriesOf: TypeAlias = Callable[[UserKey, Sequence[str]], Awaitable[Sequence[MemoryItem]]]
-"""Return those of the memories that the person has now."""
+"""Return the memories of those ids that the person has."""
 
 _BATCH: Final = 500
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-zß-ÿ]\w+")
 """A word with a capital letter inside a sentence."""
 
 _LONG_NUMBER: Final = re.compile(r"(?!(?:19|20)\d\d$)(?=.*\d.*\d.*\d|\w*\d\w*[^\W\d]|[^\W\d]\w*\d)\w+")
-"""Three digits or more, or digits and letters, but no year: nothing that is said by chance."""
+"""Three digits or more, or digits with letters, but no year: not said by chance."""
 
 
 def told_of(item: MemoryItem) -> Told:
-    """Return what a message that tells of the memory tells of: this content of it."""
+    """Return the record of a message that tells of this version of the memory."""
     return Told(item.id, blake2b(item.content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
 
 
 def tells_of(text: str, item: MemoryItem, *, by_person: bool = False) -> bool:
-    """Tell whether a text gives a memory away: it holds a long number of it, or a name, or else half of its words.
+    """Return whether a text gives a memory away: it contains a long number or a name of it, or else half of its words.
 
-    A person's own words are kept from models only where they say the memory: not where a statement shares a name, a day
-    or a small number with it, nor where a question does not hold all of its words.
+    A text `by_person` must say the memory itself: a statement needs half of its words, not numbers only, a question all
+    of them.
     """
     said, held = (set(folded_words(each)) - FUNCTION_WORDS for each in (text, item.content))
     common, numbers = said & held, {word for word in held if _LONG_NUMBER.fullmatch(word)}
@@ -58,29 +58,29 @@ def tells_of(text: str, item: MemoryItem, *, by_person: bool = False) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Which memories hold now, and what each of some messages tells of."""
+    """The present memories, and what each of some messages tells of."""
 
     items: Mapping[str, MemoryItem]
     told: Mapping[int, Sequence[Told]]
 
     def holds(self, told: Told) -> bool:
-        """Tell whether what was told of is still so."""
+        """Return whether that version of the memory is the present one."""
         item = self.items.get(told.memory_id)
         return item is not None and not told.redacted and told.version in {"", told_of(item).version}
 
     def is_stale(self, message: Message) -> bool:
-        """Tell whether the message tells of what no longer is so."""
+        """Return whether the message tells of a version that is no longer the present one."""
         return not all(self.holds(each) for each in self.told.get(message.id, ()))
 
     def is_newer(self, message: Message) -> bool:
-        """Tell whether the memory that the message shows was changed since."""
+        """Return whether the memory that the message shows was changed since."""
         item = self.items.get(message.memory_id) if message.modal is Modal.MEMORY else None
         return item is not None and (message.at is None or item.updated_at > message.at)
 
     def present(self, messages: Sequence[Message], turn: str, zone: tzinfo) -> tuple[Message, ...]:
-        """Return the messages as a model may be shown them: memories as they are now, nothing that is stale.
+        """Return the messages for a model: memories in their present state, stale messages withheld.
 
-        What is asked in the turn itself always stays.
+        The person's message of the turn itself always stays.
         """
         shown: list[Message] = []
         for message in messages:
@@ -95,13 +95,13 @@ class Knowledge:
 
 
 def withheld(message: Message) -> Message:
-    """Return the message without anything that was said in it; which memories it asked about tells nothing of them."""
+    """Return the message without its words. The ids of memories in its question stay: they tell nothing of them."""
     question = message.question and replace(message.question, subject="")
     return replace(message, content="", attachments=(), quotes=(), question=question)
 
 
 async def known(store: HistoryStore, messages: Sequence[Message], lookup: Lookup) -> Knowledge:
-    """Return what holds now of what the messages show and tell of."""
+    """Look up the memories that the messages show and tell of."""
     told = await store.told([message.id for message in messages])
     ids = [message.memory_id for message in messages if message.memory_id]
     ids += [each.memory_id for those in told.values() for each in those]
@@ -111,7 +111,7 @@ async def known(store: HistoryStore, messages: Sequence[Message], lookup: Lookup
 async def clean_summary(
     store: HistoryStore, thread_id: str, lookup: Lookup
 ) -> tuple[Summary | None, tuple[MemoryItem, ...]]:
-    """Return the newest summary that rests on nothing that was deleted or replaced since, and what it may tell of."""
+    """Return the newest summary without deleted or replaced memories, and the memories that it may tell of."""
     newest = await store.summary(thread_id)
     if newest is None:
         return None, ()
@@ -127,23 +127,23 @@ async def clean_summary(
 
 
 class Redaction:
-    """Removes what tells of memories that were deleted or replaced, once that can no longer be undone."""
+    """Remove text about memories that were deleted or replaced, once that can no longer be undone."""
 
     def __init__(self, history: HistoryStore, memories: MemoryStore) -> None:
         self._history = history
         self._memories = memories
 
     async def run(self, before: datetime) -> None:
-        """Redact, for everybody, what no longer holds and was not changed since `before`; remove who was forgotten."""
+        """Redact, for everybody, text about memories gone since before `before`; finish interrupted `forget`s."""
         await self._history.purge()
         for user in await self._history.tellers():
             if gone := await self.past(user, before):
                 await self._history.redact(user, gone)
 
     async def past(self, user: UserKey, before: datetime | None = None) -> Collection[Told]:
-        """Return what the person's threads tell of that no longer holds; with `before`, what cannot come back either.
+        """Return the outdated versions that the person's threads tell of.
 
-        What was redacted before is among it only without `before`.
+        With `before`, only those that can no longer be undone and were not redacted yet.
         """
         owner = (await self._memories.accounts(user))[0]
         told = await self._history.told_by(user)
@@ -175,14 +175,14 @@ _PAGE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """Messages after the sequence `after` and up to `through`, and all of `turn`, which was being answered then."""
+    """Messages of a sequence greater than `after` and up to `through`, and those of `turn`, which was running then."""
 
     after: int
     through: int
     turn: str = ""
 
     def hides(self, message: Message) -> bool:
-        """Tell whether no model is shown the message."""
+        """Return whether the message is withheld from models."""
         inside = self.after < message.sequence <= self.through or (bool(self.turn) and message.turn == self.turn)
         return inside and not is_said_by_person(message)
 
@@ -191,7 +191,7 @@ NOTHING: Final = Withheld(0, 0)
 
 
 def withheld_of(thread: Thread) -> Withheld:
-    """Return what is withheld of a thread; NOTHING where its metadata does not say, or says it in no form of ours."""
+    """Return what is withheld of a thread; NOTHING if its metadata has no valid entry."""
     match thread.metadata.get(_METADATA_KEY):
         case {"after": int(after), "through": int(through), "turn": str(turn)}:
             return Withheld(after, through, turn)
@@ -199,9 +199,9 @@ def withheld_of(thread: Thread) -> Withheld:
 
 
 async def withhold(store: HistoryStore, user: UserKey, theirs: Collection[str]) -> None:
-    """Withhold, in every thread of the person's that showed a memory that is not `theirs`, all since it did.
+    """Withhold, in every thread of the person that showed a memory not in `theirs`, all messages since it did.
 
-    Summaries that rest on it are removed, and made anew of what is left.
+    Summaries that cover it are removed, and made again from the rest.
     """
     for thread in await store.threads(user):
         if foreign := await store.shown_memories(thread.id) - frozenset(theirs):
@@ -209,7 +209,7 @@ async def withhold(store: HistoryStore, user: UserKey, theirs: Collection[str]) 
 
 
 async def _withhold_since(store: HistoryStore, thread: Thread, foreign: Collection[str]) -> None:
-    """Withhold of a thread all that was said by now, too, if it showed any of those since the last time."""
+    """Extend what is withheld to the thread's present end, if it showed any of those since the last time."""
     before = withheld_of(thread)
     first, through, turn = 0, before.through, before.turn
     while page := await store.since(thread.id, through, _PAGE):

@@ -94,7 +94,7 @@ def test_the_whole_text_is_read_or_the_owners_are_told(
             await view.close()
         except Undelivered:
             told = True
-        told = told or view.doubt is not None
+        told = told or view.channel.doubt is not None
         whole = "".join("".join(chunks).split())
         read = "".join("".join(room.texts + [text for text in private.texts if text != REASON]).split())
         assert told or read == whole or (_was_unclear(in_room, in_private) and read.endswith(whole))

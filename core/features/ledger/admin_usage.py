@@ -77,7 +77,7 @@ class UsageVerb:
             await request.turn.tell(counted(NOTHING, request.locale, int(days)))
             return
         await request.turn.tell("\n".join(await self._lines(request.locale, spent, spent.total)))
-        if self._draw is not None and request.turn.view.shows_pictures:
+        if self._draw is not None and request.turn.view.channel.limits.shows_pictures:
             await self._hand_over_chart(request, spent, self._draw)
 
     async def _spent(self, days: int) -> Spent:
