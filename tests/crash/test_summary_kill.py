@@ -40,7 +40,7 @@ CHILD = textwrap.dedent(
     ROOM = ConversationKey(ChatKey("console", "c"), UserKey("console", "ana"))
 
     def told(prompt):  # a summary that names every message it covers
-        return " ".join([prompt.brief.message, *(message.text for message in prompt.brief.history)]).strip()
+        return " ".join([prompt.context.message, *(message.text for message in prompt.context.history)]).strip()
 
     async def main(path):
         clock, store = SystemClock(), SqlHistory(await open_database(Path(path)))
