@@ -55,13 +55,15 @@ async def _storage(app: App) -> str:
 
 async def _embedder(app: App) -> str:
     started = time.perf_counter()
-    vectors = await app.models.embedder.embed([PROBE])
-    return f"{app.models.embedder.space}: {vectors.shape[1]} dims in {(time.perf_counter() - started) * 1000:.0f} ms"
+    vectors = await app.parts.models.embedder.embed([PROBE])
+    return (
+        f"{app.parts.models.embedder.space}: {vectors.shape[1]} dims in {(time.perf_counter() - started) * 1000:.0f} ms"
+    )
 
 
 async def _index(app: App) -> str:
-    vectors = await app.models.embedder.embed([PROBE])
-    index = new_index(app.models.embedder.dims)
+    vectors = await app.parts.models.embedder.embed([PROBE])
+    index = new_index(app.parts.models.embedder.dims)
     index.add([1], vectors)
     (hits,) = index.search(vectors, 1)
     if [found for found, _ in hits] != [1]:
@@ -71,10 +73,10 @@ async def _index(app: App) -> str:
 
 async def _models(app: App) -> str:
     names = {
-        "reasoningHeavy": app.models.heavy.name,
-        "reasoning": app.models.reasoning.name,
-        "chat": app.models.chat.name,
-        "summary": app.models.summary.name,
+        "reasoningHeavy": app.parts.models.heavy.name,
+        "reasoning": app.parts.models.reasoning.name,
+        "chat": app.parts.models.chat.name,
+        "summary": app.parts.models.summary.name,
     }
     return ", ".join(f"{mode} {name}" for mode, name in names.items())
 

@@ -1,6 +1,6 @@
-"""Which platforms there are, and how each is started. A new one is one entry of `PLATFORMS`.
+"""The platforms that there are, and how each is started; a new one is one entry of `PLATFORMS`.
 
-Knows each adapter's name; a vendor's library is imported only when its platform has a token.
+A vendor's library is imported only when its platform has a token.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ async def _telegram(start: Start) -> None:
         return
 
     async def staff() -> list[int]:
-        people = [person.user for person in await app.access.people() if person.role in STAFF]
+        people = [person.user for person in await app.features.access.people() if person.role in STAFF]
         return [int(user.user) for user in people if user.platform == "telegram" and user.user.isdecimal()]
 
     app.features.effects.on(DecisionKind.ROLE, lambda _name, _value: changed.set())
@@ -66,7 +66,7 @@ async def _telegram(start: Start) -> None:
         start.stop,
         menu=app.parts.commands.menu(),
         say=start.say,
-        claim_code=await app.access.claim_code("telegram"),
+        claim_code=await app.features.access.claim_code("telegram"),
         staff=Staff(staff, changed),
     )
 
@@ -82,7 +82,7 @@ async def _discord(start: Start) -> None:
             start.stop,
             menu=start.app.parts.commands.menu(),
             say=start.say,
-            own=start.app.access.own,
+            own=start.app.features.access.own,
         )
 
 

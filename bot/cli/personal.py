@@ -66,9 +66,9 @@ async def export(settings: Settings, user: UserKey, file: Path | None) -> Docume
 async def kept(settings: Settings, user: UserKey) -> Document:
     """Return how much is stored of a person, over all their linked accounts."""
     async with build(settings) as app:
-        accounts = await app.memories.accounts(user)
+        accounts = await app.features.memories.accounts(user)
         threads = [thread for account in accounts for thread in await app.conversations.threads(account)]
-        memories = await app.memories.of(accounts[0]).count()
+        memories = await app.features.memories.of(accounts[0]).count()
         return {"accounts": [str(account) for account in accounts], "memories": memories, "threads": len(threads)}
 
 

@@ -74,23 +74,23 @@ async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONV
             locale=settings.locale or choose(asked.text, ""),
             language=settings.locale,
             conversation=conversation,
-            memory=app.memories.of(user),
-            models=app.models,
+            memory=app.features.memories.of(user),
+            models=app.parts.models,
             view=View(channel, app.clock),
             clock=app.clock,
             confirmations=app.features.confirmations,
         )
         async with Deadline(app.clock, settings.turn_timeout_s):
-            await run_cycle(turn, app.registry, max_steps=settings.max_steps)
+            await run_cycle(turn, app.parts.registry, max_steps=settings.max_steps)
         await turn.view.close()
         messages = (await conversation.context("")).messages  # no turn's own view: all that was said
         return {
             "user": str(user),
             "locale": turn.locale.value,
             "models": {
-                "heavy": app.models.heavy.name,
-                "chat": app.models.chat.name,
-                "embedding": app.models.embedder.space,
+                "heavy": app.parts.models.heavy.name,
+                "chat": app.parts.models.chat.name,
+                "embedding": app.parts.models.embedder.space,
             },
             "steps": [_step(step) for step in turn.steps],
             "statuses": list(channel.statuses),

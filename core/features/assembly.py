@@ -102,6 +102,7 @@ class Features:
     ) -> None:
         self.access = access
         self.stores = stores
+        self.memories = stores.memories
         self._models = models
         self._registry = registry
         self.clock = clock

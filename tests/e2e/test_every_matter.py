@@ -42,7 +42,7 @@ def said(text: str, user: UserKey, chat: ChatKey) -> Incoming:
 
 
 async def verdict(app: App, user: UserKey, chat: ChatKey) -> Verdict:
-    return await app.access.recheck(said("hi", user, chat))
+    return await app.features.access.recheck(said("hi", user, chat))
 
 
 async def role(app: App) -> object:
@@ -54,7 +54,7 @@ async def room(app: App) -> object:
 
 
 async def action(app: App) -> object:
-    return [each.name for each in app.registry.enabled]
+    return [each.name for each in app.parts.registry.enabled]
 
 
 async def pause(app: App) -> object:
@@ -130,7 +130,7 @@ async def started(settings: Settings) -> AsyncIterator[Started]:
 async def settle(run: Started) -> None:
     """Who is who, a room that was let in before, and a conversation: what the decisions are about."""
     now = run.app.clock.now()
-    await run.app.access.own(OWNER, "Ana")
+    await run.app.features.access.own(OWNER, "Ana")
     await run.app.features.access._people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
     await run.say("/admin allow here", OTHER_ROOM)
     conversation = await run.app.conversations.open(ConversationKey(ROOM, MEMBER))

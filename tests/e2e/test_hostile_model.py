@@ -79,11 +79,11 @@ async def say(app: App, chatbot: ChatBot, text: str, *, pressed: bool = False) -
 
 
 async def keep(app: App, *contents: str) -> None:
-    await app.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, text, (text,)) for text in contents], {})
+    await app.features.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, text, (text,)) for text in contents], {})
 
 
 async def contents(app: App) -> list[str]:
-    return sorted(item.content for item in await app.memories.of(ANA).page(limit=99))
+    return sorted(item.content for item in await app.features.memories.of(ANA).page(limit=99))
 
 
 @pytest.mark.parametrize("known", [(), ("the bike is blue",)], ids=["no memory", "one that is not in view"])

@@ -52,7 +52,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     settings = Settings(data_dir=tmp_path, access="open", language="en")
     async with build(settings) as app, open_chatbot(app) as bot:
         made = House(app, bot)
-        await app.access.own(OWNER, "Olga")
+        await app.features.access.own(OWNER, "Olga")
         made.features.notifier.connect("telegram", OneChannel(made.owner))
         yield made
 
@@ -94,7 +94,7 @@ async def test_a_file_that_is_damaged_already_is_found_by_the_start_and_daily(tm
     settings = Settings(data_dir=tmp_path, language="en")
     async with build(settings) as app:
         features, owner = app.features, RecordingChannel(app.clock)
-        await app.access.own(OWNER, "Olga")
+        await app.features.access.own(OWNER, "Olga")
         features.notifier.connect("telegram", OneChannel(owner))
         async with upkeep(app.database, features.alerts, clock):
             await until(lambda: bool(clock._sleepers))

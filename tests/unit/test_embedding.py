@@ -33,7 +33,7 @@ OF_STAFF = [
 async def app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[App]:
     settings = Settings(_env_file=None, data_dir=tmp_path, access=request.param.value)  # type: ignore[call-arg]
     async with build(settings, grants={OWNER: Role.OWNER}) as app:
-        await app.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "swordfish", ("password",))], {})
+        await app.features.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "swordfish", ("password",))], {})
         yield app
 
 
@@ -57,7 +57,7 @@ async def test_who_was_granted_nothing_has_no_right_of_an_owner(app: App, handle
 async def test_who_was_granted_a_role_by_name_has_it_and_nobody_else_is_on_record(app: App, handler: ChatBot) -> None:
     assert await said(app, handler, "/admin status", OWNER) != UNKNOWN
     assert await said(app, handler, f"/admin export {ANA}", OWNER) != UNKNOWN
-    assert list(await app.access.people()) == []
+    assert list(await app.features.access.people()) == []
 
 
 async def test_everybody_is_answered_and_what_is_kept_is_ones_own(app: App, handler: ChatBot) -> None:
@@ -73,6 +73,6 @@ async def test_who_is_blocked_is_not_answered(app: App, handler: ChatBot) -> Non
 
 
 async def test_a_code_that_somebody_guesses_claims_nothing(app: App, handler: ChatBot) -> None:
-    await app.access.claim_code("telegram")
+    await app.features.access.claim_code("telegram")
     await said(app, handler, f"/start {json.dumps('x')}")
-    assert list(await app.access.people()) == []
+    assert list(await app.features.access.people()) == []

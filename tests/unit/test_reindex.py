@@ -33,7 +33,7 @@ async def remembered(folder: Path, server: LoopbackServer) -> None:
     """Two memories a person, of two phrases each, with vectors of the old embedder."""
     async with build(settings(folder, server)) as app:
         for person in PEOPLE:
-            memory = app.memories.of(person)
+            memory = app.features.memories.of(person)
             for number in range(2):
                 draft = MemoryDraft(MemoryKind.TEXT, f"a porta {number} de {person.user} é azul", (f"porta {number}",))
                 await memory.save([draft], await memory.embed(memory.phrases_of(draft)))
@@ -41,7 +41,7 @@ async def remembered(folder: Path, server: LoopbackServer) -> None:
 
 async def missing(folder: Path, server: LoopbackServer, model: str) -> int:
     async with build(settings(folder, server, model)) as app:
-        space = app.models.embedder.space
+        space = app.parts.models.embedder.space
         return sum([len(await app.store.unembedded(person, space, 100)) for person in PEOPLE])
 
 
@@ -79,7 +79,7 @@ async def test_interrupted_it_goes_on_where_it_stopped_and_words_answer_meanwhil
         left = await missing(tmp_path, server, "new")
         assert 0 < left < 12
         async with build(settings(tmp_path, server, "new")) as app:
-            memory = app.memories.of(PEOPLE[-1])
+            memory = app.features.memories.of(PEOPLE[-1])
             query = "porta 1"
             hits: Any = await memory.search([query], await memory.embed([query]))
             assert "a porta 1 de caio é azul" in [hit.item.content for hit in hits]

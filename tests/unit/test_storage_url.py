@@ -53,7 +53,7 @@ def files(folder: Path) -> list[str]:
 
 async def say(app: App, *texts: str) -> list[str]:
     """Say that to a bot, as a member, and return its answers."""
-    await app.access._people.put(Person(ANA, Role.MEMBER, "Ana", START))
+    await app.features.access._people.put(Person(ANA, Role.MEMBER, "Ana", START))
     async with open_chatbot(app) as bot:
         handler = AttributedHandler(bot)
         asked = {"chat_id": "c", "user_id": ANA.user, "language": "en"}
@@ -69,12 +69,12 @@ async def test_a_bot_remembers_either_way_and_only_one_on_the_disk_still_does_wh
     async with build(settings) as app:
         _, found = await say(app, "remember that my locker code is 4417", "what is my locker code?")
         assert "4417" in found
-        assert await app.memories.of(ANA).count() == 1
+        assert await app.features.memories.of(ANA).count() == 1
         assert len(await app.conversations.threads(ANA)) == 1
     async with build(settings) as app:
-        assert await app.memories.of(ANA).count() == (1 if kept else 0)
+        assert await app.features.memories.of(ANA).count() == (1 if kept else 0)
         assert len(await app.conversations.threads(ANA)) == (1 if kept else 0)
-        assert bool(await app.access._people.find(ANA)) is kept
+        assert bool(await app.features.access._people.find(ANA)) is kept
     assert bool(files(tmp_path)) is kept
 
 
@@ -103,7 +103,7 @@ async def test_what_is_in_memory_is_never_read_from_a_database_that_lies_in_the_
         await say(app, "remember that my locker code is 4417")
     before = (tmp_path / "elefante.db").read_bytes()
     async with build(load(None, data_dir=tmp_path, storage_url="memory:")) as app:
-        assert await app.memories.of(ANA).count() == 0
+        assert await app.features.memories.of(ANA).count() == 0
     assert (tmp_path / "elefante.db").read_bytes() == before
 
 
