@@ -1,6 +1,6 @@
-"""Which platforms there are, and how each is started. A new one is one entry of `PLATFORMS`.
+"""Platforms and how each is started. A new one is one entry of `PLATFORMS`.
 
-Knows each adapter's name; a vendor's library is imported only when its platform has a token.
+A vendor's library is imported only when its platform has a token.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PATIENCE_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a platform is started with: the bot, its door, when to stop, and how to tell the owner something."""
+    """What a platform is started with: the bot, its message handler, when to stop, how to tell the owner something."""
 
     app: App
     handler: MessageHandler

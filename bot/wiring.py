@@ -1,7 +1,4 @@
-"""Who is who: the one place that names concrete classes.
-
-Knows every implementation. Does not know what any of them does with what it is given.
-"""
+"""Build the bot from its parts: the one place that names concrete classes."""
 
 from __future__ import annotations
 
@@ -270,7 +267,7 @@ class _Stores:
 
 @asynccontextmanager
 async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
-    """Run the bot's Door; leaving waits for the answers that are under way."""
+    """Run the bot's message handler; leaving waits for the answers that are under way."""
     app.features.stores.spool.clear()
     tidying = asyncio.create_task(purge_answered(app.parts.inbox, app.clock))
     try:
