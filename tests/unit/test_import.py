@@ -97,7 +97,7 @@ async def test_an_export_taken_in_again_gives_equal_memories(
         await memory.flag(item.id, pinned=pinned, shared=shared)
         await house.store.flag(ANA, [item.id], room=room)
     before = {same(item) for item in await memory.page(limit=99)}
-    raw = "".join([piece async for piece in house.features().export.pieces(ANA, export.Tally())])
+    raw = "".join([piece async for piece in house.features().takeout.pieces(ANA, export.Tally())])
     async with Importer() as other:
         told = await other.say("/import", raw.encode())
         if before:
