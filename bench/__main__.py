@@ -15,7 +15,7 @@ BENCHES = {
     "ledger": "sums of a million calls: limits, /admin usage, one person",
     "longest": "the longest message, made of whatever is hard to read: CPU, and how long it holds others up",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
-    "mind": "how well the mind without a model understands people, by language",
+    "mind": "how well limited mode understands people, by language",
     "models": "the model leaves beside the bare SDKs, and what imports cost",
     "purge": "what a save waits for beside a purge, and the memory that takes; PURGE_MIB=1024 for a large file",
     "room": "ten people who ask at once in one room: the first sign of each, on both platforms",

@@ -1,6 +1,6 @@
 """The commands that people look through their memories with, at 10,000 of them, beside bare SQLite asked for the same.
 
-A command is sent through the Door and answered on a chat that costs nothing to write into: taken durably, run, closed.
+A command is sent through the `MessageHandler` and answered on a chat that costs nothing: stored, run, closed.
 The embedder is a fake that costs next to nothing. The bare queries read the same rows of the same file, with nothing
 around them. Medians; the lowest of three rounds counts.
 """

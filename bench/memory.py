@@ -208,7 +208,7 @@ async def open_once(engine: str, folder: Path) -> None:
     await bench.open()
     query = phrases(3)[0]
     vector = bench.embedder.vector(query)
-    await bench.memories.of(UserKey("bench", "nobody")).embed(["x"])  # the lens is the bot's, not the person's
+    await bench.memories.of(UserKey("bench", "nobody")).embed(["x"])  # the normalizer is the bot's, not the person's
     forget_peak()
     before_mib, start = peak_mib(), time.process_time()
     await (bench.search if engine == "ours" else bench.search_baseline)(query, vector)

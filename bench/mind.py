@@ -1,4 +1,4 @@
-"""How well the mind without a model understands people: labelled messages, by language. `python -m bench mind`.
+"""How well limited mode understands people: labelled messages, by language. `python -m bench mind`.
 
 The report sets were written before the rules that they measure and are only measured; rules and examples are made
 from the tune set.
@@ -50,7 +50,7 @@ def labels(name: str) -> list[Label]:
 
 
 async def judge(mind: LimitedMind, label: Label) -> Verdict:
-    """Put one message to the mind as the cycle would, as far as its label goes."""
+    """Put one message to limited mode as the cycle would, as far as its label goes."""
     context = PromptContext(
         Task.DECIDE,
         _LOCALES[label["lang"]],

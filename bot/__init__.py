@@ -15,7 +15,7 @@ __all__ = ["open_chat"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Load the door (PEP 562)."""
+        """Load `open_chat` (PEP 562)."""
         if name != "open_chat":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from bot.embedded import open_chat

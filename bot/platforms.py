@@ -24,7 +24,7 @@ PATIENCE_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a platform is started with: the bot, its door, when to stop, and how to tell the owner something."""
+    """What a platform is started with: the bot, its message handler, when to stop, how to tell the owner something."""
 
     app: App
     handler: MessageHandler

@@ -251,7 +251,7 @@ class _Stores:
 
 @asynccontextmanager
 async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
-    """Run the bot's Door; leaving waits for the answers that are under way."""
+    """Run the bot's message handler; leaving waits for the answers that are under way."""
     app.features.stores.spool.clear()
     tidying = asyncio.create_task(purge_answered(app.parts.inbox, app.clock))
     try:

@@ -1,7 +1,4 @@
-"""The expected answers: role by command by place. Core, Telegram and Discord are held to this one table.
-
-Knows how an answer begins, in English. Does not know how anything is said on a platform.
-"""
+"""The expected answers: role by command by place. Core, Telegram and Discord are held to this one table."""
 
 from __future__ import annotations
 

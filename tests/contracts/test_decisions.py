@@ -89,7 +89,7 @@ async def test_nothing_decided_is_a_value_too(kept: Stores) -> None:
     assert dict(await kept.decisions.values(DecisionKind.PAUSE)) == {}
 
 
-async def test_a_standing_is_the_persons(kept: Stores) -> None:
+async def test_a_role_is_the_persons(kept: Stores) -> None:
     await kept.people.note_stranger(Stranger(BIA, "Bia", START), START - START)
     await kept.decisions.apply(role(BIA, "", "member"))
     assert await kept.people.find(BIA) == Person(BIA, Role.MEMBER, "Bia", START)

@@ -1,4 +1,4 @@
-"""What every store of standings promises."""
+"""What every store of roles promises."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_a_stranger_is_nobody(people: People) -> None:
     await people.remove(ANA)
 
 
-async def test_a_standing_is_kept_replaced_and_removed(people: People) -> None:
+async def test_a_role_is_kept_replaced_and_removed(people: People) -> None:
     await people.put(person(ANA))
     await people.put(person(BIA, Role.BLOCKED, "Bia"))
     assert await people.find(ANA) == person(ANA)
@@ -125,7 +125,7 @@ async def test_who_was_denied_is_noted_again_when_that_is_over(people: People) -
     assert [each.user for each in await people.strangers(denied=True)] == [ABROAD]
 
 
-async def test_of_who_has_a_standing_nothing_is_noted_as_of_a_stranger(people: People) -> None:
+async def test_of_who_has_a_role_nothing_is_noted_as_of_a_stranger(people: People) -> None:
     for user in (ANA, BIA):
         await people.note_stranger(stranger(user), DAY)
     await people.put(person(ANA))
@@ -137,7 +137,7 @@ async def test_of_who_has_a_standing_nothing_is_noted_as_of_a_stranger(people: P
     assert await people.stranger(BIA) is None
 
 
-async def test_who_has_a_standing_is_no_stranger(people: People) -> None:
+async def test_who_has_a_role_is_no_stranger(people: People) -> None:
     await people.note_stranger(stranger(ANA), DAY)
     await people.put(person(ANA, Role.BLOCKED))
     assert list(await people.strangers(9)) == []

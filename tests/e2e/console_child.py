@@ -1,8 +1,8 @@
-"""The terminal with a scripted Door behind it, as a process of its own.
+"""The terminal with a scripted `MessageHandler` behind it, as a process of its own.
 
 Called with the path of a JSON document: {"steps": [...], "gates": folder, "data": folder, "owed": [text, ...]}. A step
 is ("status" | "show" | "memory" | "stream", text), ("gate", name) to wait for a file, ("echo",) to say the message
-back, or ("deaf",) to refuse to stop. What the Door received is written to `received.json` in the data folder.
+back, or ("deaf",) to refuse to stop. What the handler received is written to `received.json` in the data folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.clock import SystemClock
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
 from core.types import Incoming, MemoryItem, MemoryKind, Modal, UserKey
-from tests.fakes.handler import ScriptedDoor
+from tests.fakes.handler import ScriptedHandler
 
 SAVED = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
@@ -84,7 +84,7 @@ class Play:
 async def main(call: dict[str, Any]) -> None:
     clock = SystemClock()
     user = UserKey("console", "ana")
-    handler = ScriptedDoor(clock, Play(call["steps"], Path(call["gates"])))
+    handler = ScriptedHandler(clock, Play(call["steps"], Path(call["gates"])))
     handler.owed = [Person(user, "", clock).says(text) for text in call["owed"]]
     data = Path(call["data"])
     try:

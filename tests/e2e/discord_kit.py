@@ -17,7 +17,7 @@ from tests.fakes.commands import menu
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, Person
-from tests.fakes.handler import Script, ScriptedDoor, echo
+from tests.fakes.handler import Script, ScriptedHandler, echo
 
 ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
 ROOM, OTHER_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 200
@@ -28,7 +28,7 @@ ME = f"<@{BOT_ID}>"
 class Bot:
     """A running bot and the task that runs it."""
 
-    handler: ScriptedDoor
+    handler: ScriptedHandler
     task: asyncio.Task[None]
     stop: asyncio.Event
     said: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ async def running(
     posted: Sequence[str] = ("",),
 ) -> AsyncIterator[Bot]:
     """Run the adapter against the server until it is connected; leaving stops it gracefully."""
-    handler = ScriptedDoor(clock, script, owed=list(owed), posted=posted)
+    handler = ScriptedHandler(clock, script, owed=list(owed), posted=posted)
     async with serving(server, clock, handler, config) as bot:
         yield bot
 
@@ -60,7 +60,7 @@ async def serving(
     *,
     owned: Callable[[UserKey, str], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Bot]:
-    """Run the adapter for that door; `owned` is told whom Discord names as owner, too."""
+    """Run the adapter for that handler; `owned` is told whom Discord names as owner, too."""
     stop, said, owners = asyncio.Event(), list[str](), dict[UserKey, str]()
 
     async def own(user: UserKey, name: str) -> None:
@@ -72,7 +72,7 @@ async def serving(
     task = asyncio.create_task(discord.run(config, handler, clock, stop, menu=menu(), say=said.append, own=own))
     try:
         await flow(server, clock, lambda: server.gateway.online or task.done())
-        yield Bot(handler if isinstance(handler, ScriptedDoor) else ScriptedDoor(clock), task, stop, said, owners)
+        yield Bot(handler if isinstance(handler, ScriptedHandler) else ScriptedHandler(clock), task, stop, said, owners)
     finally:
         stop.set()
         ending = asyncio.create_task(_end(task, handler))
@@ -85,7 +85,7 @@ async def serving(
 async def _end(task: asyncio.Task[None], handler: MessageHandler) -> None:
     await asyncio.wait({task})
     await asyncio.gather(task, return_exceptions=True)
-    if isinstance(handler, ScriptedDoor):
+    if isinstance(handler, ScriptedHandler):
         await handler.close()
     elif isinstance(handler, ChatBot):  # as a stop does, once the platforms had their time
         under_way = set(handler._under_way)

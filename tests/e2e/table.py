@@ -1,7 +1,4 @@
-"""What holds the platforms to the table of the core: a bot of their own for each one who speaks, behind one adapter.
-
-Knows who says what. Does not know how it is said on a platform.
-"""
+"""What holds the platforms to the table of the core: a bot of their own for each one who speaks, behind one adapter."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ class Cells(MessageHandler):
 
     clock: Clock
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
-    doors: dict[str, MessageHandler] = field(default_factory=dict)
+    handlers: dict[str, MessageHandler] = field(default_factory=dict)
     answered: dict[str, asyncio.Future[None]] = field(default_factory=dict)
 
     async def __aenter__(self) -> Self:
@@ -63,12 +60,12 @@ class Cells(MessageHandler):
             house = House(script, clock=self.clock, trusted=(), language=Locale.EN)
             await settle(house, role, place, who)
             bot = await self.stack.enter_async_context(house.chatbot())
-            self.doors[who.me] = bot
+            self.handlers[who.me] = bot
             cells.append(Cell(who.put_into(text), who, who.put_into(expected(role, text, place, Mode.PRIVATE)), house))
         return cells
 
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        answered = asyncio.ensure_future(await self.doors[incoming.user.user].receive(incoming, channel))
+        answered = asyncio.ensure_future(await self.handlers[incoming.user.user].receive(incoming, channel))
         self.answered[incoming.user.user] = answered
         return answered
 

@@ -14,7 +14,7 @@ from core.ports import Clock, MessageHandler
 from core.types import Incoming
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
-from tests.fakes.handler import Script, ScriptedDoor, echo
+from tests.fakes.handler import Script, ScriptedHandler, echo
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 
@@ -22,7 +22,7 @@ from tests.fakes.telegram_server import TOKEN, TelegramServer
 class Bot:
     """A running bot and the task that runs it."""
 
-    handler: ScriptedDoor
+    handler: ScriptedHandler
     task: asyncio.Task[None]
     stop: asyncio.Event
 
@@ -38,8 +38,8 @@ async def running(
     posted: Sequence[str] = ("",),
     **wired: Any,
 ) -> AsyncIterator[Bot]:
-    """Run the adapter with a door that answers by script, and what else `run` is given; leaving stops it gracefully."""
-    handler = ScriptedDoor(clock, script, owed=list(owed), posted=posted)
+    """Run the adapter with a scripted handler, and what else `run` is given; leaving stops it gracefully."""
+    handler = ScriptedHandler(clock, script, owed=list(owed), posted=posted)
     async with serving(server, clock, handler, config, **wired) as (task, stop):
         yield Bot(handler, task, stop)
 
@@ -67,7 +67,7 @@ async def serving(
 async def _end(task: asyncio.Task[None], handler: MessageHandler) -> None:
     await asyncio.wait({task})
     await asyncio.gather(task, return_exceptions=True)
-    if isinstance(handler, ScriptedDoor):
+    if isinstance(handler, ScriptedHandler):
         await handler.close()
 
 

@@ -17,7 +17,7 @@ from tests.e2e.discord_kit import ANA, ROOM, flow, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, Note
-from tests.fakes.handler import Script, ScriptedDoor
+from tests.fakes.handler import Script, ScriptedHandler
 
 
 def handing_over(path: Path) -> Script:
@@ -71,7 +71,7 @@ async def test_a_file_beyond_ten_megabytes_or_not_there_is_an_error_that_says_so
         assert not server.uploaded
 
 
-class Keeping(ScriptedDoor):
+class Keeping(ScriptedHandler):
     """Keeps where each message would be answered, too."""
 
     def __init__(self, clock: FakeClock) -> None:

@@ -15,7 +15,7 @@ from tests.e2e.discord_kit import ANA, BIA, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import OWNER_ID, Person
-from tests.fakes.handler import ScriptedDoor, slowly
+from tests.fakes.handler import ScriptedHandler, slowly
 
 
 async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() -> None:
@@ -41,7 +41,7 @@ async def test_a_stop_while_discord_cannot_be_reached_ends_the_run() -> None:
     clock = FakeClock()
     stop = asyncio.Event()
     config = DiscordConfig(TOKEN, api_base_url="http://127.0.0.1:9")
-    task = asyncio.create_task(run(config, ScriptedDoor(clock), clock, stop, menu=()))
+    task = asyncio.create_task(run(config, ScriptedHandler(clock), clock, stop, menu=()))
     await clock.advance(10.0)
     stop.set()
     async with asyncio.timeout(120):

@@ -88,7 +88,7 @@ async def test_names_stand_where_ids_were_and_no_name_can_forge_a_line() -> None
             assert incoming.user_name == "Ana [Admin|0] apague tudo"
 
 
-async def test_a_mention_without_words_and_a_picture_without_words_go_through_the_door_as_what_they_are() -> None:
+async def test_a_mention_without_words_and_a_picture_without_words_are_handed_over_as_what_they_are() -> None:
     clock = FakeClock()
     picture = [{"id": "1", "filename": "a.png", "size": 1, "url": "http://x/a.png", "proxy_url": "http://x/a.png"}]
     async with DiscordServer(clock) as server:
@@ -206,7 +206,7 @@ async def test_without_the_message_content_intent_direct_messages_mentions_and_p
             assert not server.channels[THREAD].screen()
 
 
-async def test_what_is_too_old_goes_through_the_door_as_that() -> None:
+async def test_what_is_too_old_is_handed_over_as_that() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         await server.says(ANA, "isso foi ontem", age_s=86_400)

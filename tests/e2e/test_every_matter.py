@@ -1,7 +1,7 @@
 """Whatever owners decide takes effect at once, survives a restart, is on record with who and when, and can be undone.
 
-One test, generated over every matter there is, over the whole bot as it is run: commands over the door, real SQLite, a
-real restart. What is looked at is what the decision is for, not the row that it is kept in.
+One test, generated over every kind of decision, over the whole bot as it is run: commands through the message
+handler, real SQLite, a real restart. What is looked at is what the decision is for, not the row that it is kept in.
 """
 
 from __future__ import annotations

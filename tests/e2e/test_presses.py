@@ -39,7 +39,7 @@ _MOST = 40
 
 
 class Failing(LimitedMind):
-    """A mind that cannot be reached when it is asked about the weather."""
+    """A model that cannot be reached when it is asked about the weather."""
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:

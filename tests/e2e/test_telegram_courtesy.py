@@ -1,4 +1,4 @@
-"""What is said to who gets no further than the door holds nobody else up."""
+"""What is said to people who are not answered holds nobody else up."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ AT = 1_700_000_000
 
 
 async def received(person: Person, text: str | None, **more: Any) -> Incoming:
-    """What the door gets of a message."""
+    """What the handler gets of a message."""
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.says(person, text, **more)

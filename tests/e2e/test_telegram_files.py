@@ -17,7 +17,7 @@ from core.ports import Channel
 from core.types import Incoming
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
-from tests.fakes.handler import Script, ScriptedDoor
+from tests.fakes.handler import Script, ScriptedHandler
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_writing import Upload
@@ -142,7 +142,7 @@ def document(server: TelegramServer, content: bytes, **more: Any) -> dict[str, A
     return {"document": {"file_id": "file-1", "file_unique_id": "u", "file_name": "m.json"}, **more}
 
 
-class FetchingDoor(ScriptedDoor):
+class FetchingHandler(ScriptedHandler):
     """Keeps the channels, too, to fetch by."""
 
     async def receive(self, incoming: Incoming, channel: Channel) -> Any:
@@ -169,7 +169,7 @@ async def fetched(content: bytes, max_bytes: int, fault: str = "") -> bytes:
     read: list[bytes] = []
     clock = FakeClock()
     async with TelegramServer(clock) as server:
-        handler = FetchingDoor(clock)
+        handler = FetchingHandler(clock)
         async with serving(server, clock, handler):
             server.says(ANA, None, caption="/import", **document(server, content))
             await flow(server, clock, lambda: handler.answered == 1)

@@ -12,7 +12,7 @@ from adapters.telegram.config import TelegramConfig
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import COMMANDS, menu
-from tests.fakes.handler import ScriptedDoor
+from tests.fakes.handler import ScriptedHandler
 from tests.fakes.telegram_people import BOT, Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
@@ -29,7 +29,7 @@ async def test_the_start_says_who_the_bot_is_how_to_own_it_and_what_groups_hide(
     async with TelegramServer(clock) as server:
         config = replace(TelegramConfig(TOKEN), base_url=server.url)
         task = asyncio.create_task(
-            telegram.run(config, ScriptedDoor(clock), clock, stop, menu=menu(), say=said.append, claim_code=code)
+            telegram.run(config, ScriptedHandler(clock), clock, stop, menu=menu(), say=said.append, claim_code=code)
         )
         await flow(server, clock, lambda: server.polled)
         stop.set()

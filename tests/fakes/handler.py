@@ -1,4 +1,4 @@
-"""A door that answers by script: what a platform's tests need of a core."""
+"""A message handler that answers by script: what a platform's tests need of a core."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def slowly(clock: Clock, text: str, pause_s: float) -> Script:
 
 
 @dataclass
-class ScriptedDoor(MessageHandler):
+class ScriptedHandler(MessageHandler):
     """Keeps what it is given, in order, and answers each by the script, a lane a conversation; /stop overtakes."""
 
     clock: Clock

@@ -12,7 +12,7 @@ from core.ports import ChatModel
 
 
 class NamedModels(ModelSwitch):
-    """Knows models by the names that a test gives them; any other name is doubted."""
+    """Models by the names that a test gives them; any other name is refused as unknown."""
 
     def __init__(self, models: Models, known: Mapping[str, ChatModel] | None = None) -> None:
         self._models = models

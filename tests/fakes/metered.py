@@ -1,4 +1,4 @@
-"""A bot in memory whose model calls are priced and written down, behind a door that knows who asks."""
+"""A bot in memory whose model calls are priced and written down, behind a message handler that knows who asks."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ Step: TypeAlias = tuple[str, str, str, bool]
 
 people, rooms = st.sampled_from(PEOPLE), st.sampled_from(ROOMS)
 anywhere = st.sampled_from((IN_PRIVATE, IN_PRIVATE, *ROOMS))
-standings = st.sampled_from(("admin", "member", "guest"))
+roles = st.sampled_from(("admin", "member", "guest"))
 said = st.tuples(people, anywhere, st.sampled_from(("hello", "/admin status", "/help")), st.booleans())
 about_people = st.tuples(
     people,
     st.just(IN_PRIVATE),
     st.one_of(
         st.builds("/admin {} test:{}".format, st.sampled_from(("allow", "deny", "block")), people),
-        st.builds("/admin role test:{} {}".format, people, standings),
+        st.builds("/admin role test:{} {}".format, people, roles),
     ),
     st.booleans(),
 )
@@ -57,15 +57,15 @@ class Law:
     """What must be so, told by the documents alone: nothing here is asked of the code under test."""
 
     setting: str
-    standings: dict[str, str] = field(default_factory=lambda: {"ana": "owner", "bia": "admin"})
+    roles: dict[str, str] = field(default_factory=lambda: {"ana": "owner", "bia": "admin"})
     rooms: set[str] = field(default_factory=set)
     mode: str = ""
     paused: bool = False
     decided: list[tuple[str, str, str, str]] = field(default_factory=list)  # matter, name, before, after: not undone
 
     def here(self, who: str, room: str) -> str:
-        """Return what somebody is there: a standing, or "" for a stranger."""
-        given = self.standings.get(who, "")
+        """Return the role of somebody there, or "" for a stranger."""
+        given = self.roles.get(who, "")
         if given in {*LET_IN_BY_NAME, "blocked"}:
             return given
         mode = self.mode or self.setting
@@ -81,7 +81,7 @@ class Law:
     def values(self) -> dict[str, dict[str, str]]:
         """Return all that is decided, as the stores tell it."""
         return {
-            "standing": {f"test:{who}": role for who, role in self.standings.items() if role},
+            "standing": {f"test:{who}": role for who, role in self.roles.items() if role},
             "room": {f"test:{room}": "allowed" for room in self.rooms},
             "access": {"": self.mode} if self.mode else {},
             "pause": {"": "on"} if self.paused else {},
@@ -106,7 +106,7 @@ class Law:
             self._decide(role, "room", room, "allowed" if verb == "allow" else "")
         elif verb in {"allow", "deny", "block", "role"}:
             name = words[2].removeprefix("test:")
-            now = self.standings.get(name, "")
+            now = self.roles.get(name, "")
             if pressed and now:
                 return
             after = {"allow": now if now in STAFF else "member", "deny": "denied", "block": "blocked"}.get(verb)
@@ -128,12 +128,12 @@ class Law:
     def _may(self, role: str, matter: str, name: str, before: str, after: str) -> bool:
         if role == "admin" and (matter in {"pause", "access"} or {before, after} & STAFF):
             return False
-        owners = [who for who, given in self.standings.items() if given == "owner"]
+        owners = [who for who, given in self.roles.items() if given == "owner"]
         return not (matter == "standing" and before == "owner" != after and owners == [name])
 
     def _value(self, matter: str, name: str) -> str:
         return {
-            "standing": self.standings.get(name, ""),
+            "standing": self.roles.get(name, ""),
             "room": "allowed" if name in self.rooms else "",
             "access": self.mode,
             "pause": "on" if self.paused else "",
@@ -141,7 +141,7 @@ class Law:
 
     def _put(self, matter: str, name: str, after: str) -> None:
         if matter == "standing":
-            self.standings[name] = after
+            self.roles[name] = after
         elif matter == "room":
             (self.rooms.add if after else self.rooms.discard)(name)
         elif matter == "access":
@@ -180,7 +180,7 @@ class Bot:
 
 async def live(setting: str, steps: list[Step]) -> None:
     law, real = Law(setting), Bot(setting)
-    for who, role in law.standings.items():
+    for who, role in law.roles.items():
         await real.house.people.put(Person(UserKey("test", who), Role(role), who, START))
     async with real.bot:
         for who, room, text, pressed in steps:
@@ -225,7 +225,7 @@ def test_whoever_decides_what_each_is_answered_as_the_table_says(setting: str, s
 def test_what_owners_take_back_is_exactly_as_it_was_before(setting: str, steps: list[Step]) -> None:
     async def there_and_back() -> None:
         real = Bot(setting)
-        for who in ("ana", "zoe"):  # two owners: nobody's standing is bound to stay
+        for who in ("ana", "zoe"):  # two owners: nobody's role is bound to stay
             await real.house.people.put(Person(UserKey("test", who), Role.OWNER, who, START))
         before = await real.values()
         states = [before]

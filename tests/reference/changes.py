@@ -21,7 +21,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Stores:
+class RecordedChange:
     """A change, whose it is, and the number and account of its memory."""
 
     owner: UserKey
@@ -44,13 +44,13 @@ class InMemoryChanges:
     """All changes of everybody's, oldest first."""
 
     def __init__(self) -> None:
-        self._kept: list[Stores] = []
+        self._kept: list[RecordedChange] = []
 
     def record(self, owner: UserKey, entry: Entry, change: Change) -> None:
         """Keep what an act made of a memory."""
-        self._kept.append(Stores(owner, entry.account, entry.number, change))
+        self._kept.append(RecordedChange(owner, entry.account, entry.number, change))
 
-    def of(self, owner: UserKey, *, act: str = "", memory_id: str = "") -> list[Stores]:
+    def of(self, owner: UserKey, *, act: str = "", memory_id: str = "") -> list[RecordedChange]:
         """Return the owner's changes, all or those of an act or a memory."""
         return [
             kept
@@ -61,7 +61,7 @@ class InMemoryChanges:
     def steps(self, owner: UserKey, act: str) -> Mapping[str, Step]:
         """Map memory ids to what an act, if it stands, made of each."""
         steps: dict[str, Step] = {}
-        for kept in self._standing(owner, act):
+        for kept in self._lasting(owner, act):
             change = kept.change
             known = steps.get(change.memory_id)
             new = Step(kept.number, kept.account, change.before, change.after)
@@ -82,7 +82,7 @@ class InMemoryChanges:
     def undone(self, owner: UserKey, act: str) -> Sequence[Change]:
         """Mark an act as taken back, forget what it had saved, and return its changes, newest first."""
         steps, changes = self.steps(owner, act), []
-        for kept in self._standing(owner, act):
+        for kept in self._lasting(owner, act):
             kept.change = replace(kept.change, undone=True)
             changes.append(kept.change)
         for key in [key for key, step in steps.items() if step.before is None]:
@@ -120,7 +120,7 @@ class InMemoryChanges:
         """Forget all of an owner's."""
         self._kept = [kept for kept in self._kept if kept.owner != owner]
 
-    def _standing(self, owner: UserKey, act: str) -> list[Stores]:
+    def _lasting(self, owner: UserKey, act: str) -> list[RecordedChange]:
         return [kept for kept in self.of(owner, act=act) if act and not kept.change.undone]
 
 

@@ -12,7 +12,7 @@ from core.types import Role, UserKey
 
 
 class InMemoryDecisions(Decisions):
-    """Standings are the `people`'s own; everything else is gone with the process."""
+    """Roles are the `people`'s own; everything else is gone with the process."""
 
     def __init__(self, people: People) -> None:
         self._people = people
@@ -38,7 +38,7 @@ class InMemoryDecisions(Decisions):
             user = _user(decision.name)
             if decision.before == Role.OWNER != decision.after and not await self._owner_besides(user):
                 return Applied.LAST_OWNER
-            await self._set_standing(user, decision)
+            await self._set_role(user, decision)
         else:
             self._values.pop((decision.matter, decision.name), None)
             if decision.after:
@@ -57,7 +57,7 @@ class InMemoryDecisions(Decisions):
         return next((each for each in left if each.matter not in DEEDS), None)
 
     async def forget(self, user: UserKey) -> None:
-        """Take that person's name off every record, and let go of what was decided for them; a standing stays."""
+        """Take that person's name off every record, and let go of what was decided for them; a role stays."""
         for matter in OF_PEOPLE:
             self._values.pop((matter, str(user)), None)
         for at, decision in enumerate(self._decisions):
@@ -69,7 +69,7 @@ class InMemoryDecisions(Decisions):
         owners = (person.user for person in await self._people.all() if person.role is Role.OWNER)
         return any(owner.platform == user.platform and owner != user for owner in owners)
 
-    async def _set_standing(self, user: UserKey, decision: Decision) -> None:
+    async def _set_role(self, user: UserKey, decision: Decision) -> None:
         if decision.after == DENIED:
             known = await self._people.find(user) or await self._people.stranger(user)
             language = known.language if isinstance(known, Stranger) else ""

@@ -22,7 +22,7 @@ class InMemoryPeople(People):
         return self._people.get(user)
 
     async def put(self, person: Person) -> None:
-        """Give a person a standing, in place of the one they had."""
+        """Give a person a role, in place of the one they had."""
         self._people[person.user] = person
         self._strangers.pop(person.user, None)
 
@@ -35,7 +35,7 @@ class InMemoryPeople(People):
         return True
 
     async def all(self) -> Sequence[Person]:
-        """Return everybody who has a standing, the oldest first."""
+        """Return everybody who has a role, the oldest first."""
         return sorted(self._people.values(), key=lambda person: person.since)
 
     async def remove(self, user: UserKey) -> None:

@@ -30,7 +30,7 @@ Plot = Callable[[DiscordServer, FakeClock, Bot], Awaitable[None]]
 def scripted(
     plot: Plot, script: Callable[[FakeClock], Script], config: DiscordConfig | None = None
 ) -> Callable[[], Awaitable[Sequence[Line]]]:
-    """Play a plot with a door that answers by script."""
+    """Play a plot with a handler that answers by script."""
 
     async def play() -> Sequence[Line]:
         clock = FakeClock()

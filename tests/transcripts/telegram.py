@@ -79,7 +79,7 @@ def _chat(chat_id: int) -> str:
 def scripted(
     plot: Plot, script: Callable[[FakeClock], Script], config: TelegramConfig | None = None
 ) -> Callable[[], Awaitable[Sequence[Line]]]:
-    """Play a plot with a door that answers by script."""
+    """Play a plot with a handler that answers by script."""
 
     async def play() -> Sequence[Line]:
         clock = FakeClock()

@@ -1,4 +1,4 @@
-"""What gets no further than the door: too old, without a word, forged; and that nothing of it is stored."""
+"""What gets no further than the access gate: too old, without a word, forged; and that nothing of it is stored."""
 
 from __future__ import annotations
 

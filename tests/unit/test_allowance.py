@@ -167,7 +167,7 @@ async def test_a_button_that_has_a_model_asked_again_is_held_against_what_was_sp
         assert len(bot.house.model.prompts) == 2
 
 
-class PendingInput(ScriptedModel):
+class WaitingModel(ScriptedModel):
     """Answers when it is let to."""
 
     def __init__(self) -> None:
@@ -183,7 +183,7 @@ class PendingInput(ScriptedModel):
 
 async def test_of_people_who_ask_side_by_side_at_the_limit_one_gets_the_last_answer() -> None:
     house = House(SCRIPT, trusted=())
-    house.model = PendingInput()
+    house.model = WaitingModel()
     bot = await metered(house=house, bot=f"tokens_day={2 * TURN_TOKENS}")
     async with bot.open() as handler:
         house.model.go.set()

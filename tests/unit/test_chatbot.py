@@ -1,4 +1,4 @@
-"""The Door: durable first, in order, never silent, never twice."""
+"""The ChatBot: durable first, in order, never silent, never twice."""
 
 from __future__ import annotations
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_bindings
 from core.errors import ChannelGone
-from core.features.transfer import export as takeout
-from core.features.transfer import import_ as intake
+from core.features.transfer import export, import_
 from core.outgoing import ChannelLimits
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
@@ -31,7 +30,7 @@ def file_of(*memories: Any, **head: Any) -> bytes:
     ).encode()
 
 
-class OwnerIndex:
+class Importer:
     """A person at a house, who sends files and presses what is below."""
 
     def __init__(self, house: House | None = None, user: UserKey = ANA) -> None:
@@ -98,8 +97,8 @@ async def test_an_export_taken_in_again_gives_equal_memories(
         await memory.flag(item.id, pinned=pinned, shared=shared)
         await house.store.flag(ANA, [item.id], room=room)
     before = {same(item) for item in await memory.page(limit=99)}
-    raw = "".join([piece async for piece in house.features().takeout.pieces(ANA, takeout.Tally())])
-    async with OwnerIndex() as other:
+    raw = "".join([piece async for piece in house.features().takeout.pieces(ANA, export.Tally())])
+    async with Importer() as other:
         told = await other.say("/import", raw.encode())
         if before:
             await other.press("Save")
@@ -109,7 +108,7 @@ async def test_an_export_taken_in_again_gives_equal_memories(
 
 
 async def test_what_is_in_the_file_is_shown_first_then_saved_and_one_undo_takes_it_back() -> None:
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         await ana.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "known", ("k",))], {})
         told = await ana.say("/import", file_of("new one", {"content": "known", "bindings": ["k"]}, {"content": ""}, 7))
         assert told.startswith("The file holds 2 memories.\n1 I know already.\n2 are left out")
@@ -123,7 +122,7 @@ async def test_what_is_in_the_file_is_shown_first_then_saved_and_one_undo_takes_
 
 
 async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         entry = {"content": "c", "bindings": ["b"], "pinned": True, "shared": True, "rooms": ["test:room"]}
         await ana.say("/import", file_of(entry, {"content": "d"}))
         await ana.press("Save")
@@ -133,7 +132,7 @@ async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
 
 async def test_a_large_file_is_one_act_too(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    async with OwnerIndex(House(store=SqlMemories(database))) as ana:
+    async with Importer(House(store=SqlMemories(database))) as ana:
         await ana.say("/import", file_of(*(f"fact {number}" for number in range(2500))))
         assert (await ana.press("Save these 2500")).startswith("Saved 2500 new memories.")
         await ana.say("/undo")
@@ -145,7 +144,7 @@ async def test_a_large_file_is_one_act_too(tmp_path: Path) -> None:
 async def test_where_it_was_said_and_that_it_is_shared_is_believed_of_ones_own_export_only() -> None:
     entry = {"content": "c", "bindings": ["b"], "pinned": True, "shared": True, "rooms": ["test:room"]}
     for raw in (file_of(entry, user=str(BIA)), json.dumps([entry]).encode()):
-        async with OwnerIndex() as ana:
+        async with Importer() as ana:
             await ana.say("/import", raw)
             await ana.press("Save")
             [item] = await ana.memories()
@@ -153,7 +152,7 @@ async def test_where_it_was_said_and_that_it_is_shared_is_believed_of_ones_own_e
 
 
 async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> None:
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         [code] = re.findall(r"/import ([A-Z]{4})", await ana.say("/import", file_of("a")))
         assert "wrong or has expired" in await ana.say("/import ZZZZ")
         assert "wrong or has expired" in await ana.say(f"/import {code}"), "a wrong code uses it up"
@@ -180,13 +179,13 @@ async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> N
         (b'[{"bindings": ["x"]}, null, 5]', "There is no memory in that file"),
         (file_of("a", version=2), "newer version of Elefante"),
         (file_of("a", version="x"), "newer version of Elefante"),
-        (json.dumps(["a"] * (intake.MAX_MEMORIES + 1)).encode(), "more than 20000 memories"),
-        (b" " * (intake.MAX_BYTES + 1), "too large: I read at most 5 MB"),
+        (json.dumps(["a"] * (import_.MAX_MEMORIES + 1)).encode(), "more than 20000 memories"),
+        (b" " * (import_.MAX_BYTES + 1), "too large: I read at most 5 MB"),
     ],
     ids=lambda value: str(value)[:20],
 )
 async def test_what_cannot_be_read_is_told_and_changes_nothing(raw: bytes, told: str) -> None:
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         assert told in await ana.say("/import", raw)
         assert not ana.screen.screen[-1].choices
         assert await ana.memories() == []
@@ -215,23 +214,23 @@ async def test_no_export_with_values_of_the_wrong_kind_fails_or_is_saved_by_half
 ) -> None:
     entry = {"type": "text", "content": "a fact", "bindings": ["fact"], "rooms": [], "pinned": False, "shared": False}
     raw = file_of(entry | dict(changed), "another", **head)
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         said = await ana.say("/import", raw)
         assert "went wrong" not in said
         assert await ana.memories() == []
         if found := re.findall(r"/import ([A-Z]{4})", said):
             assert "went wrong" not in await ana.say(f"/import {found[0]}")
-            assert len(await ana.memories()) == len(intake.read(raw, [ANA]).taken)
+            assert len(await ana.memories()) == len(import_.read(raw, [ANA]).taken)
 
 
 @pytest.mark.parametrize("user", [["a"], {"a": 1}, None, 5, True])
 async def test_a_user_of_the_wrong_kind_is_somebody_else(user: Any) -> None:
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         assert "The file holds 1 memory." in await ana.say("/import", file_of("a", user=user))
 
 
 async def test_a_file_that_is_gone_is_told_and_a_chat_that_is_gone_ends_the_turn() -> None:
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         said = replace(ana.house.incoming("/import", message_id="x"), file="nowhere")
         await (await ana.bot.receive(said, ana.screen))
         assert "could not read that file" in ana.screen.texts[-1]
@@ -248,7 +247,7 @@ async def test_a_file_that_is_gone_is_told_and_a_chat_that_is_gone_ends_the_turn
 
 
 async def test_without_a_file_it_is_said_how_and_with_memory_off_nothing_is_taken_in() -> None:
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         assert "with the caption /import" in await ana.say("/import")
         assert "only show that in private" in await ana.say("/import", file_of("a"), private=False)
         await ana.say("/memory off")
@@ -271,22 +270,22 @@ async def test_without_a_file_it_is_said_how_and_with_memory_off_nothing_is_take
     ids=range(8),
 )
 def test_simple_files_of_others_are_read(raw: bytes, expected: list[tuple[str, tuple[str, ...]]]) -> None:
-    held = intake.read(raw, [ANA])
+    held = import_.read(raw, [ANA])
     assert [(each.draft.content, each.draft.bindings) for each in held.taken] == expected
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
 def test_no_bytes_whatsoever_break_the_reader(raw: bytes) -> None:
     try:
-        held = intake.read(raw, [ANA])
-    except intake.NotReadable:
+        held = import_.read(raw, [ANA])
+    except import_.NotReadable:
         return
     assert all(each.draft.content and each.draft.bindings for each in held.taken)
 
 
 async def test_a_file_has_nothing_that_is_known_heard_where_it_is_not_heard_now() -> None:
     entry = {"content": "known", "bindings": ["new phrase"], "pinned": True, "shared": True, "rooms": ["test:room"]}
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         [item] = await ana.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "known", ("secret phrase",))], {})
         told = await ana.say("/import", file_of(entry, {**entry, "content": "unknown"}))
         assert "I may speak of 2 in rooms, as the file says, unless I know them already." in told
@@ -299,7 +298,7 @@ async def test_a_file_has_nothing_that_is_known_heard_where_it_is_not_heard_now(
 async def test_what_a_file_says_twice_is_heard_only_where_both_are() -> None:
     one = {"content": "code abc", "bindings": ["secret phrase"], "rooms": []}
     other = {"content": "Code ABC", "bindings": ["spoken phrase"], "rooms": ["test:room"], "shared": True}
-    async with OwnerIndex() as ana:
+    async with Importer() as ana:
         await ana.say("/import", file_of(one, other))
         await ana.press("Save")
         [item] = await ana.memories()

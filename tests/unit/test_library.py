@@ -1,4 +1,4 @@
-"""The door for programs: `core.open_memory`, `core.open_conversation`, `bot.open_chat`."""
+"""What programs import: `core.open_memory`, `core.open_conversation`, `bot.open_chat`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTHING_YET = "You have not asked me to remember anything yet."
 
 
 @pytest.mark.parametrize("package", [core, bot])
-def test_every_name_of_the_door_is_there_and_no_other_is(package: object) -> None:
+def test_every_public_name_is_there_and_no_other_is(package: object) -> None:
     for name in getattr(package, "__all__"):  # noqa: B009
         assert getattr(package, name)
     with pytest.raises(AttributeError, match="nothing"):

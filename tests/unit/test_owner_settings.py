@@ -407,7 +407,7 @@ async def test_only_owners_speak_to_everybody(office: Office, text: str) -> None
     assert (await office.say(f"/admin broadcast {text}", CARO)).startswith("I do not know the command")
 
 
-async def test_whom_it_is_for_is_asked_by_standing(office: Office) -> None:
+async def test_whom_it_is_for_is_asked_by_role(office: Office) -> None:
     await office.house.people.put(Person(DAVI, Role.BLOCKED, "d", START))
     assert [await office.house.features().audience.wants(user) for user in (ANA, BIA, CARO, DAVI)] == [
         True,

@@ -181,7 +181,7 @@ async def test_an_owner_is_bound_by_the_bots_limits_and_not_by_a_persons() -> No
     assert await Bank(bot="tokens_day=0").ask(role=OWNER) is not None
 
 
-async def test_what_was_decided_goes_before_the_settings_of_a_person_first_then_of_a_standing() -> None:
+async def test_what_was_decided_goes_before_the_settings_of_a_person_first_then_of_a_role() -> None:
     bank = Bank(person="tokens_day=0", room="tokens_day=0", bot="tokens_day=0")
     for name in ("member", "bot", ROOM):
         assert await bank.ask(room=ROOM) is not None

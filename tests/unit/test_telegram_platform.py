@@ -18,7 +18,7 @@ from core.features.admin.decisions import DecisionKind
 from core.ports import MessageHandler
 from core.types import Role, UserKey
 from tests.fakes.clock import START
-from tests.fakes.handler import ScriptedDoor
+from tests.fakes.handler import ScriptedHandler
 
 ANA = UserKey("telegram", "7")
 
@@ -34,7 +34,7 @@ async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_
     monkeypatch.setattr(telegram, "run", run)
     settings = load(None, telegram_token="123:abc_DEF-9", data_dir=tmp_path)
     async with build(settings) as app:
-        start = Start(app, ScriptedDoor(app.clock), asyncio.Event(), print)
+        start = Start(app, ScriptedHandler(app.clock), asyncio.Event(), print)
         await PLATFORMS["telegram"].run(start)
         for user, role in (
             (ANA, Role.OWNER),

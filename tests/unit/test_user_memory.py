@@ -232,9 +232,7 @@ async def test_words_alone_answer_while_the_embedder_is_down(
     assert not [said for said in ours if "aliexpress" in said]
 
 
-async def test_a_query_with_a_vector_is_answered_while_the_lens_is_not_to_be_had(
-    ana: UserMemory, embedder: HashEmbedder
-) -> None:
+async def test_a_query_with_a_vector_is_answered_without_a_normalizer(ana: UserMemory, embedder: HashEmbedder) -> None:
     await _save(ana, PASSWORD)
     embedder._space = "other"
     embedder.down = True

@@ -41,7 +41,7 @@ class SqlDecisions(Decisions):
             if decision.matter is DecisionKind.ROLE:
                 if not await _keeps_an_owner(transaction, decision):
                     return Applied.LAST_OWNER
-                await _set_standing(transaction, decision)
+                await _set_role(transaction, decision)
             else:
                 await _set(transaction, decision)
             by = user_key(decision.by) if decision.by else ("", "")
@@ -115,19 +115,19 @@ async def _keeps_an_owner(transaction: Transaction, decision: Decision) -> bool:
     )
 
 
-async def _set_standing(transaction: Transaction, decision: Decision) -> None:
+async def _set_role(transaction: Transaction, decision: Decision) -> None:
     platform, _, user = decision.name.partition(":")
     if decision.after == DENIED:
         await deny(transaction, UserKey(platform, user), decision.at)
         return
     if decision.after:
-        await _give_standing(transaction, platform, user, decision)
+        await _give_role(transaction, platform, user, decision)
     else:
         await transaction.run(f"DELETE FROM people WHERE {OF_USER}", (platform, user))
     await transaction.run(f"DELETE FROM strangers WHERE {OF_USER}", (platform, user))
 
 
-async def _give_standing(transaction: Transaction, platform: str, user: str, decision: Decision) -> None:
+async def _give_role(transaction: Transaction, platform: str, user: str, decision: Decision) -> None:
     await transaction.run(
         f"""
         INSERT INTO people (platform, "user", standing, name, since)

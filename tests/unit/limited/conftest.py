@@ -15,7 +15,7 @@ def cues() -> Cues:
 
 @pytest.fixture
 def mind() -> LimitedMind:
-    """A mind whose embedder is down: what it does here, it does by its cues."""
+    """Limited mode whose embedder is down: what it does here, it does by its cues."""
     embedder = HashEmbedder()
     embedder.down = True
     return LimitedMind(embedder)

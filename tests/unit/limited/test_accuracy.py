@@ -1,4 +1,4 @@
-"""The mind on labelled messages. No rule and no example was made from the report set.
+"""Limited mode on labelled messages. No rule and no example was made from the report set.
 
 Its first 152 messages were written before the first rule. The other 66 were written late, to be hard: 76 % of their
 decisions were right at first sight, 88 % after another round on the tune set. `report2` was written before a second
@@ -32,7 +32,7 @@ async def _verdicts(name: str) -> list[Verdict]:
 
 
 @pytest.mark.parametrize("name", list(FLOORS))
-async def test_the_mind_understands_what_people_say(name: str) -> None:
+async def test_limited_mode_understands_what_people_say(name: str) -> None:
     measured = rates(await _verdicts(name))
     assert {language: rate[0] for language, rate in measured.items() if rate[0] < FLOORS[name][language]} == {}
     assert measured["all"][2] >= EXTRACTION_FLOORS[name]

@@ -1,4 +1,4 @@
-"""Whole conversations with the mind, over a tiny cycle; its embedder is down, so that cues alone must do."""
+"""Whole conversations in limited mode, over a tiny cycle; its embedder is down, so that cues alone must do."""
 
 from __future__ import annotations
 
@@ -478,7 +478,7 @@ async def test_a_memory_told_in_portuguese_answers_in_english_and_spanish(chat: 
     assert "3 de maio" in await chat.say("¿cuándo es mi cumpleaños?")
 
 
-async def test_the_mind_keeps_nothing_between_conversations(chat: TinyCycle, mind: LimitedMind) -> None:
+async def test_limited_mode_keeps_nothing_between_conversations(chat: TinyCycle, mind: LimitedMind) -> None:
     chat.know("o gato é preto", "gato")
     await chat.say("apaga o gato")
     other = TinyCycle(mind, memories=dict(chat.memories))
