@@ -1,4 +1,4 @@
-"""The actions, in the order in which a model reads them. The last one is the fallback of every turn."""
+"""The actions, in the order for models. The last one is the fallback of every turn."""
 
 from core.actions.action import Action
 from core.actions.finish import FINISH

@@ -1,4 +1,4 @@
-"""The form of an action: a value, made of a name, words for models and a coroutine. There are no subclasses."""
+"""Actions: values made of a name, a description for models and a coroutine, without subclasses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from core.types import ChangeKind
 class Action:
     """One thing that the bot can do in a turn.
 
-    `name` is what the model answers to choose it; `when` tells the model when to; `run` does it and records
-    exactly one step on the turn; after an action that `ends_cycle` the turn is over. An action that `remembers` is not
-    offered to a person who turned remembering off, one that `needs_memory` not where no memory is in view. `writes` is
-    the kind of change that it makes. The model without a language model (`core/limited/`) chooses an action by its
-    `task`, if it can answer that, or else by its `cues`: phrases that stand in what the person says.
+    The model answers `name` to choose it; `when` tells the model when to; `run` does it and records exactly one step on
+    the turn, which is over after an action that `ends_cycle`. An action that `remembers` is not offered to people who
+    turned remembering off, one that `needs_memory` only with memories in view. `writes` is the kind of change that it
+    makes. Limited mode (`core/limited/`) chooses an action by its `task`, if it can answer that, else by its `cues`:
+    phrases in the person's message.
     """
 
     name: str

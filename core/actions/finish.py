@@ -1,4 +1,4 @@
-"""Finish (T7, *Finalizar*): the answer, or a short word on what was done. Ends the turn; always enabled."""
+"""Finish (T7, *Finalizar*): answer, or say in short what was done. Ends the turn; always enabled."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ turn. If a step failed, say honestly what could not be done."""
 async def run(turn: Turn) -> None:
     """Stream the answer and end the turn.
 
-    Its text is `chat-history: false`, as in document 1: later calls of this turn do not read it. It is stored all the
-    same, and the next turn reads it (decision 1).
+    Its text is `chat-history: false`, as in document 1: later calls of this turn do not read it, but later turns do
+    (decision 1).
     """
     turn.steps.append(Step(NAME, Outcome.DONE))
     await turn.speak(Task.FINISH, ANSWER, in_history=False)

@@ -35,13 +35,13 @@ WRITING = text("actions.memory_delete.writing")
 
 @dataclass(frozen=True)
 class Ids:
-    """What the reasoning model answers."""
+    """The reasoning model's answer."""
 
     ids: list[Annotated[str, BeforeValidator(as_id)]]
 
 
 async def run(turn: Turn) -> None:
-    """Ask the model which, refuse ids that are not in view, and ask the person to agree."""
+    """Ask the model for ids, refuse those not in view, and ask the person to agree."""
     await turn.status(DELETING[turn.locale])
     answer = await complete_as(Ids, turn.models.reasoning, await turn.prompt(Task.DELETE_IDS, IDS))
     items, refused = await turn.known_ids(answer.ids)

@@ -1,4 +1,4 @@
-"""Turn a memory as a model answers it into a draft that may be stored: its limits and its forms."""
+"""Turn a memory as a model answers it into a draft to store: accept its forms, apply limits."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _OURS: Final = {"_id": "id", "keyWords": "bindings"}
 
 
 def as_answered(value: Any) -> Any:
-    """Return a memory in the form of the JSON schema, if it was answered in the form of document 1.
+    """Return a memory answered in the form of document 1 in that of the JSON schema.
 
-    There an id is `_id`, the bindings may be the one string `keyWords`, content is text or any JSON, and what is not
-    said is left out.
+    There the id is `_id`, the bindings may be one string `keyWords`, content is text or any JSON, and fields may be
+    missing.
     """
     if not isinstance(value, dict):
         return value
@@ -40,7 +40,7 @@ def as_answered(value: Any) -> Any:
 
 
 def as_id(value: Any) -> Any:
-    """Return the id from an answer that is an id or an object with an id."""
+    """Return the id of an answer that is an id or an object with one."""
     return as_answered(value).get("id") if isinstance(value, dict) else value
 
 
@@ -51,7 +51,7 @@ def _as_draft(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class DraftAnswer:
-    """One memory as the reasoning model answers it (T10). JSON content is answered as JSON text, or as it is."""
+    """One memory in the reasoning model's answer (T10). JSON content is given as text."""
 
     type: Literal["text", "json"]
     content: str
@@ -59,11 +59,11 @@ class DraftAnswer:
 
 
 DraftEntry: TypeAlias = Annotated[DraftAnswer, BeforeValidator(_as_draft)]
-"""An entry of a list of drafts."""
+"""A memory in any form that models answer."""
 
 
 def to_kind(kind: str, content: str) -> MemoryKind:
-    """Return the kind that the content really has: JSON that does not parse is text."""
+    """Return the kind of the content: JSON that does not parse is text."""
     if kind != MemoryKind.JSON.value:
         return MemoryKind.TEXT
     try:
@@ -74,7 +74,7 @@ def to_kind(kind: str, content: str) -> MemoryKind:
 
 
 def to_bindings(phrases: Sequence[str]) -> tuple[str, ...]:
-    """Return the phrases cleaned, without the empty ones and repetitions, capped in number and length."""
+    """Return the phrases cleaned, without empty ones and repetitions, limited in number and length."""
     cleaned = (" ".join(clean(phrase, MAX_BINDING_CHARS).split()) for phrase in phrases)
     return tuple(dict.fromkeys(phrase for phrase in cleaned if phrase))[:MAX_BINDINGS]
 

@@ -1,4 +1,4 @@
-"""MemorySave (T10): save what the person asked to be remembered. "Saved" is said only of committed rows."""
+"""MemorySave (T10): save what the person asked to remember. Only committed rows are reported as saved."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ WRITING = text("actions.memory_save.writing")
 
 @dataclass(frozen=True)
 class Drafts:
-    """What the reasoning model answers."""
+    """The reasoning model's answer."""
 
     items: list[DraftEntry]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The drafts that can be saved, and the words of those that cannot ("" where there are none)."""
+    """The drafts to save, and the words of those that cannot be saved ("" if unknown)."""
 
     drafts: tuple[MemoryDraft, ...] = ()
     missing: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Saved:
 
 
 def told(turn: Turn, kept: Saved, missing: Sequence[str] = ()) -> str:
-    """Return the bot's own text on what was saved, what was known before, and what was not saved."""
+    """Return our own words on what was saved, what was known before, and what was not saved."""
     lines = [outcomes.written(WRITES, kept.saved, turn.locale)] if kept.saved else []
     lines += [outcomes.listed(outcomes.KNOWN[turn.locale], kept.known)] if kept.known else []
     lines += [outcomes.not_done(WRITES, missing, turn.locale, some=True)] if missing else []

@@ -45,13 +45,13 @@ NOT_FOUND = text("actions.memory_search.not_found")
 
 @dataclass(frozen=True)
 class Queries:
-    """What the reasoning model answers."""
+    """The reasoning model's answer."""
 
     items: list[str]
 
 
 async def run(turn: Turn) -> None:
-    """Ask the model for queries, search, show what was found, and report it."""
+    """Ask the model for queries, search, show the results, and report them."""
     await turn.status(SEARCHING[turn.locale])
     answer = await complete_as(Queries, turn.models.reasoning, await turn.prompt(Task.SEARCH_QUERIES, QUERIES))
     cleaned = (clean(query, MAX_QUERY_CHARS) for query in answer.items)
@@ -74,7 +74,7 @@ async def _found(turn: Turn, queries: Sequence[str]) -> tuple[tuple[MemoryHit, .
 
 
 async def _everything(turn: Turn) -> tuple[tuple[MemoryHit, ...], tuple[MemoryItem, ...]]:
-    """Return the newest memories; there are no hits, since nothing was searched for."""
+    """Return no hits, and the newest memories."""
     await turn.status(LOOKING_UP[turn.locale])
     return (), tuple(await turn.memory.page(limit=MAX_LISTED))
 

@@ -1,4 +1,4 @@
-"""MemoryUpdate (T11): change a memory recalled in this conversation; the person is asked before several change."""
+"""MemoryUpdate (T11): change a memory recalled in this conversation; ask the person before changing several."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WRITING = text("actions.memory_update.writing")
 
 @dataclass(frozen=True)
 class Change:
-    """One memory's change; null leaves a part as it is."""
+    """A change to one memory; null leaves a field as it is."""
 
     id: str
     type: Literal["text", "json"] | None
@@ -56,13 +56,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """What the reasoning model answers."""
+    """The reasoning model's answer."""
 
     items: list[Annotated[Change, BeforeValidator(as_answered)]]
 
 
 def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
-    """Return the changed memory; None if it would be too long. An empty part leaves the old one."""
+    """Return the changed memory; None if it is too long. Empty fields stay as they are."""
     content = clean(change.content or "", MAX_CONTENT_CHARS + 1) or item.content
     if len(content) > MAX_CONTENT_CHARS:
         return None
@@ -71,10 +71,7 @@ def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
 
 
 async def run(turn: Turn) -> None:
-    """Ask the model what to change and change it; ask the person first if it is more than one memory.
-
-    Ids that are not in view are refused.
-    """
+    """Ask the model for changes, refuse ids not in view, and write them; ask the person first if they are several."""
     if not turn.remembers:
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES))
         return
@@ -113,13 +110,13 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, 
         except StorageError:
             if not written:
                 raise
-            break  # what was written before holds, and is told
+            break  # earlier changes are committed, and told
         written += [] if item is None else [item]
     return tuple(written)
 
 
 async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Sequence[MemoryItem]) -> None:
-    """Record the step; tell what was changed, what was the same already, and what was not changed."""
+    """Record the step; tell what was changed, what was so already, and what was not changed."""
     lines = [outcomes.written(WRITES, updated, turn.locale)] if updated else []
     lines += [outcomes.listed(outcomes.SAME[turn.locale], same)] if same else []
     if not lines:
@@ -134,7 +131,7 @@ async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Seq
 
 
 def _touched(turn: Turn, rewrites: Sequence[Rewrite]) -> int:
-    """Return how many memories this turn changes with these rewrites; 0 without any."""
+    """Return the number of memories that this turn changes with these rewrites; 0 without any."""
     before = {item.id for step in turn.steps if step.writes is WRITES for item in step.items}
     return len(before | {each.memory_id for each in rewrites}) if rewrites else 0
 

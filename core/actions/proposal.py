@@ -1,7 +1,7 @@
 """Ask a person to agree before memories are deleted, or before more than one is changed.
 
-The proposal is stored (`core/confirmations.py`), shown with the exact words and two buttons, and ends the turn.
-`core/features/memories/confirm.py` carries it out after a yes: no model is asked again.
+The proposal is stored (`core/confirmations.py`) and shown with the exact words and two buttons; then the turn ends.
+After a yes, the feature of memories carries it out, without asking a model again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MIN_SHOWN_CHARS: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The memories that the person was shown and that are to be deleted."""
+    """The memories to delete, as the person was shown."""
 
     memory_ids: tuple[str, ...]
 
@@ -42,7 +42,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Rewrites:
-    """The changes that a person was shown."""
+    """The changes to make, as the person was shown."""
 
     rewrites: tuple[Rewrite, ...]
 
@@ -81,7 +81,7 @@ async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], 
     try:
         await turn.say("\n".join(told), in_history=True, choices=choices)
         await turn.view.flush()
-    except BaseException:  # what nobody has seen, nobody can agree to
+    except BaseException:  # nobody can agree to what was not shown
         await turn.confirmations.drop(here, *PROPOSALS)
         raise
     turn.awaits_answer = True
@@ -96,7 +96,7 @@ def _share(count: int) -> int:
 
 
 def proposes(kind: ChangeKind) -> str:
-    """Return the detail of a step that only asked, for the model."""
+    """Return the detail of a step that only proposed a change, for models."""
     return f"the person is asked whether this shall be {kind.value}; nothing is before they agree"
 
 

@@ -1,4 +1,4 @@
-"""Question (T8): ask the person for what is missing. Ends the turn; their answer starts the next."""
+"""Question (T8): ask the person for missing information. Ends the turn; their answer starts the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turn actions off and on again, and tell which are on."""
+"""The actions of a bot, some of which may be off."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from core.errors import ConfigError
 
 
 class Registry:
-    """The actions of one bot, each of which can be turned off and on again while it runs (T6).
+    """Actions that can be turned off and on while the bot runs (T6), except the last: the fallback of every turn.
 
-    The last action is the fallback of every turn and cannot be turned off.
+    Raises ConfigError for names of no action, and for turning the fallback off.
     """
 
     def __init__(self, actions: Iterable[Action], off: Iterable[str] = ()) -> None:
@@ -28,7 +28,7 @@ class Registry:
 
     @property
     def enabled(self) -> tuple[Action, ...]:
-        """The actions that a model is offered, in order."""
+        """The actions that are on, in order."""
         return tuple(action for action in self._actions.values() if action.name not in self._off)
 
     @property
@@ -37,30 +37,18 @@ class Registry:
         return tuple(action for action in self._actions.values() if action.name in self._off)
 
     def disable(self, name: str) -> None:
-        """Turn the action off.
-
-        Raises:
-            ConfigError: there is no such action, or it is the fallback.
-        """
+        """Turn the action off."""
         action = self._find(name)
         if action is self.fallback:
             raise ConfigError("ACTIONS_OFF", f"{action.name} ends every turn and cannot be turned off; leave it out")
         self._off.add(action.name)
 
     def enable(self, name: str) -> None:
-        """Turn the action on.
-
-        Raises:
-            ConfigError: there is no such action.
-        """
+        """Turn the action on."""
         self._off.discard(self._find(name).name)
 
     def restore(self, name: str) -> None:
-        """Turn the action on or off as the settings say.
-
-        Raises:
-            ConfigError: there is no such action.
-        """
+        """Turn the action on or off as the settings say."""
         if self._find(name).name in self._off_at_first:
             self.disable(name)
         else:

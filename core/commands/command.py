@@ -1,4 +1,4 @@
-"""A command, and the request that it answers."""
+"""A command, and a request to run it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ STAFF = frozenset({Role.OWNER, Role.ADMIN})
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command being run: its turn, the message, and the sender's role where they wrote.
+    """A request to run a command: its turn, the message, and the sender's role in that chat.
 
-    `others` counts the other messages that are being answered or wait; `running` are the answers under way, by place.
+    `others` is the number of other messages being answered or waiting; `running` are the running answers.
     """
 
     turn: Turn
@@ -33,11 +33,11 @@ class Request:
         return self.turn.locale
 
     async def tell(self, text: Localized, **values: object) -> None:
-        """Answer with one sentence of a catalogue, its placeholders filled in."""
+        """Answer with a sentence of the catalogue, its placeholders filled in."""
         await self.turn.tell(text[self.locale].format(**values))
 
     async def fetch(self, max_bytes: int) -> bytes:
-        """Return what is in the file that came with the message.
+        """Return the content of the file that came with the message.
 
         Raises:
             FileTooLarge, ChannelError: the file cannot be read.
@@ -45,9 +45,9 @@ class Request:
         return await self.turn.view.channel.fetch(self.incoming.file, max_bytes)
 
     def stop_answers(self, accounts: Collection[UserKey]) -> None:
-        """Stop the answers under way for those accounts, except the one that runs this command.
+        """Stop the running answers to those accounts, except the one that runs this command.
 
-        A pressed button overtakes the answer in its own conversation, so that one is stopped, too.
+        A pressed button overtakes the answer in its own conversation, which is stopped, too.
         """
         here = self.incoming.conversation
         for conversation, running in list(self.running.items()):
@@ -57,11 +57,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command. `run` gets the request and what was written after the name, stripped.
+    """A command. `run` gets the request and the text after the name, stripped.
 
-    `for_staff`: only owners and admins may run it; to others it does not exist. `in_private`: its answer is never given
-    where others read along. `in_menus` is False for what only buttons say. The fields after it are for
-    menus: see `MenuEntry`.
+    `for_staff`: only owners and admins may run it; for others it does not exist. `in_private`: it is answered only
+    where nobody else reads along. `in_menus` is False for commands of buttons only. The other fields are those of
+    `MenuEntry`.
     """
 
     name: str
@@ -78,11 +78,11 @@ class Command:
     verbs: Sequence[MenuEntry] = ()
 
     def entry(self) -> MenuEntry:
-        """Return what menus show of it."""
+        """Return the command's entry in menus."""
         return MenuEntry(**{each.name: getattr(self, each.name) for each in fields(MenuEntry)})
 
     def is_for(self, role: Role) -> bool:
-        """Whether a person of that role may run it."""
+        """Return whether a person of that role may run it."""
         return not self.for_staff or role in STAFF
 
 

@@ -1,4 +1,4 @@
-"""Commands as menus show them: plain data that platforms are given, so that no platform knows a command."""
+"""Menus of commands as plain data for platforms, which know no commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMED_PERSON: Final = re.compile(r"^ \[?PLATFORM:ID")
 
 
 class OptionKind(Enum):
-    """What a field of a menu takes."""
+    """The kind of a menu field's value."""
 
     TEXT = "text"
     PERSON = "person"
@@ -25,7 +25,7 @@ class OptionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MenuOption:
-    """A field to fill in beside a command. `words` are the only texts that it takes; () for any text."""
+    """A field of a command. `words` are the only texts that it accepts; () for any text."""
 
     name: str
     kind: OptionKind
@@ -35,12 +35,12 @@ class MenuOption:
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """One command of a menu. A menu is no right: the core checks who runs a command, each time.
+    """One command of a menu. A menu gives no right: the core checks who runs a command, each time.
 
-    `for_staff` is shown to owners and admins only, `in_private` only where nobody reads along. `in_conversation` acts
-    on the conversation that it is given in; `for_all` is also answered in it, for everybody there; `in_order` waits for
-    the answers before it. An entry with `verbs` is a group, each verb said as "/name verb". What a menu calls it in
-    other languages is `core.text.catalogue.menu_names(name)`.
+    `for_staff` is shown to owners and admins only, `in_private` only where nobody else reads along. `in_conversation`
+    acts on the conversation in which it is given; `for_all` is answered there, too, for everybody to see; `in_order`
+    waits for earlier answers. An entry with `verbs` is a group, each verb given as "/name verb". Its names in other
+    languages are `core.text.catalogue.menu_names(name)`.
     """
 
     name: str
@@ -56,7 +56,7 @@ class MenuEntry:
 
     @property
     def options(self) -> tuple[MenuOption, ...]:
-        """What can be filled in beside it, in the order in which it is said: read off the usage."""
+        """The fields of the command, in the order in which it takes them, derived from the usage."""
         if self.takes_file:
             return (FILE,)
         usage = self.usage.strip()

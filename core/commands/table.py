@@ -1,4 +1,4 @@
-"""The table of commands that the wiring hands to the chatbot: the same on every platform."""
+"""The table of all commands, which the wiring gives to the chatbot: the same on every platform."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ _MAX_NAME_CHARS: Final = 32
 
 
 class CommandTable:
-    """Commands by name, in the order of menus; /help comes first."""
+    """Commands of the engine and of every feature in the order of menus, /help first.
+
+    Raises:
+        ValueError: two have the same name.
+    """
 
     def __init__(self, commands: Iterable[Command]) -> None:
-        """Take the commands of the engine and of every feature.
-
-        Raises:
-            ValueError: two have the same name.
-        """
         self._commands: dict[str, Command] = {}
         for command in (Command("help", text("commands.help"), self._help), *commands):
             if command.name in self._commands:
@@ -37,13 +36,13 @@ class CommandTable:
         return self._commands
 
     def menu(self) -> tuple[MenuEntry, ...]:
-        """Return what menus of that platform show."""
+        """Return the entries of menus."""
         return tuple(command.entry() for command in self if command.in_menus)
 
     async def run(self, request: Request, said: str) -> None:
         """Run the command that `said` starts with ("/name argument"), or say that there is none.
 
-        To a person without the right to a command it does not exist.
+        A command that the person may not run does not exist for them.
         """
         head, _, argument = said.removeprefix("/").partition(" ")
         name = head.split("\n", 1)[0].casefold()
@@ -56,7 +55,7 @@ class CommandTable:
             await command.run(request, argument.strip())
 
     async def _help(self, request: Request, _: str) -> None:
-        """List the commands that the person may use there, and say what to write without one."""
+        """List the commands that the person may run, and say what to write without one."""
         lines = [HELP_INTRO[request.locale], ""]
         lines += [
             f"/{command.name}{command.usage} — {command.about[request.locale]}"

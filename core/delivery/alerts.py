@@ -40,10 +40,6 @@ class OwnerAlerts:
         self._tasks: set[asyncio.Task[None]] = set()
         notifier.on_connect(self._connected)
 
-    def is_open(self, key: str) -> bool:
-        """Return whether that alert is open."""
-        return key in self._open
-
     async def tell(self, key: str, text: Localized) -> None:
         """Open the alert `key` and tell every owner who can be reached; nobody is told twice while it is open.
 
@@ -89,10 +85,8 @@ class OwnerAlerts:
         task.add_done_callback(self._tasks.discard)
 
     async def _tell_again(self) -> None:
-        with suppress(
-            StorageError
-        ):  # read even without alerts, so that the owners are known if the list is damaged later
-            await self._owners()
+        with suppress(StorageError):
+            await self._owners()  # read also without alerts: the list may be damaged later
             for key, alert in tuple(self._open.items()):
                 await self.tell(key, alert.text)
 

@@ -1,7 +1,7 @@
-"""Which changes of memory a message plainly asks for, and which ones a text says were made: word lists, no grammar.
+"""Find the changes of memory that a message asks for, and those that a text claims were made, by word lists.
 
-A net beneath the rule that only committed rows are told: what slips through it stands beside our own words, never in
-their place; what is caught wrongly costs a true sentence too many. Portuguese, English and Spanish; linear in the text.
+It backs up the rule that only committed rows are told. A missed claim is shown beside our own words, never in their
+place; a false alarm costs a true sentence too many. Portuguese, English and Spanish mainly; linear in the text.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import ChangeKind
 
 _MAX_ASKED_CHARS: Final = 80
-"""Of a message: what it asks for stands at its beginning."""
+"""Of a message: a request is at its beginning."""
 
 _MAX_UNASKED_CHARS: Final = 300
-"""Of an answer to who asked for no change: what is longer tells of the world, not of memory."""
+"""Of an answer to a person who asked for no change: longer ones are about the world, not about memory."""
 
 _MAX_HELD_CHARS: Final = 48
-"""Of a clause that has just begun: a claim is made at its beginning."""
+"""Of a clause that has just begun: a claim is at its beginning."""
 
 _MAX_DONE_CHARS: Final = 80
-"""Of an answer that says "done" or "sure": what is longer goes on with something else."""
+"""Of an answer that says "done" or "sure": longer ones are about something else, too."""
 
 _MAX_OBJECT_WORDS: Final = 4
 
@@ -144,7 +144,7 @@ _OURS = re.compile(
     r"tus?|sus?|"
     r"éxito|(?:mi )?memoria|que)\b)"
 )
-"""What follows the verb where a memory is meant; "I changed my mind" and "stored in the fridge" mean none."""
+"""The words after the verb if a memory is meant; "I changed my mind" and "stored in the fridge" mean none."""
 
 _EARLIER = re.compile(
     r"\b(?:yesterday|earlier|ago|last (?:week|month|year|time|night)|ontem|(?:semana|mês) passad[ao]|ayer|"
@@ -160,11 +160,11 @@ _WORK = re.compile(
     r"paragraphs?|lines?|words?|grammar|commas?|title|tone|textos?|frases?|paragrafos?|parrafos?|linhas?|lineas?|"
     r"palavras?|palabras?|virgulas|comas|titulo|tom|tono)\b))"
 )
-"""A message that wants work on a text: what is said to be changed there is that text."""
+"""A request for work on a text: an answer that something was changed means that text."""
 
 
 def asked(message: str) -> frozenset[ChangeKind]:
-    """Return the kinds of change that the message plainly asks for; a question asks for none."""
+    """Return the kinds of change that a message plainly asks for; none for a question."""
     if message.rstrip().endswith("?"):
         return frozenset()
     text = fold(message[:_MAX_ASKED_CHARS])
@@ -174,7 +174,7 @@ def asked(message: str) -> frozenset[ChangeKind]:
 
 
 def claimed(text: str) -> frozenset[ChangeKind]:
-    """Return the kinds of change that an answer to who asked for one may say were made; "done" alone says all."""
+    """Return the kinds of change that an answer to a request may claim; "done" alone claims all."""
     clauses = _clauses(text)
     found = {kind for kind in ChangeKind for clause in clauses if _says(clause, kind)}
     if not clauses or (not found and len(text) <= _MAX_DONE_CHARS and _DONE.match(clauses[0]) and not denied(text)):
@@ -183,7 +183,7 @@ def claimed(text: str) -> frozenset[ChangeKind]:
 
 
 def volunteered(text: str, message: str) -> frozenset[ChangeKind]:
-    """Return the kinds of change that an answer plainly says were made in memory, though nobody asked for one."""
+    """Return the kinds of change in memory that an answer plainly claims, though nobody asked for one."""
     if len(text) > _MAX_UNASKED_CHARS or _WORK.match(fold(message[:_MAX_ASKED_CHARS].replace("\n", ": "))):
         return frozenset()
     about = set() if message.rstrip().endswith("?") else set(folded_words(message)) - FUNCTION_WORDS
@@ -193,17 +193,17 @@ def volunteered(text: str, message: str) -> frozenset[ChangeKind]:
 
 
 def without(text: str) -> str:
-    """Return the text without the sentences that say that a change was made."""
+    """Return the text without the sentences that claim a change."""
     return " ".join(each for each in _SENTENCES.split(text) if each.strip() and not claimed(each))
 
 
 def denied(text: str) -> bool:
-    """Return whether the text says of its own that something was not saved, changed or deleted."""
+    """Return whether the text itself says that something was not saved, changed or deleted."""
     return any(_NOT.search(clause) and _STEMS.search(clause) for clause in _clauses(text))
 
 
 def settled(text: str) -> int:
-    """Return how much of a growing text can be shown: not the clause that has just begun, which may yet claim."""
+    """Return how much of a growing text can be shown: not the clause that has just begun, which may become a claim."""
     if len(text) > _MAX_UNASKED_CHARS:
         return len(text)
     last = max((found.end() for found in _CLAUSES.finditer(text)), default=0)
@@ -216,7 +216,7 @@ def _says(clause: str, kind: ChangeKind) -> bool:
 
 
 def _volunteers(clause: str, kind: ChangeKind, about: Collection[str]) -> bool:
-    """Tell whether the clause begins with a change of what is the person's, or of what their message was `about`."""
+    """Return whether the clause begins with a change of the person's things, or of what their message was `about`."""
     lead = _LEAD.match(clause)
     start = lead.end() if lead else 0
     if _ELSEWHERE[kind].search(clause):
@@ -233,6 +233,6 @@ def _is_denied(clause: str, found: re.Match[str]) -> bool:
 
 
 def _clauses(text: str) -> list[str]:
-    """Return the clauses of the text in lower case, without those that hold no word, and without signs before them."""
+    """Return the clauses of the text that have a word, in lower case, without punctuation before them."""
     pieces = _CLAUSES.split(text.replace("’", "'").replace("*", "").lower())
     return [re.sub(r"^\W+", "", " ".join(piece.split())) for piece in pieces if any(map(str.isalpha, piece))]

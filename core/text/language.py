@@ -1,4 +1,4 @@
-"""Which language a text is in: one of those we speak, surely another, or nothing tells. Pure."""
+"""Detect the language of a text: one of the bot's, surely another one, or unknown."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from core.text.unicode import fold
 from core.types import Locale
 
 _HEAD_CHARS: Final = 2000
-"""What a text begins with tells its language."""
+"""The beginning of a text is enough."""
 
 _WORDS = re.compile(r"[a-z']+")
 
-# Frequent words, folded (no accents). One that several languages share tells nothing, and is left out below: so the
-# languages that we do not speak are there to keep theirs from counting for ours.
+# Frequent words, folded (no accents), of languages that the bot does not speak: words that several languages share are
+# ignored, so that these do not count for the bot's languages.
 _UNSPOKEN: Final[Mapping[str, str]] = {
     "de": """
         der die das den dem des ein eine einen einem einer und oder aber ich du er sie es wir ihr mich mir dich dir uns
@@ -87,21 +87,21 @@ _UNSPOKEN: Final[Mapping[str, str]] = {
 _NEAR: Final = frozenset({"de", "fr", "it", "nl"})
 _SPOKEN: Final = frozenset(locale.value for locale in Locale)
 _OTHER_LETTERS: Final = "èëìîïòùûœäöüßåøæœăđğışțţąęłśźżčďěňřšťůžőűơư"
-"""Letters that none of Portuguese, English and Spanish writes."""
+"""Letters of neither Portuguese nor English nor Spanish."""
 
 _LATIN_ENDS: Final = "\u024f"
 
 
 @cache
 def _markers() -> Mapping[str, frozenset[str]]:
-    """Map each language to the words that only it has; read from the heads of our languages' files when first asked."""
+    """Map each language to its own words; those of the bot's languages are in the heads of their files."""
     ours = {locale.value: head(locale).get("words", _UNSPOKEN.get(locale.code, "")) for locale in Locale}
     others = {code: words for code, words in _UNSPOKEN.items() if code not in {locale.code for locale in Locale}}
     lists = {name: frozenset(fold(words).split()) for name, words in (ours | others).items()}
     near = {*ours, *_NEAR}
     counts = Counter(word for words in lists.values() for word in words)
     near_counts = Counter(word for name, words in lists.items() if name in near for word in words)
-    # What a distant language shares with one of these is told from the words around it.
+    # A word shared with a distant language counts: the words around it tell them apart.
     return {
         name: frozenset(word for word in words if (near_counts if name in near else counts)[word] == 1)
         for name, words in lists.items()
@@ -110,43 +110,40 @@ def _markers() -> Mapping[str, frozenset[str]]:
 
 @cache
 def _letters() -> Mapping[str, re.Pattern[str]]:
-    """Map each language that has letters of its own to them; "another" to those that none of our languages writes."""
+    """Map each language to its own letters, if any, and "another" to letters of none of the bot's languages."""
     own = {locale.value: re.compile(f"[{letters}]") for locale in Locale if (letters := head(locale).get("letters"))}
     others = "".join(char for char in _OTHER_LETTERS if not any(pattern.match(char) for pattern in own.values()))
     return own | {"another": re.compile(f"[{others}]")}
 
 
 def detect(text: str) -> Locale | None:
-    """Return the text's language if it surely is one that we speak."""
+    """Return the text's language if it surely is one of the bot's."""
     found = _language(text)
     return Locale(found) if found in _SPOKEN else None
 
 
 def spoken(text: str) -> Locale | None:
-    """Return the language in which our own sentences answer a text; None where nothing tells.
-
-    English for what is surely in a language that we do not speak.
-    """
+    """Return the language of our own sentences for a text: English for other languages, None if unknown."""
     found = _language(text)
     return Locale(found) if found in _SPOKEN else Locale.EN if found else None
 
 
 def from_tag(tag: str) -> Locale | None:
-    """Return the locale of a platform's tag or of a LANG value: `pt-br`, `es_MX.UTF-8`; None for other languages."""
+    """Return the locale of a platform's tag or a LANG value (`pt-br`, `es_MX.UTF-8`); None for other languages."""
     whole = re.split(r"[.@]", tag.strip().lower().replace("_", "-"), maxsplit=1)[0]
     exact = (locale for locale in Locale if locale.value.lower() == whole)
     return next(exact, {locale.code: locale for locale in reversed(Locale)}.get(_primary(tag)))
 
 
 def spoken_tag(tag: str) -> Locale | None:
-    """Return the language of our own sentences for a tag: English for languages that we do not speak, None for none."""
+    """Return the language of our own sentences for a tag: English for other languages, None for an empty one."""
     return from_tag(tag) or (Locale.EN if _primary(tag) not in {"", "c", "posix"} else None)
 
 
 def choose(text: str, tag: str, earlier: Iterable[str] = ()) -> Locale:
     """Return the language of our own sentences.
 
-    That of the message, else that of earlier messages, newest first, else the platform's, else Portuguese (decision 3).
+    It is that of the message, else of earlier messages (newest first), else of the tag, else Portuguese (decision 3).
     """
     for said in (text, *earlier):
         if (locale := spoken(said)) is not None:
@@ -159,7 +156,7 @@ def _primary(tag: str) -> str:
 
 
 def _language(text: str) -> str:
-    """Return the language by our name for it, "another" where only that is sure, "" where nothing is."""
+    """Return the language's key in `_markers`, "another" if it surely is none of the bot's, "" if unknown."""
     text = text[:_HEAD_CHARS].lower()
     letters = [char for char in text if char.isalpha()]
     foreign = sum(char > _LATIN_ENDS and not "\u1e00" <= char <= "\u1eff" for char in letters)

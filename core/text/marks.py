@@ -1,7 +1,7 @@
-"""The marks that divide a prompt, and people's text made unable to contain one.
+"""The marks that divide a prompt, and the neutralising of marks in people's text.
 
-A mark is known by its name, so text is searched for `<` or `[` before such a name, whatever the case, accents, width,
-look-alike letters, and whatever white space, punctuation or invisible signs stand in between.
+Text is searched for `<` or `[` before the name of a mark, in any case, accents, width and look-alike letters, with any
+white space, punctuation or invisible characters in between.
 """
 
 from __future__ import annotations
@@ -19,24 +19,21 @@ _NAMES: Final = {
     "<": ("task", "memory", "persona", "quote", "attached", "saidat", "withheld"),
     "[": ("historicoresumido", "janelaatual", "mensagens"),
 }
-"""After the opening sign, without what is no letter or digit."""
+"""Names by opening sign, in letters and digits only."""
 
 _LONGEST: Final = max(len(name) for names in _NAMES.values() for name in names)
-_OPENER: Final = re.compile("([<\u226e\ufe64\uff1c\\[\ufe47\uff3b])")  # all that NFKD makes a `<` or `[` of
+_OPENER: Final = re.compile("([<\u226e\ufe64\uff1c\\[\ufe47\uff3b])")  # all that NFKD turns into `<` or `[`
 _BRACKETS: Final = "[\ufe47\uff3b"
 _SIGN: Final = re.compile(r"[^\W_]")
 _NEUTRAL: Final = "‹"
 _LOOK_ALIKES: Final = str.maketrans(
     "аеорсткмухѕіјոαετκροιυνμηԁԛѡıɑɡǀ", "aeopctkmyxsijnaetkpoiuvmndqwiagl", "\u115f\u1160\u3164\uffa0"
 )
-"""Letters of other scripts that look like those of the names, and letters that nobody sees."""
+"""Letters of other scripts that look like those of the names, and invisible letters."""
 
 
 def quoted(text: str) -> str:
-    """Return the text without marks of ours: the opening sign of what looks like one is replaced by `‹`.
-
-    It takes linear time, and changes nothing in a text that holds no mark.
-    """
+    """Return the text with `‹` for the opening sign of all that looks like a mark, in linear time."""
     pieces = _OPENER.split(text)
     if len(pieces) == 1:
         return text
@@ -50,7 +47,7 @@ def quoted(text: str) -> str:
 
 
 def labelled(label: str, text: str) -> str:
-    """Return a text as one entry of a list: the label before its first line, `|` before the others: none is forged."""
+    """Return a text as one entry of a list, the label before its first line and `|` before the others."""
     return f"{label}: " + "\n| ".join(text.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""What a short reply to a question of ours means: yes, no, numbers of a list, or something else altogether."""
+"""Understand a short reply to the bot's question: yes, no, numbers of a list, or something else."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def means_yes(message: str) -> bool:
 
 
 def means_deletion(message: str) -> bool:
-    """Return whether the reply says once more to delete what was just shown."""
+    """Return whether the reply asks once more to delete what was just shown."""
     return len(message) <= _MAX_CHARS and _patterns()["delete"].fullmatch(flat(message).strip()) is not None
 
 
 def means_undo(message: str) -> bool:
-    """Return whether the whole message says to take back what was done last."""
+    """Return whether the message asks to undo the last change, and nothing else."""
     return len(message) <= _MAX_CHARS and _patterns()["take_back"].fullmatch(flat(message).strip()) is not None
 
 
@@ -54,7 +54,7 @@ def means_no(message: str) -> bool:
 
 
 def numbered(message: str, count: int) -> tuple[int, ...] | None:
-    """Return the indices that the reply names of `count` options, by number or all; None if it names no number."""
+    """Return the indices of the options (of `count`) that the reply names, by number or all; None if it names none."""
     told = flat(message).strip(" .!)(") if len(message) <= _MAX_CHARS else ""
     if _patterns()["all"].fullmatch(told):
         return tuple(range(count))
@@ -76,7 +76,7 @@ def _number(word: str) -> int:
 
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
-    """Map what a reply can mean to its pattern, of the words of all our languages; those are read when first asked."""
+    """Map each meaning to the pattern of its words in all languages."""
     said = {name: "|".join(_words(name)) for name in ("yes", "no", "delete", "take_back", "all")}
     return {
         "yes": re.compile(rf"(?:{said['yes']}|{_YES_ELSEWHERE}){_AFTER_YES}"),
@@ -89,7 +89,7 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
 
 @cache
 def _ordinals() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of one, two, three… in all our languages."""
+    """Return the patterns of one, two, three… in all languages."""
     counted = zip_longest(*(head(locale).get("numbers", ()) for locale in Locale), fillvalue="")
     return tuple(re.compile("|".join(" ".join(names).split())) for names in counted)
 

@@ -11,11 +11,11 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 def clean(text: str, max_chars: int | None = None) -> str:
-    """Return the text NFC-normalised, without lone surrogates and control characters (tab and newline stay), stripped.
+    """Return the text NFC-normalised and stripped, without lone surrogates and control characters but tab and newline.
 
-    Carriage returns become newlines. `max_chars` caps the result.
+    Carriage returns become newlines. `max_chars` limits the result.
     """
-    if max_chars is not None:  # 4 input characters may compose into one; no need to normalise a megabyte
+    if max_chars is not None:  # up to 4 characters compose into one; do not normalise a megabyte
         text = text[: max_chars * 4]
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     text = _CONTROLS.sub("", _SURROGATES.sub("\ufffd", text))
@@ -24,19 +24,19 @@ def clean(text: str, max_chars: int | None = None) -> str:
 
 
 def one_line(text: str, max_chars: int) -> str:
-    """Return the text on one line of at most `max_chars`, an ellipsis at the end where it was cut."""
+    """Return the text on one line of at most `max_chars`, with an ellipsis if it was cut."""
     flat = " ".join(clean(text, max_chars + 1).split())
     return flat if len(flat) <= max_chars else flat[: max_chars - 1].rstrip() + "…"
 
 
 def fold(text: str) -> str:
-    """Return the text for comparison: case-folded, without accents, white space collapsed."""
+    """Return the text for comparison: case-folded, without accents, with single spaces."""
     decomposed = unicodedata.normalize("NFKD", clean(text).casefold())
     return " ".join("".join(c for c in decomposed if not unicodedata.combining(c)).split())
 
 
 class _Bases(dict[int, str]):
-    """Each character in lower case and without its accents; worked out once."""
+    """Each character in lower case and without accents, computed once."""
 
     def __missing__(self, code: int) -> str:
         base = unicodedata.normalize("NFD", chr(code))[0].lower()
@@ -48,7 +48,7 @@ _BASES = _Bases({ord(char): "'" for char in "’‘`´"})
 
 
 def flat(text: str) -> str:
-    """Return the text in lower case and without accents, of the same length, so that offsets hold in both.
+    """Return the text in lower case and without accents, of the same length, so that offsets are valid in both.
 
     A lone `é` stays: it is the verb of a Portuguese sentence, and `e` is the conjunction.
     """

@@ -9,7 +9,7 @@ from core.text.unicode import fold
 
 _WORD: Final = re.compile(r"[^\W_]+")
 
-# What is left of a question without them is what it asks about.
+# Without them, a question is reduced to its subject.
 FUNCTION_WORDS: Final = frozenset(
     """
     a o as os um uma uns umas de do da dos das em no na nos nas por pelo pela para pra pro com sem sobre entre ate e ou
@@ -28,5 +28,5 @@ FUNCTION_WORDS: Final = frozenset(
 
 
 def folded_words(text: str) -> list[str]:
-    """Return the words of a text in order, folded: case and accents never stand between a person and a memory."""
-    return _WORD.findall(text.lower() if text.isascii() else fold(text))  # folding ASCII is lowering it, only slower
+    """Return the words of a text in order, without case and accents."""
+    return _WORD.findall(text.lower() if text.isascii() else fold(text))  # the same for ASCII, but faster
