@@ -32,19 +32,15 @@ class Gate(Protocol):
 
         The caller runs the coroutines side by side. An empty sequence means that nobody is told.
         """
-        ...
 
     async def recheck(self, incoming: Incoming) -> Verdict:
         """Judge a stored message again, by the present rights."""
-        ...
 
     async def turn_away(self, verdict: Verdict, incoming: Incoming, view: View) -> None:
         """Tell the sender why they are not answered, if the verdict asks for it."""
-        ...
 
     async def role_here(self, incoming: Incoming) -> Role | None:
         """Return the sender's role where they wrote, or None for a stranger."""
-        ...
 
 
 class Limiter(Protocol):
@@ -54,11 +50,9 @@ class Limiter(Protocol):
         self, incoming: Incoming, text: str, view: View, locale: Locale, work: Callable[[], Awaitable[None]]
     ) -> bool:
         """Run `work`, which answers the text, if the quotas allow it, else say why not; return whether it ran."""
-        ...
 
     async def tell_owners(self) -> None:
         """Tell owners of limits that were reached, or nearly, since the last call."""
-        ...
 
 
 class ReplyReader(Protocol):
@@ -66,8 +60,6 @@ class ReplyReader(Protocol):
 
     async def read(self, incoming: Incoming, arrival: Arrival) -> str:
         """Return the command that the message stands for, or its own text."""
-        ...
 
     async def drop(self, incoming: Incoming) -> bool:
         """Drop the open question of that conversation; return whether it was still valid."""
-        ...

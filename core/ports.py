@@ -22,15 +22,12 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the wall clock, aware UTC."""
-        ...
 
     def monotonic(self) -> float:
         """Return seconds since an arbitrary start; never goes back."""
-        ...
 
     async def sleep(self, delay_s: float) -> None:
         """Return after `delay_s` seconds (at once for 0 or less, but letting others run)."""
-        ...
 
 
 class ChatModel(Protocol):
@@ -43,11 +40,9 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str:
         """`provider:model`, for logs and the ledger."""
-        ...
 
     def stream(self, prompt: Prompt) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
         """Ask. Nothing is sent before the context is entered."""
-        ...
 
 
 class Embedder(Protocol):
@@ -60,20 +55,16 @@ class Embedder(Protocol):
     @property
     def space(self) -> str:
         """`name@dims`; changes whenever vectors stop being comparable."""
-        ...
 
     @property
     def dims(self) -> int:
         """The length of every vector."""
-        ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return shape (len(texts), dims), one row for each text in order."""
-        ...
 
     async def close(self) -> None:
         """End processes and connections. Closing twice does nothing."""
-        ...
 
 
 class VectorIndex(Protocol):
@@ -81,25 +72,20 @@ class VectorIndex(Protocol):
 
     def ids(self) -> frozenset[int]:
         """Return the ids of the vectors in it."""
-        ...
 
     def __len__(self) -> int:
         """Return the number of vectors in it."""
-        ...
 
     def add(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add rows. Raises ValueError, adding nothing, for an id that is present already or twice in `ids`."""
-        ...
 
     def remove(self, ids: Sequence[int]) -> None:
         """Remove those of the ids that are present."""
-        ...
 
     def search(
         self, queries: Vectors, k: int, among: Sequence[int] | None = None
     ) -> Sequence[Sequence[tuple[int, float]]]:
         """Return, per query row, up to `k` (id, cosine), nearest first; never an id not held, or not `among`."""
-        ...
 
 
 class Channel(Protocol):
@@ -112,15 +98,12 @@ class Channel(Protocol):
     @property
     def limits(self) -> ChannelLimits:
         """The length of one post, the interval between edits, and what the channel can show."""
-        ...
 
     def measure(self, text: str) -> int:
         """Return the length of the text in the unit of `limits.max_chars`, as this channel would show it."""
-        ...
 
     async def post(self, shown: OutgoingMessage) -> str:
         """Write a new message and return a handle for `edit`; "" for a preview, which does not outlive a restart."""
-        ...
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
         """Replace a message in place, or a preview by the next message; return the new handle if it changes.
@@ -128,7 +111,6 @@ class Channel(Protocol):
         Raises:
             MessageLost: the message is gone, or can no longer be changed.
         """
-        ...
 
     async def remove(self, handle: str) -> None:
         """Delete a message; do nothing if it is gone."""
@@ -166,11 +148,9 @@ class Channels(Protocol):
 
     def again(self, incoming: Incoming) -> Channel:
         """Return the channel in which to answer a message that was accepted earlier."""
-        ...
 
     def private(self, user: UserKey) -> Channel:
         """Return the person's private chat; writing raises ChannelGone if they do not let the bot write to them."""
-        ...
 
 
 class MessageHandler(Protocol):
@@ -182,11 +162,9 @@ class MessageHandler(Protocol):
         The answer does not depend on that being awaited. One person's messages in one chat are answered in order,
         different conversations side by side. For repeats and ignored messages the awaitable ends at once.
         """
-        ...
 
     async def resume(self, platform: str, channels: Channels) -> None:
         """Connect a platform, and queue the messages that were accepted there before a crash and never answered."""
-        ...
 
     async def leave(self, platform: str) -> None:
         """Cancel the platform's running answers before it closes; return when nothing more is written.
@@ -202,16 +180,13 @@ class Tokenizer(Protocol):
     @property
     def name(self) -> str:
         """The method's name, for people."""
-        ...
 
     @property
     def is_slow(self) -> bool:
         """Whether `count` must run outside the event loop."""
-        ...
 
     def count(self, text: str) -> int:
         """Return the tokens of one message of that text, including what a provider adds to each message."""
-        ...
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         """Return the tokens of all the messages."""

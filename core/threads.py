@@ -75,72 +75,57 @@ class Threads(Protocol):
         self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None
     ) -> Thread:
         """Return the conversation's one active thread, created with that metadata if there is none."""
-        ...
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
         """Set a thread's status and return it; None for an unknown id.
 
         Activating a thread archives the active one of its conversation. `open_thread` returns only the active one.
         """
-        ...
 
     async def thread(self, thread_id: str) -> Thread | None:
         """Return the thread of any status, or None."""
-        ...
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
         """Return all of the person's threads, the one used last first."""
-        ...
 
     async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
         """Replace all messages of the thread, numbered anew in that order, and return them as they are stored.
 
         Messages that were in the thread keep their ids. Summaries are removed, as their sequences no longer hold.
         """
-        ...
 
     async def delete(self, thread_id: str) -> None:
         """Remove every message and summary of the thread, and the states of its turns; the thread itself stays."""
-        ...
 
     async def describe(self, thread: Thread) -> None:
         """Store the thread's title, policy and metadata."""
-        ...
 
     async def totals(self, thread_id: str, after: int = 0) -> tuple[int, int]:
         """Return the number of messages with a sequence greater than `after`, and their tokens, in constant time."""
-        ...
 
     async def summary(self, thread_id: str) -> Summary | None:
         """Return the newest summary."""
-        ...
 
     async def summaries(self, thread_id: str) -> Sequence[Summary]:
         """Return every summary, oldest first."""
-        ...
 
     async def fold(self, thread_id: str, summary: Summary) -> bool:
         """Store the summary if the newest one ends at its `after` (0: there is none), else do nothing; return which."""
-        ...
 
     async def drop_summaries(self, thread_id: str, after: int) -> None:
         """Remove the summaries that cover a message with a sequence greater than `after`."""
-        ...
 
     async def enter(self, thread_id: str, transition: Transition) -> None:
         """Store that a turn entered a state."""
-        ...
 
     async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
         """Return the states that the turn entered (every turn, for ""), oldest first."""
-        ...
 
     async def restore(self, record: ThreadRecord) -> Thread:
         """Store a whole thread; its messages get new ids.
 
         It gets a new id if its own is taken, and is archived if another thread of its conversation is active.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,23 +148,18 @@ class ToldMemories(Protocol):
 
     async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
         """Add the memories that messages (by id) tell of to those stored."""
-        ...
 
     async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[Told]]:
         """Map the messages that tell of memories to these."""
-        ...
 
     async def first_told(self, thread_id: str) -> Mapping[Told, int]:
         """Map the memories that a thread tells of, unless redacted, to the sequence of the first message that does."""
-        ...
 
     async def told_by(self, user: UserKey) -> frozenset[Told]:
         """Return all memories that the person's threads tell of."""
-        ...
 
     async def tellers(self) -> Sequence[UserKey]:
         """Return the people whose threads tell of memories that were not redacted."""
-        ...
 
     async def redact(self, user: UserKey, told: Collection[Told], *, own: bool = False) -> int:
         """Clear the bot's messages in the person's threads that tell of those memories; return how many.
@@ -188,7 +168,6 @@ class ToldMemories(Protocol):
         marked; with `own` they are cleared, too, and it is them that are counted. No byte of what was removed is left
         on the disk when this returns.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,23 +196,18 @@ class WaitingStore(Protocol[Waiting]):
 
     async def put(self, conversation: ConversationKey, waiting: Waiting) -> None:
         """Store it in place of any other."""
-        ...
 
     async def find(self, conversation: ConversationKey) -> Waiting | None:
         """Return what waits there, or None."""
-        ...
 
     async def take(self, conversation: ConversationKey) -> Waiting | None:
         """Remove and return what waits there, or None; of two concurrent calls only one gets it."""
-        ...
 
     async def expire(self, before: datetime) -> None:
         """Remove what was stored before then."""
-        ...
 
     async def forget(self, user: UserKey) -> None:
         """Remove what waits for that person, in any conversation."""
-        ...
 
 
 PendingInputs: TypeAlias = WaitingStore[PendingInput]

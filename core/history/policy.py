@@ -31,11 +31,9 @@ class Policy(Protocol):
     @property
     def summarises(self) -> bool:
         """Whether summaries are made and shown."""
-        ...
 
     def bound(self, summary: Summary | None) -> Bound:
         """Return the bound of a thread with that newest summary."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Anthropic's Messages API.
+"""Models of Anthropic's Messages API, and its token counter.
 
-Source: the SDK's own types; `client.post` with untyped events, because building a typed object from each event costs
-more than all the rest of reading it (bench/models.py).
+Source: the SDK's types. `client.post` with untyped events, because building a typed object from each event takes longer
+than all else (bench/models.py).
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ _log = logging.getLogger(__name__)
 
 
 class AnthropicEndpoint:
-    """One account at one address: the connections that its models share, and what they were found not to take."""
+    """One account at one address: the connections and concessions that its models share.
+
+    Waits that the provider names are taken up to `patience_s`; longer ones are raised as ProviderBusy.
+    """
 
     def __init__(
         self,
@@ -56,7 +59,6 @@ class AnthropicEndpoint:
         max_retries: int = 2,
         patience_s: float = 5.0,
     ) -> None:
-        """Take up to `patience_s` of a wait that the provider names before handing it on as ProviderBusy."""
 
         async def before_retry(response: httpx2.Response) -> None:
             forbid_long_waits(response.headers, patience_s)
@@ -95,7 +97,7 @@ class AnthropicModel(StreamedModel):
         self._client = client
 
     def _body(self, prompt: Prompt, turns: Sequence[PromptTurn]) -> Params:
-        """Mark the system text and the last turn but one for the cache: only the last turn is new in every call."""
+        """Mark the system text and the turn before the last for the cache: only the last turn changes."""
         messages: list[JSONValue] = [{"role": turn.role.value, "content": turn.text} for turn in turns]
         if len(turns) > 1:
             block: JSONValue = {"type": "text", "text": turns[-2].text, **_CACHED}
@@ -111,7 +113,7 @@ class AnthropicModel(StreamedModel):
         return body
 
     def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
-        """Return schema, effort and temperature. There is no verbosity on this wire."""
+        """Return schema, effort and temperature. This API has no verbosity."""
         ladders: list[Ladder] = []
         if prompt.schema is not None:
             form: Params = {"output_config": {"format": {"type": "json_schema", "schema": prompt.schema}}}
@@ -137,10 +139,7 @@ class AnthropicModel(StreamedModel):
 
 @contextmanager
 def _failures(name: str) -> Iterator[None]:
-    """Translate the SDK's errors to ours.
-
-    `from None`: what an SDK's error says may hold the person's words, and tracebacks are logged.
-    """
+    """Translate the SDK's errors to ours, `from None`: they may contain a person's words, and tracebacks are logged."""
     try:
         yield
     except anthropic.APIStatusError as error:
@@ -154,7 +153,7 @@ def _failures(name: str) -> Iterator[None]:
 
 
 def _effort(effort: str) -> Ladder:
-    """Return the forms of an effort. How thinking is turned off differs by model, and some cannot."""
+    """Return the forms of an effort. Models differ in how thinking is turned off, and if it can be."""
     if effort not in {"none", "minimal"}:
         return [Rung(f"effort={effort}", {"output_config": {"effort": effort}}, ("effort", "output_config"))]
     return [
@@ -165,7 +164,7 @@ def _effort(effort: str) -> Ladder:
 
 
 class _Reading(Reading):
-    """Takes text blocks only: thinking and tool blocks have deltas of other types."""
+    """Read text blocks only: thinking and tool blocks have deltas of other types."""
 
     def __init__(self, name: str) -> None:
         self.stop: Stop | None = None
@@ -189,7 +188,7 @@ class _Reading(Reading):
         return ""
 
     def _count(self, usage: object) -> None:
-        """Keep the latest of each count: the closing event repeats some of the opening one's, and may lack others."""
+        """Keep the latest of each count: the last event repeats some counts of the first, and may lack others."""
         if not isinstance(usage, Mapping):
             return
         details = usage.get("output_tokens_details")

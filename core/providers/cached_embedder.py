@@ -1,4 +1,4 @@
-"""Cache vectors by a digest of the text, and embed no text twice at a time; no words are kept."""
+"""Cache vectors by a digest of the text, not the text, and never embed a text twice at the same time."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from core.text.unicode import clean
 from core.types import Vector, Vectors
 
 MAX_CHARS = 32_768
-"""No embedder reads more: the longest window among them is 8,191 tokens."""
+"""No embedder reads more: their longest window is 8,191 tokens."""
 
 _Key: TypeAlias = tuple[str, bytes]
 """The space, and a digest of the cleaned text."""
 
 
 class CachedEmbedder(Embedder):
-    """Puts a least-recently-used cache of `max_texts` vectors before another embedder."""
+    """Put a least-recently-used cache of `max_texts` vectors (1.5 KiB each at 384 dims) before another embedder."""
 
     def __init__(self, inner: Embedder, max_texts: int = 4096) -> None:
-        """Keep up to `max_texts` vectors: 1.5 KiB each at 384 dims, 6 MiB in all."""
         self._inner = inner
         self._max_texts = max_texts
-        self._kept: OrderedDict[_Key, Vector] = OrderedDict()
+        self._vectors: OrderedDict[_Key, Vector] = OrderedDict()
         self._under_way: dict[_Key, asyncio.Task[Mapping[_Key, Vector]]] = {}
 
     @property
@@ -42,41 +41,41 @@ class CachedEmbedder(Embedder):
         return self._inner.dims
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return shape (len(texts), dims). The inner embedder sees only what is neither kept nor asked already.
+        """Return shape (len(texts), dims). The inner embedder gets the missing texts, cleaned, each once, in one call.
 
-        It sees that once, cleaned, in one call. Who no longer waits for an answer takes it from nobody else.
+        Cancelling one caller does not affect others who wait for the same text.
         """
         if not texts:
             return np.empty((0, self.dims), np.float32)
         cleaned = [clean(text, MAX_CHARS) for text in texts]
         keys = [(self.space, blake2b(text.encode(), digest_size=16).digest()) for text in cleaned]
         wanted = dict(zip(keys, cleaned, strict=True))
-        found = {key: self._kept[key] for key in wanted if key in self._kept}
+        found = {key: self._vectors[key] for key in wanted if key in self._vectors}
         new = {key: text for key, text in wanted.items() if key not in found and key not in self._under_way}
         if new:
             task = asyncio.create_task(self._fetch(new))
             self._under_way |= dict.fromkeys(new, task)
             task.add_done_callback(self._settle)
         for key in found:
-            self._kept.move_to_end(key)
+            self._vectors.move_to_end(key)
         for task in {self._under_way[key] for key in wanted if key not in found}:
             found |= await asyncio.shield(task)
         return np.stack([found[key] for key in keys])
 
     async def close(self) -> None:
-        """Close the inner embedder, and see the end of what was asked of it."""
+        """Close the inner embedder, and wait for its running calls to end."""
         await self._inner.close()
         if self._under_way:
             await asyncio.wait(set(self._under_way.values()))
 
     async def _fetch(self, texts: Mapping[_Key, str]) -> Mapping[_Key, Vector]:
         vectors = await self._inner.embed(list(texts.values()))
-        return {key: vector.copy() for key, vector in zip(texts, vectors, strict=True)}  # a view would keep all of them
+        return {key: vector.copy() for key, vector in zip(texts, vectors, strict=True)}  # a view would hold all of them
 
     def _settle(self, task: asyncio.Task[Mapping[_Key, Vector]]) -> None:
-        """Keep what came, within the limit; a failure is for those who wait, and the next call asks again."""
+        """Store the vectors, within the limit. A failure is raised to those who wait; the next call asks again."""
         self._under_way = {key: other for key, other in self._under_way.items() if other is not task}
         if not task.cancelled() and task.exception() is None:
-            self._kept |= task.result()
-            while len(self._kept) > self._max_texts:
-                self._kept.popitem(last=False)
+            self._vectors |= task.result()
+            while len(self._vectors) > self._max_texts:
+                self._vectors.popitem(last=False)

@@ -1,6 +1,6 @@
-"""Classify failures of a provider by what can be done about them: by HTTP status, else by words of the error.
+"""Classify failures of a provider by HTTP status and by words of the error.
 
-A provider's own words never reach our messages: some providers echo the prompt in theirs.
+A provider's own words are never put into our messages: some providers echo the prompt.
 """
 
 from __future__ import annotations
@@ -44,16 +44,15 @@ _HINTS: dict[int, str] = {
 
 
 class Rejected(ProviderDown):
-    """The request itself was refused. `complaint` is why, in the provider's words: to be searched, never shown."""
+    """The request itself was refused. `complaint` is the provider's reason: to be searched, never shown."""
 
     def __init__(self, message: str, complaint: str) -> None:
-        """Keep the complaint apart from the message."""
         super().__init__(message)
         self.complaint = complaint
 
 
 def by_status(name: str, status: int, kind: str | None, complaint: str, headers: Mapping[str, str]) -> ProviderError:
-    """Return the failure that an HTTP status means. `kind` is the provider's code or type, `complaint` its prose."""
+    """Return the error for an HTTP status. `kind` is the provider's code or type, `complaint` its explanation."""
     known = _HINTS.get(status) or (kind if kind and _KIND.fullmatch(kind) else "")
     message = f"{name} answered HTTP {status}" + (f" ({known})" if known else "")
     said = f"{kind} {complaint}"
@@ -98,7 +97,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
 
 
 def forbid_long_waits(headers: MutableMapping[str, str], patience_s: float) -> None:
-    """Tell the SDK not to sleep out a wait longer than `patience_s`: whoever asked may ask another model instead.
+    """Forbid the SDK a wait longer than `patience_s`, so that another model can be asked instead.
 
     Source: both SDKs obey `x-should-retry`; Anthropic's sleeps up to 49 days if Retry-After says so, OpenAI's 120 s.
     """

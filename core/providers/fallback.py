@@ -1,4 +1,4 @@
-"""Several models as one: if the first does not answer, ask the next; one that keeps failing rests for a while."""
+"""A chain of models as one: if the first does not answer, ask the next; one that keeps failing rests for a while."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _log = logging.getLogger(__name__)
 
 
 class Circuit:
-    """Whether a model is worth asking. Opens after some failures in a row, or for a wait that the model names.
+    """Circuit breaker of a model: opens after several failures in a row, or for the wait that the model names.
 
-    It closes by itself: when the rest is over the next question is let through. If that fails too, the rest doubles.
+    It closes when the rest is over. If the next prompt fails, too, the rest doubles.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -36,11 +36,11 @@ class Circuit:
 
     @property
     def rest_s(self) -> float:
-        """How long the model is still left alone, in seconds; 0.0 if it may be asked."""
+        """The rest of the model's pause in seconds; 0.0 if it may be asked."""
         return max(self._until_s - self._clock.monotonic(), 0.0)
 
     def resting(self, name: str) -> ProviderError | None:
-        """Return the failure for whoever asks meanwhile, of the kind that was last; None if the model may be asked."""
+        """Return an error of the last kind while the model rests; None if it may be asked."""
         rest_s = self.rest_s
         if not rest_s:
             return None
@@ -53,8 +53,8 @@ class Circuit:
         return ProviderDown(message)
 
     def failed(self, error: ProviderError) -> None:
-        """Count a failure that would meet the next question as well."""
-        if isinstance(error, Rejected):  # it was this question that the model did not take
+        """Count a failure, unless it was about the prompt."""
+        if isinstance(error, Rejected):
             return
         self._failures += 1
         self._last = error
@@ -63,33 +63,31 @@ class Circuit:
             doublings = min(self._failures - FAILURES_TO_REST, _DOUBLINGS)
             rest_s = max(rest_s, FIRST_REST_S * 2.0**doublings)
         until_s = self._clock.monotonic() + min(rest_s, LONGEST_REST_S)
-        self._until_s = max(self._until_s, until_s)  # a call that was already under way does not shorten a rest
+        self._until_s = max(self._until_s, until_s)  # a call that began earlier does not shorten a rest
 
     def succeeded(self) -> None:
-        """Forget what failed before."""
+        """Reset the failures."""
         self._failures = 0
         self._until_s = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A model of the chain. The circuit is shared by every chain that the model is in."""
+    """A model of the chain. Its circuit is shared by all its chains."""
 
     model: ChatModel
     circuit: Circuit
 
 
 class FallbackModel(ChatModel):
-    """A chain of models. It answers with the first that begins to answer; from then on it is that model.
+    """A chain of at least one model, the preferred one first. The first that begins to answer gives the whole answer.
 
-    Asked is the next when one is busy, down, out of order or not allowed. Not when it refuses, or when the prompt is
-    too long: those are about the question, and whoever asked it can do something about it. One that says nothing, or
-    breaks off an answer of which nobody has seen a part, is asked a second time before the next is. So is one whose
-    typed answer was cut off by its limit; from the last one of the chain such an answer is taken as it is.
+    The next is asked if one is busy, down, or rejects the key, but not if it declines or the prompt is too long: those
+    concern the prompt. A model that answers nothing, or breaks off before anything was shown, is asked twice. So is one
+    whose typed answer was cut off by its limit; the last model's is accepted as it is.
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
-        """Take at least one link, the preferred one first."""
         self._links = tuple(links)
 
     @property
@@ -136,7 +134,7 @@ class FallbackModel(ChatModel):
 
 
 async def _opening(events: AsyncIterator[StreamEvent], name: str, *, whole: bool) -> list[StreamEvent]:
-    """Read until there is a word of the answer, or all of it.
+    """Read the first word of the answer, or all of it if `whole`.
 
     Raises:
         EmptyReply: it ended without a word.
@@ -159,7 +157,7 @@ async def _opening(events: AsyncIterator[StreamEvent], name: str, *, whole: bool
 
 
 def _is_cut(opening: Sequence[StreamEvent]) -> bool:
-    """Tell whether a typed answer that was read whole lacks its end."""
+    """Return whether a typed answer that was read whole lacks its end."""
     text = "".join(event.text for event in opening if isinstance(event, Delta))
     return any(Reply(text, event.stop, event.usage).is_cut for event in opening if isinstance(event, Finish))
 
@@ -167,7 +165,7 @@ def _is_cut(opening: Sequence[StreamEvent]) -> bool:
 async def _rest(
     opening: Sequence[StreamEvent], events: AsyncIterator[StreamEvent], circuit: Circuit
 ) -> AsyncGenerator[StreamEvent, None]:
-    """Yield an answer that has begun, and tell the circuit how it ends."""
+    """Yield the whole answer, and report its end to the circuit."""
 
     def seen(event: StreamEvent) -> StreamEvent:
         if isinstance(event, Finish):

@@ -1,6 +1,6 @@
 """Remember which forms of a request parameter a model refused, and use the next form.
 
-The protocol's module brings the forms and the words of its errors.
+The module of each protocol defines the forms and the words of its errors.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Params: TypeAlias = Mapping[str, JSONValue]
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """One form of a parameter. `label` is what is remembered of a refusal: NAME, or NAME=VALUE.
+    """One form of a parameter. `label` is remembered after a refusal: NAME, or NAME=VALUE.
 
-    `words` are what an error that means it mentions (lower case); `note` is put into the prompt beside the form.
+    `words` appear in errors about it (lower case); `note` is added to the prompt.
     """
 
     label: str = ""
@@ -40,17 +40,15 @@ class Rung:
 
 
 Ladder: TypeAlias = Sequence[Rung]
-"""Forms from the best to the last resort. Below the last there is always one more: to leave the parameter out."""
+"""Forms from the best to the last resort. After the last, the parameter is left out."""
 
 Answer = TypeVar("Answer")
 
 
 class Concessions:
-    """What the models of one endpoint were found not to take: learned from refusals, kept while the process lives.
+    """What the models of one endpoint refused, and their context windows in tokens (`windows`), for this process.
 
-    `windows` maps a model to the tokens that it takes in all.
-
-    One refused request a form and model is the price; asking a catalogue what each model takes would go stale instead.
+    Learning costs one refused request for each form and model; a catalogue of models would become outdated.
     """
 
     def __init__(self) -> None:
@@ -60,10 +58,10 @@ class Concessions:
     async def settle(
         self, model: str, ladders: Sequence[Ladder], send: Callable[[Sequence[Rung]], Awaitable[Answer]]
     ) -> Answer:
-        """Send, and again without a form that was refused; every refusal makes the next try smaller.
+        """Send a request, again with the next form after each refusal of one.
 
         Raises:
-            Rejected: the request was refused for something else.
+            Rejected: the request was refused for another reason.
         """
         while True:
             rungs = self.choose(model, ladders)
@@ -79,9 +77,9 @@ class Concessions:
         return [next((rung for rung in ladder if not _is_refused(rung, refused)), Rung()) for ladder in ladders]
 
     def learn(self, model: str, sent: Sequence[Rung], complaint: str) -> bool:
-        """Remember which of the forms sent the complaint means: the one that it mentions first. False if none.
+        """Remember the form that the complaint mentions first; return False if it mentions none.
 
-        "Unsupported value" refuses this value only; anything else the parameter, whatever its value.
+        "Unsupported value" refuses this value only, any other complaint all values.
         """
         complaint = complaint.lower()
         named = [(at, rung) for rung in sent for word in rung.words if (at := complaint.find(word)) >= 0]
@@ -99,7 +97,7 @@ def _is_refused(rung: Rung, refused: set[str]) -> bool:
 
 
 def merged(*params: Params) -> dict[str, JSONValue]:
-    """Return all parameters as one request body; objects of one name are joined."""
+    """Return all parameters as one request body; objects of one name are merged."""
     body: dict[str, JSONValue] = {}
     for name, value in (entry for part in params for entry in part.items()):
         known = body.get(name)
@@ -108,6 +106,6 @@ def merged(*params: Params) -> dict[str, JSONValue]:
 
 
 def as_note(schema: Mapping[str, JSONValue]) -> str:
-    """Return the sentence that asks for JSON of the schema."""
+    """Return the sentence that asks for JSON of the schema, for models without structured output."""
     text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     return f"Answer with one JSON object that fits this JSON schema, and with nothing else:\n{text}"

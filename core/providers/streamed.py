@@ -1,7 +1,6 @@
-"""A model behind a streamed HTTP answer: what is the same for every wire protocol.
+"""The common part of models with streamed HTTP answers: refused parameters, silence, and answers that break off.
 
-It asks again without a refused parameter, bounds how long silence is borne, and decides when a broken-off answer counts
-as begun. The protocol's module brings the requests, the reading of events, and the failures.
+The module of each protocol builds requests, reads events, and translates failures.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ _USUAL_ANSWER_TOKENS: Final = 1_024
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """A model's name and knobs. None leaves a knob to the model, and out of the request.
+    """A model's name and parameters. None leaves a parameter to the model, and out of the request.
 
     `effort` is none, minimal, low, medium, high, xhigh or max ("none": answer without thinking); `verbosity` low,
-    medium or high; `max_tokens` caps the whole answer, thought included, and None takes the prompt's own cap;
-    `window_tokens` is what the model takes in all, prompt and answer, and None leaves that to be found out.
-    `timeout_s` is the longest silence borne: until the answer starts, and between any two pieces of it.
+    medium or high. `max_tokens` limits the whole answer, thinking included; None takes the prompt's limit.
+    `window_tokens` is the context window, prompt and answer together; None if unknown. `timeout_s` is the longest
+    silence: until the answer starts, and between any two pieces of it.
     """
 
     model: str
@@ -46,30 +45,27 @@ class ModelOptions:
 
 
 class RawStream(Protocol):
-    """What an SDK returns for a streamed request: events as decoded JSON."""
+    """An SDK's stream of events, as decoded JSON."""
 
     async def __anext__(self) -> object:
         """Return the next event, or raise StopAsyncIteration."""
-        ...
 
     async def close(self) -> None:
         """Close the connection."""
-        ...
 
 
 class Reading(Protocol):
-    """Gathers one answer from its events."""
+    """Read one answer from its events."""
 
     stop: Stop | None
     usage: Usage
 
     def take(self, event: object) -> str:
-        """Return the text that the event adds to the answer, "" for none."""
-        ...
+        """Return the text that the event adds to the answer, or ""."""
 
 
 class StreamedModel(ChatModel):
-    """The part of a ChatModel that its leaves share."""
+    """Base of the ChatModels of all protocols."""
 
     def __init__(self, provider: str, options: ModelOptions, concessions: Concessions) -> None:
         self._name = f"{provider}:{options.model}"
@@ -83,19 +79,19 @@ class StreamedModel(ChatModel):
 
     @abstractmethod
     def _body(self, prompt: Prompt, turns: Sequence[PromptTurn]) -> Params:
-        """Return what every request must hold."""
+        """Return the required part of a request."""
 
     @abstractmethod
     def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
-        """Return what a request should hold if the model takes it."""
+        """Return the parameters that a model may refuse."""
 
     @abstractmethod
     async def _post(self, body: dict[str, JSONValue]) -> RawStream:
-        """Send it. Raises what `_failures` translates."""
+        """Send a request. Raises what `_failures` translates."""
 
     @abstractmethod
     def _reading(self) -> Reading:
-        """Return an empty answer."""
+        """Return the reader of a new answer."""
 
     @abstractmethod
     def _failures(self) -> AbstractContextManager[None]:
@@ -112,7 +108,7 @@ class StreamedModel(ChatModel):
             await raw.close()
 
     async def _ask(self, prompt: Prompt) -> RawStream:
-        """Send the prompt; where it leaves too little room for the answer, ask for a shorter one."""
+        """Send the prompt; if it leaves too little room for the answer, ask for a shorter one."""
         while True:
             prompt = replace(prompt, max_tokens=self._answer_tokens(prompt))
             try:
@@ -120,22 +116,18 @@ class StreamedModel(ChatModel):
             except ContextTooLong as error:
                 if error.window_tokens:
                     self._concessions.windows[self._options.model] = error.window_tokens
-                if prompt.max_tokens <= _LEAST_ANSWER_TOKENS or self._is_beyond(prompt, error.window_tokens):
+                is_beyond = 0 < error.window_tokens <= prompt_tokens(prompt)  # the prompt alone does not fit
+                if prompt.max_tokens <= _LEAST_ANSWER_TOKENS or is_beyond:
                     raise
                 prompt = replace(prompt, max_tokens=max(prompt.max_tokens // 4, _LEAST_ANSWER_TOKENS))
 
     def _answer_tokens(self, prompt: Prompt) -> int:
-        """Return how long the answer may be: as the owner set it, and no longer than what the window leaves."""
+        """Return the limit of the answer: the prompt's, or what the window leaves."""
         window = self._concessions.windows.get(self._options.model) or self._options.window_tokens
         if window is None:
             return prompt.max_tokens
         reserved = max(min(_USUAL_ANSWER_TOKENS, window // 4), _LEAST_ANSWER_TOKENS)
         return min(prompt.max_tokens, max(window - prompt_tokens(prompt), reserved))
-
-    @staticmethod
-    def _is_beyond(prompt: Prompt, window: int) -> bool:
-        """Tell whether the prompt alone does not fit a window (0: unknown)."""
-        return 0 < window <= prompt_tokens(prompt)
 
     async def _send(self, prompt: Prompt) -> RawStream:
         async def send(rungs: Sequence[Rung]) -> RawStream:
@@ -169,7 +161,7 @@ class StreamedModel(ChatModel):
         yield Finish(reading.stop, reading.usage)
 
     async def _next(self, raw: RawStream) -> object:
-        """Return the next event, or _END. Pings keep a connection alive, so that a silent model must be timed here."""
+        """Return the next event, or _END. Silence is timed here, because pings keep the connection itself alive."""
         try:
             async with asyncio.timeout(self._options.timeout_s):
                 return await raw.__anext__()
@@ -183,11 +175,11 @@ class StreamedModel(ChatModel):
 
 
 def prompt_tokens(prompt: Prompt) -> int:
-    """Return how many tokens a prompt has at the most, in nearly all languages."""
+    """Return an upper estimate of a prompt's tokens, for nearly all languages."""
     chars = len(prompt.system) + sum(len(turn.text) + 10 for turn in prompt.turns)
     return chars // _CHARS_A_TOKEN
 
 
 def sendable(text: str) -> str:
-    """Return the text without the lone surrogates that no JSON body can carry; never blank, which Anthropic refuses."""
+    """Return the text without lone surrogates, which JSON cannot carry; "-" if blank, which Anthropic refuses."""
     return text.encode("utf-8", "replace").decode("utf-8") if text.strip() else "-"

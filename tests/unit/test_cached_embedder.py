@@ -109,7 +109,7 @@ async def test_what_a_caller_does_to_its_vectors_stays_with_it() -> None:
 async def test_a_kept_vector_does_not_keep_the_whole_call_in_memory() -> None:
     cached = CachedEmbedder(HashEmbedder(), max_texts=1)
     await cached.embed([str(i) for i in range(1000)])
-    assert [vector.base for vector in cached._kept.values()] == [None]
+    assert [vector.base for vector in cached._vectors.values()] == [None]
 
 
 async def test_keeps_no_word_of_anybodys() -> None:
@@ -142,4 +142,4 @@ async def test_answers_as_the_inner_embedder_would(calls: list[list[str]], max_t
     cached = CachedEmbedder(HashEmbedder(), max_texts)
     for texts in calls:
         assert np.array_equal(await cached.embed(texts), await plain.embed(texts))
-        assert len(cached._kept) <= max_texts
+        assert len(cached._vectors) <= max_texts
