@@ -9,7 +9,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
@@ -165,7 +165,8 @@ class ChatBot(MessageHandler):
     async def _answer(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> None:
         arrival = self._parts.confirmations.arrived(incoming.at)
         view = self._views.open(incoming, channel, posted)
-        async with view.seen_sign(), self._lane(incoming):
+        lane = nullcontext() if _overtakes(incoming) else self._locks.lane(incoming.conversation)
+        async with view.seen_sign(), lane:
             record = _Record(self._parts.clock.monotonic(), arrival)
             try:
                 await self._turn(incoming, view, record)
@@ -184,9 +185,6 @@ class ChatBot(MessageHandler):
             else:
                 self._later(self._views.settle(incoming, view))
             await self._close(incoming, record)
-
-    def _lane(self, incoming: Incoming) -> AbstractAsyncContextManager[None]:
-        return nullcontext() if _overtakes(incoming) else self._locks.lane(incoming.conversation)
 
     async def _turn(self, incoming: Incoming, view: View, record: _Record) -> None:
         deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)
@@ -264,7 +262,7 @@ class ChatBot(MessageHandler):
         self, error: Exception, incoming: Incoming, where: View | Channel, record: _Record | None = None
     ) -> None:
         """Tell the person what failed, in place of a status on the screen, and record it as the turn's last words."""
-        view = where if isinstance(where, View) else self._views.open_for_apology(incoming, where)
+        view = where if isinstance(where, View) else self._views.open(incoming, where, recorded=False)
         locale = await self._parts.locales.of(incoming)
         text = failure_text(error, locale)
         if isinstance(error, EmptyInput) and not incoming.text:

@@ -256,7 +256,7 @@ class Turn:
 
     async def in_view(self) -> Sequence[MemoryItem]:
         """Return the memories that were shown in this conversation, still exist, and may be spoken of here."""
-        return await self.memory.get(sorted(await self.conversation.shown_memories()))
+        return await self.memory.get(sorted(await self.conversation.store.shown_memories(self.conversation.thread.id)))
 
     @property
     def written(self) -> frozenset[ChangeKind]:
@@ -364,7 +364,7 @@ class Turn:
         told = {answer.id: [told_of(item) for item in by_answer]}
         if self.asked.id:  # commands are not stored
             told[self.asked.id] = [told_of(item) for item in by_person]
-        await self.conversation.tell(told)
+        await self.conversation.store.tell(told)
 
 
 def memory_line(item: MemoryItem, zone: tzinfo) -> str:

@@ -67,7 +67,7 @@ async def kept(settings: Settings, user: UserKey) -> Document:
     """Return how much is stored of a person, over all their linked accounts."""
     async with build(settings) as app:
         accounts = await app.features.memories.accounts(user)
-        threads = [thread for account in accounts for thread in await app.conversations.threads(account)]
+        threads = [thread for account in accounts for thread in await app.conversations.store.threads(account)]
         memories = await app.features.memories.of(accounts[0]).count()
         return {"accounts": [str(account) for account in accounts], "memories": memories, "threads": len(threads)}
 

@@ -110,7 +110,7 @@ _SHOWN_MESSAGES = 20
 async def listed(settings: Settings, user: UserKey) -> Document:
     """Return the person's threads, the one used last first."""
     async with build(settings) as app:
-        threads = await app.conversations.threads(user)
+        threads = await app.conversations.store.threads(user)
         return {"user": str(user), "threads": [await _described(app, thread) for thread in threads]}
 
 

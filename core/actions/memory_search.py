@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.actions.action import Action
@@ -11,7 +10,7 @@ from core.models import complete_as
 from core.text.catalogue import text
 from core.text.unicode import clean
 from core.turn import Turn
-from core.types import MemoryHit, MemoryItem
+from core.types import MemoryHit
 
 NAME = "MemorySearch"
 MAX_QUERIES = 8
@@ -59,24 +58,19 @@ async def run(turn: Turn) -> None:
     if not queries:
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail="there was nothing new to look for"))
         return
-    hits, items = await (_everything(turn) if EVERYTHING in queries else _found(turn, queries))
+    hits: tuple[MemoryHit, ...] = ()
+    if EVERYTHING in queries:
+        await turn.status(LOOKING_UP[turn.locale])
+        items = tuple(await turn.memory.page(limit=MAX_LISTED))
+    else:
+        await turn.status(EMBEDDING[turn.locale])
+        vectors = await turn.memory.embed(queries)
+        await turn.status(LOOKING_UP[turn.locale])
+        hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
+        items = tuple(hit.item for hit in hits)
     await turn.recall(items)
     step = Step(NAME, Outcome.DONE if items else Outcome.NOTHING, queries, items, hits=hits)
     await turn.report(step, REPORT, (FOUND if items else NOT_FOUND)[turn.locale])
-
-
-async def _found(turn: Turn, queries: Sequence[str]) -> tuple[tuple[MemoryHit, ...], tuple[MemoryItem, ...]]:
-    await turn.status(EMBEDDING[turn.locale])
-    vectors = await turn.memory.embed(queries)
-    await turn.status(LOOKING_UP[turn.locale])
-    hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
-    return hits, tuple(hit.item for hit in hits)
-
-
-async def _everything(turn: Turn) -> tuple[tuple[MemoryHit, ...], tuple[MemoryItem, ...]]:
-    """Return no hits, and the newest memories."""
-    await turn.status(LOOKING_UP[turn.locale])
-    return (), tuple(await turn.memory.page(limit=MAX_LISTED))
 
 
 MEMORY_SEARCH = Action(NAME, WHEN, run, task=Task.SEARCH_QUERIES)

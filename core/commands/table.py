@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from core.commands.command import ONLY_IN_PRIVATE, Command, Request
@@ -29,11 +29,6 @@ class CommandTable:
 
     def __iter__(self) -> Iterator[Command]:
         return iter(self._commands.values())
-
-    @property
-    def by_name(self) -> Mapping[str, Command]:
-        """The commands by name."""
-        return self._commands
 
     def menu(self) -> tuple[MenuEntry, ...]:
         """Return the entries of menus."""

@@ -13,7 +13,7 @@ from typing import Final
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
 from core.delivery.notifier import Notifier
-from core.delivery.view import Record, View
+from core.delivery.view import View
 from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear, StorageError, Undelivered
 from core.language_choice import Locales
 from core.ports import Channel, Clock
@@ -34,13 +34,13 @@ class Views:
         self._locales = locales
         self._clock = clock
 
-    def open(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> View:
+    def open(
+        self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None, *, recorded: bool = True
+    ) -> View:
         """Return the view of one turn; `posted` are the posts of an earlier process that began it."""
-        return self._view(incoming, channel, posted=posted, record=partial(self._record, incoming))
-
-    def open_for_apology(self, incoming: Incoming, channel: Channel) -> View:
-        """Return a view whose posts are not recorded."""
-        return self._view(incoming, channel)
+        find_aside = None if incoming.private else partial(self._find_aside, incoming)
+        record = partial(self._record, incoming) if recorded else None
+        return View(channel, self._clock, find_aside=find_aside, posted=posted, record=record)
 
     async def clear(self, incoming: Incoming, channel: Channel, posted: Sequence[str]) -> None:
         """Remove the posts of an earlier process."""
@@ -75,12 +75,6 @@ class Views:
         elif not view.channel.said_aside:
             for kind in _WHY:
                 await self._alerts.over(_key(incoming, kind))
-
-    def _view(
-        self, incoming: Incoming, channel: Channel, *, posted: Sequence[str] | None = None, record: Record | None = None
-    ) -> View:
-        find_aside = None if incoming.private else partial(self._find_aside, incoming)
-        return View(channel, self._clock, find_aside=find_aside, posted=posted, record=record)
 
     async def _find_aside(self, incoming: Incoming, refusal: ChannelError) -> Aside | None:
         """Return the person's private chat and the reason to show there; None if the platform is not connected."""

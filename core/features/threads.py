@@ -65,7 +65,7 @@ async def context(request: Request, _: str) -> None:
 
 
 async def _known(request: Request) -> list[Thread]:
-    return list(await request.turn.conversation.conversations.threads(request.incoming.user))[:MAX_LISTED]
+    return list(await request.turn.conversation.conversations.store.threads(request.incoming.user))[:MAX_LISTED]
 
 
 async def _list(request: Request, known: list[Thread]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TypeAlias
@@ -19,7 +19,7 @@ from core.history.window import Budget, fit, newest, parts
 from core.history.withholding import Knowledge, Lookup, clean_summary, known, withheld_of
 from core.ports import Clock, Tokenizer
 from core.stores import HistoryStore
-from core.threads import THREAD_ID_RULE, Summary, ThreadRecord, Told, Transition, TurnState, is_thread_id
+from core.threads import THREAD_ID_RULE, Summary, ThreadRecord, Transition, TurnState, is_thread_id
 from core.types import (
     ChatKey,
     ConversationKey,
@@ -121,10 +121,6 @@ class Conversations:
         messages, tokens = await self.store.totals(thread.id)
         _log.info("memory loaded", extra={"thread_id": thread.id, "messages": messages, "tokens": tokens})
         return Conversation(thread, self, await self._place_settings(conversation.chat))
-
-    async def threads(self, user: UserKey) -> Sequence[Thread]:
-        """Return the person's threads, the last used first."""
-        return await self.store.threads(user)
 
     async def switch(self, user: UserKey, thread_id: str) -> Thread | None:
         """Make an earlier thread of the person active, and archive the active one of that chat."""
@@ -229,10 +225,6 @@ class Conversation:
             summaries.schedule(self.thread.id)
         return stored
 
-    async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
-        """Store which memories messages (by id) tell of."""
-        await self.store.tell(told)
-
     async def context(
         self,
         turn: str,
@@ -299,10 +291,6 @@ class Conversation:
             return summary, items
         text, tokens = await shortened(self.conversations.tokenizer, summary.text, max_tokens)
         return replace(summary, text=text, tokens=tokens), items
-
-    async def shown_memories(self) -> frozenset[str]:
-        """Return the ids of all memories shown in this thread."""
-        return await self.store.shown_memories(self.thread.id)
 
     async def enter(self, turn: str, state: TurnState, error: str = "") -> None:
         """Store that a turn entered a state; `error` names the failure."""

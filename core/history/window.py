@@ -46,7 +46,7 @@ def fit(messages: Sequence[Message], max_tokens: int) -> tuple[Message, ...]:
     if last is not None:
         left -= messages[last].tokens
         if left < 0:
-            raise InputTooLong(_chars_that_fit(messages[last], max_tokens))
+            raise InputTooLong(max(max_tokens, 0) * len(messages[last].text) // messages[last].tokens)
     kept: list[Message] = []
     for at in range(len(messages) - 1, -1, -1):
         if at == last:
@@ -83,10 +83,6 @@ def parts(messages: Sequence[Message]) -> tuple[int, int]:
     """Return the tokens of the messages: of those that were said, and of the memories among them."""
     memories = sum(message.tokens for message in messages if message.modal is Modal.MEMORY)
     return sum(message.tokens for message in messages) - memories, memories
-
-
-def _chars_that_fit(message: Message, max_tokens: int) -> int:
-    return max(max_tokens, 0) * len(message.text) // message.tokens
 
 
 _PAGE, _MAX_PAGE = 64, 512

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from core.locales import head
@@ -17,73 +19,7 @@ _HEAD_CHARS: Final = 2000
 
 _WORDS = re.compile(r"[a-z']+")
 
-# Frequent words, folded (no accents), of languages that the bot does not speak: words that several languages share are
-# ignored, so that these do not count for the bot's languages.
-_UNSPOKEN: Final[Mapping[str, str]] = {
-    "de": """
-        der die das den dem des ein eine einen einem einer und oder aber ich du er sie es wir ihr mich mir dich dir uns
-        euch mein meine meinen meinem meiner dein deine sein seine nicht kein keine ist sind war waren bin bist hat habe
-        haben hatte wird werden kann kannst konnen muss soll will mochte was wer wie wo wann warum welche welcher
-        welches mit von zu zum zur fur auf in im an am aus bei nach uber unter vor durch um dass wenn weil als auch noch
-        nur schon sehr mehr hier dort heute morgen gestern jetzt bitte danke hallo guten tag abend ja nein passwort
-        heisst heisse wohne merke merk vergiss erklare schreib sag mach gib hast weiss geht alles wieder immer""",
-    "fr": """
-        le la les un une des du de et ou mais je tu il elle nous vous ils elles me te se mon ma mes ton ta tes son sa
-        ses notre votre leur leurs ne pas plus est sont suis es etait ont ai as avons avez avoir etre fait faire qui que
-        quoi quel quelle quels quelles quand comment pourquoi combien avec pour dans sur sous par sans chez en au aux ce
-        cet cette ces ca c'est j'ai d'un qu'est l'ai n'est si oui non merci bonjour bonsoir salut s'il s'appelle
-        m'appelle aujourd'hui demain hier maintenant tres bien aussi toujours jamais rien tout tous mot passe chien
-        chat explique ecris dis souviens retiens oublie veux peux dois sais habite""",
-    "it": """
-        il lo la i gli le un uno una di a da in con su per tra fra e o ma io tu lui lei noi voi loro mi ti si ci vi mio
-        mia miei mie tuo tua suo sua nostro non e' sono sei siamo siete ho hai ha abbiamo hanno era che chi cosa quale
-        quali quando dove come perche quanto quanta del della dello dei delle degli dal dalla al alla ai alle nel nella
-        nei sul sulla questo questa quello quella anche ancora molto piu qui li oggi domani ieri adesso ora grazie ciao
-        buongiorno buonasera prego chiama chiamo abito ricorda ricordati salva dimmi scrivi spiega puoi voglio vorrei
-        sai fatto fare essere avere gatto cane tutto bene sempre""",
-    "nl": """
-        de het een en maar ik jij je hij zij ze wij we jullie mij jou hem haar ons hun mijn jouw zijn niet geen is
-        ben bent was waren heb hebt heeft had hebben wordt worden kan kun kunt moet wil zal wat wie waar wanneer waarom
-        hoe welke met van voor op in aan uit bij naar over onder door om dat dit deze die als ook nog al heel meer hier
-        daar vandaag morgen gisteren nu alsjeblieft dank bedankt hallo goedemorgen ja nee wachtwoord heet woon onthoud
-        vergeet schrijf leg""",
-    "pl": """
-        i a ale lub nie tak jest sa byl byla bylo jestem jestes ja ty on ona ono my wy oni moj moja moje twoj twoja jego
-        jej mnie mi ciebie ci sie co kto gdzie kiedy jak dlaczego ile ktory ktora z ze do od na po w we przez dla bez
-        o przy ten ta to te ci tego tej tym juz jeszcze tylko bardzo dzis jutro wczoraj teraz prosze dzien dobry czesc
-        haslo nazywa mieszkam zapamietaj mam masz""",
-    "sv": """
-        jag du han hon vi ni de jeg hun dere mig dig min mitt mina mine din ditt och og eller men inte ikke ej ar er var
-        har hade havde kan ska skal vil vill vad hva hvad vem hvem var hvor hur hvordan nar varfor hvorfor med av fra
-        til till pa i om for som det den detta dette en ett et nu na idag tack takk tak hej hei losenord passord heter
-        hedder bor kom ihag husk""",
-    "fi": """
-        mina sina han me te he on ovat oli olen olet ei en et ja tai mutta mika mita kuka missa milloin miten miksi
-        minun sinun taman tama tuo se ne etta kun jos myos viela nyt tanaan huomenna kiitos hei moi salasana nimeni
-        asun muista""",
-    "cs": """
-        ja ty on ona my vy oni muj moje tvuj tvoje jeho jeji je jsem jsi jsou byl byla nebo ale ne ano co kdo kde kdy
-        jak proc kolik ktery ktera se si s z ze do od na po v ve pro bez pri ten ta to uz jeste jen velmi dnes zitra
-        vcera ted prosim dekuji ahoj heslo jmenuje bydlim pamatuj""",
-    "tr": """
-        ben sen o biz siz onlar benim senin onun bir ve veya ama degil var yok ne kim nerede nasil neden kac hangi bu su
-        icin ile gibi cok daha simdi bugun yarin dun evet hayir lutfen tesekkurler merhaba sifre adim misin mi""",
-    "ro": """
-        eu tu el ea noi voi ei ele meu mea mei mele tau sau si sau dar nu da este sunt esti era am ai are avem au ce
-        cine unde cand cum cat care cu de la din pe in pentru fara prin un o al ale acest aceasta mai foarte azi maine
-        ieri acum multumesc buna salut parola numeste locuiesc tine minte""",
-    "ca": """
-        jo tu ell ella nosaltres el la els les un una i o pero es son soc estic amb per de del dels a al als en que qui
-        quan on com quant quina quin meu meva teu seva no si molt mes aquest aquesta avui dema ahir ara gracies hola bon
-        dia contrasenya dic visc recorda""",
-    "id": """
-        saya aku kamu anda dia kami kita mereka ini itu dan atau tapi tidak bukan ya apa siapa mana kapan bagaimana
-        kenapa berapa yang di ke dari untuk dengan pada adalah ada akan sudah belum bisa sangat hari besok kemarin
-        sekarang tolong terima kasih halo kata sandi nama tinggal ingat""",
-    "hu": """
-        en te o mi ti az egy es vagy de nem igen van vannak volt vagyok mi ki hol mikor hogyan miert mennyi melyik
-        ez hogy ha mert is meg mar csak nagyon ma holnap tegnap most kerem koszonom szia jelszo hivnak lakom""",
-}
+_OTHER_LANGUAGES: Final = Path(__file__).parent / "other_languages.toml"
 _NEAR: Final = frozenset({"de", "fr", "it", "nl"})
 _SPOKEN: Final = frozenset(locale.value for locale in Locale)
 _OTHER_LETTERS: Final = "èëìîïòùûœäöüßåøæœăđğışțţąęłśźżčďěňřšťůžőűơư"
@@ -95,8 +31,9 @@ _LATIN_ENDS: Final = "\u024f"
 @cache
 def _markers() -> Mapping[str, frozenset[str]]:
     """Map each language to its own words; those of the bot's languages are in the heads of their files."""
-    ours = {locale.value: head(locale).get("words", _UNSPOKEN.get(locale.code, "")) for locale in Locale}
-    others = {code: words for code, words in _UNSPOKEN.items() if code not in {locale.code for locale in Locale}}
+    known = tomllib.loads(_OTHER_LANGUAGES.read_text(encoding="utf-8"))
+    ours = {locale.value: head(locale).get("words", known.get(locale.code, "")) for locale in Locale}
+    others = {code: words for code, words in known.items() if code not in {locale.code for locale in Locale}}
     lists = {name: frozenset(fold(words).split()) for name, words in (ours | others).items()}
     near = {*ours, *_NEAR}
     counts = Counter(word for words in lists.values() for word in words)

@@ -78,7 +78,7 @@ async def test_only_the_newest_messages_are_shown(history: InMemoryHistory, cloc
 async def test_it_knows_the_memories_it_has_shown(conversations: Conversations) -> None:
     conversation = await conversations.open(KEY)
     await conversation.add(Message(MessageRole.SYSTEM, {}, Modal.MEMORY, memory_id="m1"))
-    assert await conversation.shown_memories() == {"m1"}
+    assert await conversation.store.shown_memories(conversation.thread.id) == {"m1"}
 
 
 @pytest.mark.spec("D6")

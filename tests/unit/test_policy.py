@@ -132,8 +132,8 @@ async def test_the_threads_of_a_person_are_that_persons_only(store: HistoryStore
         conversations.rename(ANA, "unknown", "x"),
     ):
         assert await change is None
-    assert list(await conversations.threads(ANA)) == [thread]
-    assert list(await conversations.threads(BIA)) == []
+    assert list(await conversations.store.threads(ANA)) == [thread]
+    assert list(await conversations.store.threads(BIA)) == []
 
 
 @pytest.mark.spec("D1")

@@ -70,10 +70,10 @@ async def test_a_bot_remembers_either_way_and_only_one_on_the_disk_still_does_wh
         _, found = await say(app, "remember that my locker code is 4417", "what is my locker code?")
         assert "4417" in found
         assert await app.features.memories.of(ANA).count() == 1
-        assert len(await app.conversations.threads(ANA)) == 1
+        assert len(await app.conversations.store.threads(ANA)) == 1
     async with build(settings) as app:
         assert await app.features.memories.of(ANA).count() == (1 if kept else 0)
-        assert len(await app.conversations.threads(ANA)) == (1 if kept else 0)
+        assert len(await app.conversations.store.threads(ANA)) == (1 if kept else 0)
         assert bool(await app.features.access._people.find(ANA)) is kept
     assert bool(files(tmp_path)) is kept
 
@@ -90,7 +90,7 @@ async def test_in_memory_everything_works_that_works_on_the_disk(tmp_path: Path)
         await app.parts.inbox.forget(ANA)
         await app.conversations.store.forget(ANA)
         assert await app.store.forget(ANA) == 0
-        assert await app.conversations.threads(ANA) == []
+        assert await app.conversations.store.threads(ANA) == []
         assert await app.database.integrity() == []
         with pytest.raises(StorageError):
             await app.features.stores.copies.make()
