@@ -58,7 +58,7 @@ async def _fill(folder: Path, memories: int, messages: int) -> None:
             MemoryDraft(MemoryKind.TEXT, f"{WORDS} {number}", (f"viagem {number}", f"hotel {number}"))
             for number in range(start, min(start + 500, memories))
         ]
-        await store.add(ANA, drafts, at=now, mark=ChangeContext(f"act-{start}"))
+        await store.add(ANA, drafts, at=now, context=ChangeContext(f"act-{start}"))
     for number in range(THREADS):
         key = ConversationKey(ChatKey("bench", f"c{number}"), ANA)
         said = tuple(

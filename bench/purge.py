@@ -73,7 +73,7 @@ async def measure(folder: Path, mib: int) -> None:
     before_mib = rss_mib()
     await beside("nothing", asyncio.create_task(asyncio.sleep(10)))
     ids = [item.id for item in await store.page(owner, limit=DELETED + 1)]
-    await store.delete(owner, ids[1:], at=datetime.now(UTC), mark=ChangeContext("act"))
+    await store.delete(owner, ids[1:], at=datetime.now(UTC), context=ChangeContext("act"))
     later = datetime.now(UTC) + timedelta(days=1)
     await beside(f"a purge of {DELETED} memories, the first one", asyncio.create_task(store.purge(later)))
     await beside("a deletion that is final at once", asyncio.create_task(store.delete(owner, ids[:1])))

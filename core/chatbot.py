@@ -241,9 +241,9 @@ class ChatBot(MessageHandler):
         await turn.enter(TurnState.VALIDATED)
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
-            if await turn.go_on():
+            if await turn.resume():
                 return
-            await turn.take_up(await undo_button(turn))
+            await turn.recover(await undo_button(turn))
         await turn.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
         await turn.enter(TurnState.RESPONDED)

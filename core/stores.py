@@ -107,11 +107,11 @@ class MemoryStore(Protocol):
         source_ids: Sequence[int] = (),
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: ChangeContext = NO_CHANGE_CONTEXT,
+        context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Store all drafts, in order. `vectors` maps phrase texts to vectors of `space`; others stay unembedded.
 
-        What is stored was said in `mark.room` ("": in private), and by `mark.account` where that is one of the owner's.
+        It was said in `context.room` ("": in private), and by `context.account` if that is one of the owner's.
 
         Raises:
             ValueError: a draft without a binding, or with an empty one; nothing is stored.
@@ -126,14 +126,14 @@ class MemoryStore(Protocol):
         at: datetime,
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: ChangeContext = NO_CHANGE_CONTEXT,
+        context: ChangeContext = NO_CHANGE_CONTEXT,
         rooms: Sequence[str] = (),
         shared: bool = False,
     ) -> MemoryItem | None:
         """Replace kind, content and bindings; None, and nothing changed, if the owner has no such memory.
 
         Phrases whose text stays keep their id and vectors; `created_at` and sources stay. The new words may be spoken
-        of in `mark.room`, in `rooms`, and in every room if `shared`: the rooms of the old ones are dropped.
+        of in `context.room`, in `rooms`, and in every room if `shared`: the rooms of the old ones are dropped.
         """
 
     async def delete(
@@ -142,11 +142,11 @@ class MemoryStore(Protocol):
         memory_ids: Sequence[str],
         *,
         at: datetime | None = None,
-        mark: ChangeContext = NO_CHANGE_CONTEXT,
+        context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Delete those of the ids that the owner has, with all their rows; return what was deleted.
 
-        With a `mark.act`, and `at`, what was deleted is kept as a change until `purge`; without, nothing is, and no
+        With a `context.act`, and `at`, what was deleted is kept as a change until `purge`; without, nothing is, and no
         byte of it is left on the disk when this returns.
         """
 

@@ -87,7 +87,7 @@ class Turn:
         """Store the state of the turn (D4)."""
         await self.conversation.enter(self.asked.turn, state, error)
 
-    async def go_on(self) -> bool:
+    async def resume(self) -> bool:
         """Resume a turn that a restart broke off: show what it had recalled and said; return whether it was finished.
 
         Messages that are still on the screen are taken over. If it is unknown whether they reached the person, the
@@ -97,7 +97,7 @@ class Turn:
         mine = [m for m in context.messages if m.turn == self.asked.turn and not m.error]  # without apologies
         said = [m for m in mine if m.role is MessageRole.ASSISTANT]
         answered = bool(said) and not said[-1].in_history  # only a final answer is kept out of its turn's calls
-        if self.view.goes_on:
+        if self.view.resumes:
             await self._show_again(mine)
         elif said:
             mark = AGAIN[self.locale]
@@ -120,7 +120,7 @@ class Turn:
             await self._store(Message(MessageRole.ASSISTANT, last_words, in_history=False, error=error))
         await self.enter(TurnState.ERROR if error else TurnState.COMPLETED, error)
 
-    async def take_up(self, choices: Sequence[Button] = ()) -> None:
+    async def recover(self, choices: Sequence[Button] = ()) -> None:
         """Add what this turn had written before it was broken off to its steps, and tell what was not told of it."""
         memory = self.memory
         context = await self.conversation.context("")

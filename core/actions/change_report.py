@@ -25,7 +25,7 @@ def erase_button(locale: Locale, deleted: Sequence[MemoryItem]) -> tuple[Button,
 
 async def undo_button(turn: Turn) -> tuple[Button, ...]:
     """Return the button that undoes this turn's changes; none if there is nothing to undo."""
-    memory, act = turn.memory, turn.memory.mark.act
+    memory, act = turn.memory, turn.memory.context.act
     if not act or not memory.undo_within:
         return ()
     if not await memory.store.changes(memory.owner, act=act, not_undone=True, limit=1):
@@ -44,6 +44,6 @@ def narrowed_text(turn: Turn, before: Sequence[MemoryItem], after: Sequence[Memo
     fewer = [item for item in after if item.id in old and is_narrowed(old[item.id], item)]
     if not fewer:
         return ""
-    if turn.memory.mark.room:
+    if turn.memory.context.room:
         return ONLY_HERE[turn.locale]
     return ONLY_IN_PRIVATE[turn.locale].format(id=fewer[0].id if len(fewer) == 1 else "ID")

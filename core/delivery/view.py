@@ -67,7 +67,7 @@ class View:
         self._grace_s = grace_s
         self._ended = ended
         self._handles: dict[int, str] = dict(enumerate(adopted))
-        self.goes_on = bool(adopted)  # the posts of an earlier process are taken over
+        self.resumes = bool(adopted)  # the posts of an earlier process are taken over
         self._writer: asyncio.Task[None] | None = None
         self._alarm_s = -math.inf  # when the writer wakes, if it sleeps
         self._wake = asyncio.Event()

@@ -127,7 +127,7 @@ class Memories:
         """Return every account of that person's, the owner first: only themselves, where nothing was linked."""
         return await self._store.accounts(user)
 
-    def of(self, owner: UserKey, mark: ChangeContext = NO_CHANGE_CONTEXT) -> UserMemory:
+    def of(self, owner: UserKey, context: ChangeContext = NO_CHANGE_CONTEXT) -> UserMemory:
         """Return that owner's memory; what is changed through it is marked so."""
         return UserMemory(
             owner=owner,
@@ -139,7 +139,7 @@ class Memories:
             undo_within=self.undo_within,
             on_partial=self._catch_up,
             on_changed=self._purge.plan,
-            mark=mark,
+            context=context,
         )
 
     async def link(self, owner: UserKey, other: UserKey) -> None:

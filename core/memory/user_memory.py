@@ -96,7 +96,7 @@ _WORDED_A_HIT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class MemoryReading:
-    """The reading half of `UserMemory`: all is `owner`'s, and in a room (`mark.room`) what is audible there."""
+    """The reading half of `UserMemory`: all is `owner`'s, and in a room (`context.room`) what is audible there."""
 
     owner: UserKey
     store: MemoryStore
@@ -104,7 +104,7 @@ class MemoryReading:
     embedding: Embedding
     common_words: frozenset[str]
     on_partial: Callable[[UserKey], None]
-    mark: ChangeContext
+    context: ChangeContext
 
     @staticmethod
     def phrases_of(draft: MemoryDraft) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class MemoryReading:
         spoken of there is looked at, however near the rest may lie.
         """
         asked = list(dict.fromkeys(query for query in queries if query.strip()))
-        room = self.mark.room
+        room = self.context.room
         audible = await self.indexes.phrases.audible_phrases(self.owner, room) if room else None
         if not asked or limit <= 0 or audible == []:
             return []
@@ -148,12 +148,12 @@ class MemoryReading:
 
         The first `skip` of these are passed over. In a room only what may be spoken of there.
         """
-        room = self.mark.room
+        room = self.context.room
         return await self.store.page(self.owner, limit=limit, before=before, skip=skip, kind=kind, room=room)
 
     async def count(self, kind: MemoryKind | None = None) -> int:
         """Return how many memories this person has, of one kind or all; in a room, of which may be spoken there."""
-        return await self.store.count(self.owner, kind, room=self.mark.room)
+        return await self.store.count(self.owner, kind, room=self.context.room)
 
     async def versions(self, memory_id: str) -> Sequence[Change]:
         """Return what was done to a memory, the newest first, as far as it was recorded."""
@@ -161,7 +161,7 @@ class MemoryReading:
 
     def _is_audible(self, item: MemoryItem) -> bool:
         """Whether it may be spoken of where this is read."""
-        return not self.mark.room or item.shared or self.mark.room in item.rooms
+        return not self.context.room or item.shared or self.context.room in item.rooms
 
     async def _gather(
         self, queries: Sequence[str], vectors: Mapping[str, Vector], reach: Reach
@@ -185,13 +185,13 @@ class MemoryReading:
     async def _worded(self, query: str, limit: int) -> frozenset[str]:
         if not words(query):
             return frozenset()
-        found = await self.indexes.phrases.lexical(self.owner, query, limit * _WORDED_A_HIT, room=self.mark.room)
+        found = await self.indexes.phrases.lexical(self.owner, query, limit * _WORDED_A_HIT, room=self.context.room)
         return frozenset(key for key, _ in found)
 
 
 @dataclass(frozen=True, slots=True)
 class UserMemory(MemoryReading):
-    """What `Memories.of` gives: everything here is `owner`'s, and what is changed is marked with `mark`."""
+    """What `Memories.of` gives: everything here is `owner`'s, and changes are recorded with `context`."""
 
     clock: Clock
     undo_within: timedelta
@@ -210,7 +210,7 @@ class UserMemory(MemoryReading):
         """
         wanted = distinct([cleaned(draft) for draft in drafts])
         async with self.indexes.changing(self.owner) as owner_index:
-            room = self.mark.room
+            room = self.context.room
             known = [await self.store.find(self.owner, draft.kind, draft.content, room=room) for draft in wanted]
             fresh = [draft for draft, item in zip(wanted, known, strict=True) if item is None]
             added = await self.store.add(
@@ -220,7 +220,7 @@ class UserMemory(MemoryReading):
                 source_ids=source_ids,
                 vectors=vectors,
                 space=self.embedding.space,
-                mark=self.mark,
+                context=self.context,
             )
             await self._follow(owner_index, [item.id for item in added], vectors)
             new = iter(added)
@@ -267,11 +267,11 @@ class UserMemory(MemoryReading):
 
         Where nothing can be undone, nothing of it is kept. In a room, what is not audible there stays.
         """
-        mark = self.mark if self.undo_within else replace(self.mark, act="")
+        context = self.context if self.undo_within else replace(self.context, act="")
         async with self.indexes.changing(self.owner) as owner_index:
             memory_ids = [item.id for item in await self.get(memory_ids)]
             before = await self._indexed(owner_index, memory_ids)
-            deleted = await self.store.delete(self.owner, memory_ids, at=self.clock.now(), mark=mark)
+            deleted = await self.store.delete(self.owner, memory_ids, at=self.clock.now(), context=context)
             await self._follow(owner_index, [], {}, before)
         if deleted:
             self.on_changed()
@@ -328,11 +328,11 @@ class UserMemory(MemoryReading):
     async def _merge(
         self, owner_index: OwnerIndex, item: MemoryItem, draft: MemoryDraft, vectors: Mapping[str, Vector]
     ) -> MemoryItem:
-        both, rooms = said_again(item, draft, self.mark.room)
+        both, rooms = said_again(item, draft, self.context.room)
         if both.bindings != item.bindings:
             return await self._replace(owner_index, item, both, vectors, rooms=rooms, shared=item.shared) or item
         if rooms != item.rooms:
-            [item] = await self.store.flag(self.owner, [item.id], room=self.mark.room)
+            [item] = await self.store.flag(self.owner, [item.id], room=self.context.room)
         return item
 
     async def _replace(
@@ -353,7 +353,7 @@ class UserMemory(MemoryReading):
             at=self.clock.now(),
             vectors=vectors,
             space=self.embedding.space,
-            mark=self.mark,
+            context=self.context,
             rooms=rooms,
             shared=shared,
         )

@@ -68,7 +68,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
         source_ids: Sequence[int] = (),
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: ChangeContext = NO_CHANGE_CONTEXT,
+        context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Store all drafts, in order; a few in one transaction, thousands in several.
 
@@ -81,14 +81,14 @@ class SqlMemories(SqlPhrases, MemoryStore):
         added: list[Row] = []
 
         async def write(transaction: Transaction, batch: Sequence[Named]) -> None:
-            await memory_rows.insert(transaction, owner, batch, at, mark)
+            await memory_rows.insert(transaction, owner, batch, at, context)
             await memory_rows.insert_terms(transaction, self._lexicon, batch)
             await memory_rows.insert_sources(transaction, batch, source_ids)
             await memory_rows.put_phrase_vectors(transaction, batch, vectors or {}, space)
             rows = await transaction.run(THOSE, (*user_key(owner), to_json([each.key for each in batch])))
-            if mark.act:
+            if context.act:
                 steps = [Step(None, stored(row)) for row in sorted(rows)]
-                await memory_changes.record(transaction, owner, storable(mark.act), at, steps)
+                await memory_changes.record(transaction, owner, storable(context.act), at, steps)
             added.extend(rows)
 
         await each_batch(self._database, memories, write)
@@ -103,7 +103,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
         at: datetime,
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: ChangeContext = NO_CHANGE_CONTEXT,
+        context: ChangeContext = NO_CHANGE_CONTEXT,
         rooms: Sequence[str] = (),
         shared: bool = False,
     ) -> MemoryItem | None:
@@ -120,12 +120,12 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 return None
             await memory_rows.replace(transaction, self._lexicon, memory, at)
             await memory_rows.put_phrase_vectors(transaction, [memory], vectors or {}, space)
-            heard = [mark.room, *rooms, EVERYWHERE if shared else ""]
+            heard = [context.room, *rooms, EVERYWHERE if shared else ""]
             await memory_rows.replace_rooms(transaction, memory.key, heard)
             [row] = await transaction.run(THOSE, those)
-            if mark.act:
+            if context.act:
                 step = Step(stored(before[0]), stored(row))
-                await memory_changes.record(transaction, owner, storable(mark.act), at, [step])
+                await memory_changes.record(transaction, owner, storable(context.act), at, [step])
         return stored(row).item
 
     async def delete(
@@ -134,11 +134,11 @@ class SqlMemories(SqlPhrases, MemoryStore):
         memory_ids: Sequence[str],
         *,
         at: datetime | None = None,
-        mark: ChangeContext = NO_CHANGE_CONTEXT,
+        context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Delete those of the ids that the owner has, with all their rows; return what was deleted.
 
-        With a `mark.act`, and `at`, what was deleted is kept as a change until `purge`; without, nothing is.
+        With a `context.act`, and `at`, what was deleted is kept as a change until `purge`; without, nothing is.
         """
         deleted: list[Row] = []
 
@@ -147,16 +147,16 @@ class SqlMemories(SqlPhrases, MemoryStore):
             rows = await transaction.run(THOSE, (*user_key(owner), keys))
             if rows:
                 await memory_rows.remove(transaction, owner, keys)
-            if mark.act and at is not None:
+            if context.act and at is not None:
                 steps = [Step(stored(row), None) for row in sorted(rows)]
-                await memory_changes.record(transaction, owner, storable(mark.act), at, steps)
+                await memory_changes.record(transaction, owner, storable(context.act), at, steps)
             else:
                 await memory_changes.drop(transaction, [item.id for item in items(rows)])
             deleted.extend(rows)
 
         await each_batch(self._database, list(dict.fromkeys(memory_ids)), write)
         if deleted:  # what can come back is kept; of the rest no byte
-            await (self._database.truncate_log() if mark.act else self._database.scrub())
+            await (self._database.truncate_log() if context.act else self._database.scrub())
         return in_order(deleted, memory_ids)
 
     async def flag(

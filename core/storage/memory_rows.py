@@ -144,12 +144,12 @@ async def name_owner(transaction: Transaction, user: UserKey) -> None:
 
 
 async def insert(
-    transaction: Transaction, owner: UserKey, memories: Sequence[Named], at: datetime, mark: ChangeContext
+    transaction: Transaction, owner: UserKey, memories: Sequence[Named], at: datetime, context: ChangeContext
 ) -> None:
     """Write the rows of new memories, of their phrases and of the room they were said in."""
     await name_owner(transaction, owner)
     [(whose, said_by)] = await transaction.run(
-        f"SELECT {OWNER}, {_ACCOUNT}", (*user_key(owner), *user_key(mark.account or owner), *user_key(owner))
+        f"SELECT {OWNER}, {_ACCOUNT}", (*user_key(owner), *user_key(context.account or owner), *user_key(owner))
     )
     now = microseconds(at)
     await transaction.run_many(
@@ -162,7 +162,7 @@ async def insert(
     await insert_phrases(
         transaction, ((m.key, text, place) for m in memories for text, place in positions_of(m.draft).items())
     )
-    await insert_rooms(transaction, [m.key for m in memories], mark.room)
+    await insert_rooms(transaction, [m.key for m in memories], context.room)
 
 
 async def insert_phrases(transaction: Transaction, rows: Iterable[tuple[str, str, int | None]]) -> None:

@@ -395,7 +395,7 @@ async def test_pinned_memories_stand_first_and_pages_go_on_behind_them(store: Se
 async def test_a_page_far_away_is_the_one_that_is_reached_page_by_page(store: SearchableMemoryStore) -> None:
     kinds = (MemoryKind.TEXT, MemoryKind.JSON)
     drafts = [MemoryDraft(kinds[n % 2], f'"{n}"', (f"chave {n}",)) for n in range(9)]
-    items = list(await store.add(ANA, drafts, at=START, mark=ChangeContext(room=KITCHEN)))
+    items = list(await store.add(ANA, drafts, at=START, context=ChangeContext(room=KITCHEN)))
     await store.add(ANA, [PASSWORD], at=LATER)
     await store.flag(ANA, [items[4].id], pinned=True, shared=False)
     for narrowed in ({}, {"kind": MemoryKind.JSON}, {"room": KITCHEN}):
@@ -419,11 +419,11 @@ async def test_one_kind_is_paged_and_counted_alone(store: SearchableMemoryStore)
 async def test_what_was_said_in_a_room_is_audible_there_and_what_is_shared_everywhere(
     store: SearchableMemoryStore,
 ) -> None:
-    [there] = await store.add(ANA, [PASSWORD], at=START, mark=ChangeContext(room=KITCHEN))
+    [there] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext(room=KITCHEN))
     private, shared = await store.add(ANA, [WIFI, BIRTHDAY], at=START)
     assert (there.rooms, private.rooms) == ((KITCHEN,), ())
     await store.flag(ANA, [shared.id], pinned=False, shared=True)
-    await store.add(BIA, [WIFI], at=START, mark=ChangeContext(room=KITCHEN))
+    await store.add(BIA, [WIFI], at=START, context=ChangeContext(room=KITCHEN))
     assert await heard(store, ANA, KITCHEN) == {there.id, shared.id}
     assert await heard(store, ANA, GARDEN) == {shared.id}
     assert await heard(store, CAIO, KITCHEN) == frozenset()
@@ -436,9 +436,9 @@ async def test_what_was_said_in_a_room_is_audible_there_and_what_is_shared_every
 
 async def test_a_rooms_pages_hold_what_is_audible_there_in_the_same_order(store: SearchableMemoryStore) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fato {n}", (f"chave {n}",)) for n in range(5)]
-    said = list(await store.add(ANA, [*drafts, WIFI], at=START, mark=ChangeContext(room=KITCHEN)))
+    said = list(await store.add(ANA, [*drafts, WIFI], at=START, context=ChangeContext(room=KITCHEN)))
     await store.add(ANA, [PASSWORD, BIRTHDAY, WIFI], at=LATER)
-    await store.add(BIA, [PASSWORD], at=LATER, mark=ChangeContext(room=KITCHEN))
+    await store.add(BIA, [PASSWORD], at=LATER, context=ChangeContext(room=KITCHEN))
     [pinned] = await store.flag(ANA, [said[2].id], pinned=True, shared=False)
     seen: list[MemoryItem] = []
     while page := list(await store.page(ANA, limit=2, before=seen[-1].id if seen else "", room=KITCHEN)):
@@ -450,7 +450,7 @@ async def test_a_rooms_pages_hold_what_is_audible_there_in_the_same_order(store:
 
 
 async def test_a_memory_gathers_the_rooms_that_it_was_said_in(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, mark=ChangeContext(room=GARDEN))
+    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext(room=GARDEN))
     await store.flag(ANA, [item.id, "unknown"], room=KITCHEN)
     await store.flag(ANA, [item.id], room=KITCHEN)
     [updated] = await store.get(ANA, [item.id])
@@ -468,10 +468,10 @@ async def test_a_memory_gathers_the_rooms_that_it_was_said_in(store: SearchableM
 async def test_new_words_are_heard_where_they_were_said_and_nowhere_else(
     store: SearchableMemoryStore, room: str, rooms: tuple[str, ...], *, shared: bool
 ) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, mark=ChangeContext("save", KITCHEN))
+    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("save", KITCHEN))
     [item] = await store.flag(ANA, [item.id], pinned=True, shared=True)
     new = await store.update(
-        ANA, item.id, WIFI, at=LATER, mark=ChangeContext("update", room), rooms=rooms, shared=shared
+        ANA, item.id, WIFI, at=LATER, context=ChangeContext("update", room), rooms=rooms, shared=shared
     )
     assert new is not None
     assert (new.rooms, new.shared, new.pinned) == (tuple(sorted({room, *rooms} - {""})), shared, True)
@@ -488,7 +488,7 @@ async def test_the_same_content_to_the_letter_comes_first_and_in_a_room_nothing_
     assert await store.find(ANA, spoken.kind, spoken.content) == private
     assert await store.find(ANA, spoken.kind, spoken.content, room=KITCHEN) is None
     assert await store.find(ANA, spoken.kind, secret.content, room=KITCHEN) == private
-    [there] = await store.add(ANA, [spoken], at=START, mark=ChangeContext(room=KITCHEN))
+    [there] = await store.add(ANA, [spoken], at=START, context=ChangeContext(room=KITCHEN))
     assert await store.find(ANA, spoken.kind, spoken.content) == there
     assert await store.find(ANA, spoken.kind, secret.content) == private
     assert await store.find(ANA, spoken.kind, "CODE ABC", room=KITCHEN) == there
@@ -498,7 +498,7 @@ async def test_the_same_content_to_the_letter_comes_first_and_in_a_room_nothing_
 
 async def test_words_in_a_room_is_not_crowded_out_by_what_is_private(store: SearchableMemoryStore) -> None:
     said = MemoryDraft(MemoryKind.TEXT, "O café da cozinha é forte", ("café da cozinha",))
-    [item] = await store.add(ANA, [said], at=START, mark=ChangeContext(room=KITCHEN))
+    [item] = await store.add(ANA, [said], at=START, context=ChangeContext(room=KITCHEN))
     private = [MemoryDraft(MemoryKind.TEXT, f"café da cozinha {n}", (f"café {n}",)) for n in range(200)]
     await store.add(ANA, private, at=LATER)
     found = await store.lexical(ANA, "café da cozinha", 3, room=KITCHEN)
@@ -516,11 +516,11 @@ def summed_up(changes: Sequence[Change] | None) -> list[tuple[str, ChangeKind, M
 
 
 async def test_every_marked_change_is_kept_and_no_other(store: SearchableMemoryStore) -> None:
-    one, two = await store.add(ANA, [PASSWORD, BIRTHDAY], at=START, mark=ChangeContext("save"))
-    new = await store.update(ANA, one.id, WIFI, at=LATER, mark=ChangeContext("update", KITCHEN))
+    one, two = await store.add(ANA, [PASSWORD, BIRTHDAY], at=START, context=ChangeContext("save"))
+    new = await store.update(ANA, one.id, WIFI, at=LATER, context=ChangeContext("update", KITCHEN))
     await store.add(ANA, [WIFI], at=LATER)
     await store.update(ANA, two.id, BIRTHDAY, at=LATER)
-    [gone] = await store.delete(ANA, [one.id], at=LATER, mark=ChangeContext("delete"))
+    [gone] = await store.delete(ANA, [one.id], at=LATER, context=ChangeContext("delete"))
     assert new == gone
     changes = await store.changes(ANA)
     assert summed_up(changes) == [
@@ -540,13 +540,13 @@ async def test_every_marked_change_is_kept_and_no_other(store: SearchableMemoryS
     assert list(await store.changes(BIA)) == list(await store.changes(BIA, memory_id=one.id)) == []
 
 
-@pytest.mark.parametrize("mark", [ChangeContext(), ChangeContext("act")], ids=["unmarked", "without a time"])
+@pytest.mark.parametrize("context", [ChangeContext(), ChangeContext("act")], ids=["unmarked", "without a time"])
 async def test_a_deletion_that_cannot_be_undone_takes_all_earlier_versions_along(
-    store: SearchableMemoryStore, mark: ChangeContext
+    store: SearchableMemoryStore, context: ChangeContext
 ) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, mark=ChangeContext("save"))
-    await store.update(ANA, item.id, WIFI, at=START, mark=ChangeContext("update"))
-    await store.delete(ANA, [item.id], at=None if mark.act else LATER, mark=mark)
+    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("save"))
+    await store.update(ANA, item.id, WIFI, at=START, context=ChangeContext("update"))
+    await store.delete(ANA, [item.id], at=None if context.act else LATER, context=context)
     assert list(await store.changes(ANA)) == []
     assert await store.undo(ANA, "save") is None
 
@@ -560,17 +560,17 @@ async def test_an_act_of_many_changes_is_taken_back_whole(store: SearchableMemor
         source_ids=[4, 2],
         vectors=vectors,
         space=SPACE,
-        mark=ChangeContext(room=KITCHEN),
+        context=ChangeContext(room=KITCHEN),
     )
     [gone] = await store.flag(ANA, [gone.id], pinned=True, shared=True)
     act = ChangeContext("act", GARDEN)
-    await store.update(ANA, old.id, WIFI, at=LATER, mark=act)
-    await store.delete(ANA, [gone.id], at=LATER, mark=act)
-    [new] = await store.add(ANA, [BIRTHDAY], at=LATER, mark=act)
-    await store.update(ANA, new.id, PASSWORD, at=LATER, mark=act)
-    await store.update(ANA, old.id, BIRTHDAY, at=LATER, mark=act)
-    [fleeting] = await store.add(ANA, [WIFI], at=LATER, mark=act)
-    await store.delete(ANA, [fleeting.id], at=LATER, mark=act)
+    await store.update(ANA, old.id, WIFI, at=LATER, context=act)
+    await store.delete(ANA, [gone.id], at=LATER, context=act)
+    [new] = await store.add(ANA, [BIRTHDAY], at=LATER, context=act)
+    await store.update(ANA, new.id, PASSWORD, at=LATER, context=act)
+    await store.update(ANA, old.id, BIRTHDAY, at=LATER, context=act)
+    [fleeting] = await store.add(ANA, [WIFI], at=LATER, context=act)
+    await store.delete(ANA, [fleeting.id], at=LATER, context=act)
     changes = await store.changes(ANA, act="act")
     undone = await store.undo(ANA, "act")
     assert undone is not None
@@ -591,7 +591,7 @@ async def test_phrases_that_an_undo_leaves_keep_their_vectors(store: SearchableM
     vectors = {text: vector(seed) for seed, text in enumerate((*PASSWORD.bindings, PASSWORD.content))}
     [item] = await store.add(ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE)
     draft = MemoryDraft(PASSWORD.kind, PASSWORD.content, ("aliexpress", "login"))
-    await store.update(ANA, item.id, draft, at=LATER, mark=ChangeContext("act"))
+    await store.update(ANA, item.id, draft, at=LATER, context=ChangeContext("act"))
     await store.undo(ANA, "act")
     assert list(await store.get(ANA, [item.id])) == [item]
     assert list((await store.unembedded(ANA, SPACE, 9)).values()) == ["senha do aliexpress"]
@@ -601,7 +601,7 @@ async def test_what_was_pinned_since_stays_so_and_where_the_new_words_were_heard
     store: SearchableMemoryStore,
 ) -> None:
     [item] = await store.add(ANA, [PASSWORD], at=START)
-    await store.update(ANA, item.id, WIFI, at=LATER, mark=ChangeContext("act", GARDEN))
+    await store.update(ANA, item.id, WIFI, at=LATER, context=ChangeContext("act", GARDEN))
     await store.flag(ANA, [item.id], pinned=True, shared=True)
     await store.flag(ANA, [item.id], room=KITCHEN)
     assert await store.undo(ANA, "act")
@@ -609,9 +609,9 @@ async def test_what_was_pinned_since_stays_so_and_where_the_new_words_were_heard
 
 
 async def test_the_newest_act_is_undone_first_and_then_the_one_before(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, mark=ChangeContext("1"))
-    second = await store.update(ANA, item.id, WIFI, at=START, mark=ChangeContext("2"))
-    await store.update(ANA, item.id, PASSWORD, at=START, mark=ChangeContext("3"))
+    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("1"))
+    second = await store.update(ANA, item.id, WIFI, at=START, context=ChangeContext("2"))
+    await store.update(ANA, item.id, PASSWORD, at=START, context=ChangeContext("3"))
     for too_early in ("1", "2"):
         assert await store.undo(ANA, too_early) is None, "another act changed it since"
     assert await store.undo(ANA, "3")
@@ -625,7 +625,7 @@ async def test_the_newest_act_is_undone_first_and_then_the_one_before(store: Sea
 async def test_what_was_changed_since_without_a_mark_is_not_undone_and_nothing_of_its_act(
     store: SearchableMemoryStore,
 ) -> None:
-    one, two = await store.add(ANA, [PASSWORD, BIRTHDAY], at=START, mark=ChangeContext("act"))
+    one, two = await store.add(ANA, [PASSWORD, BIRTHDAY], at=START, context=ChangeContext("act"))
     changed = await store.update(ANA, two.id, WIFI, at=LATER)
     assert await store.undo(ANA, "act") is None
     assert list(await store.page(ANA, limit=9)) == [changed, one]
@@ -635,8 +635,8 @@ async def test_what_was_changed_since_without_a_mark_is_not_undone_and_nothing_o
 
 
 async def test_a_deletion_after_the_act_must_be_taken_back_before_it(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, mark=ChangeContext("save"))
-    await store.delete(ANA, [item.id], at=LATER, mark=ChangeContext("delete"))
+    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("save"))
+    await store.delete(ANA, [item.id], at=LATER, context=ChangeContext("delete"))
     assert await store.undo(ANA, "save") is None
     assert await store.undo(ANA, "delete")
     assert await store.undo(ANA, "save")
@@ -651,7 +651,7 @@ async def test_an_act_that_never_was_cannot_be_undone(store: SearchableMemorySto
 
 @pytest.mark.spec("T15")
 async def test_nobody_undoes_anothers_act(store: SearchableMemoryStore) -> None:
-    mine = [await store.add(owner, [PASSWORD], at=START, mark=ChangeContext("act")) for owner in (ANA, BIA)]
+    mine = [await store.add(owner, [PASSWORD], at=START, context=ChangeContext("act")) for owner in (ANA, BIA)]
     assert await store.undo(CAIO, "act") is None
     assert await store.undo(BIA, "act")
     assert (await store.page(ANA, limit=9), list(await store.page(BIA, limit=9))) == (mine[0], [])
@@ -662,15 +662,15 @@ async def test_what_was_deleted_long_enough_is_purged_with_its_versions_and_noth
     store: SearchableMemoryStore,
 ) -> None:
     early, late, kept, back = await store.add(
-        ANA, [PASSWORD, BIRTHDAY, WIFI, WIFI], at=START, mark=ChangeContext("save")
+        ANA, [PASSWORD, BIRTHDAY, WIFI, WIFI], at=START, context=ChangeContext("save")
     )
-    await store.update(ANA, early.id, BIRTHDAY, at=START, mark=ChangeContext("update"))
-    await store.update(ANA, kept.id, BIRTHDAY, at=START, mark=ChangeContext("update kept"))
-    await store.delete(ANA, [early.id], at=START, mark=ChangeContext("early"))
-    await store.delete(ANA, [back.id], at=START, mark=ChangeContext("back"))
+    await store.update(ANA, early.id, BIRTHDAY, at=START, context=ChangeContext("update"))
+    await store.update(ANA, kept.id, BIRTHDAY, at=START, context=ChangeContext("update kept"))
+    await store.delete(ANA, [early.id], at=START, context=ChangeContext("early"))
+    await store.delete(ANA, [back.id], at=START, context=ChangeContext("back"))
     await store.undo(ANA, "back")
-    await store.delete(ANA, [late.id], at=LATER, mark=ChangeContext("late"))
-    await store.add(BIA, [PASSWORD], at=START, mark=ChangeContext("save"))
+    await store.delete(ANA, [late.id], at=LATER, context=ChangeContext("late"))
+    await store.add(BIA, [PASSWORD], at=START, context=ChangeContext("save"))
     assert await store.purge(START) == 0
     assert await store.purge(LATER) == 1
     assert {change.memory_id for change in await store.changes(ANA)} == {late.id, kept.id, back.id}
@@ -695,10 +695,10 @@ async def test_who_is_not_linked_has_one_account(store: SearchableMemoryStore) -
 async def test_linked_accounts_have_one_memory_under_either_name(store: SearchableMemoryStore) -> None:
     vectors = {PASSWORD.content: vector(1)}
     [mine] = await store.add(
-        ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE, mark=ChangeContext("mine", KITCHEN)
+        ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE, context=ChangeContext("mine", KITCHEN)
     )
     [other] = await store.add(
-        BIA, [BIRTHDAY], at=LATER, vectors=vectors, space=SPACE, mark=ChangeContext("other", KITCHEN)
+        BIA, [BIRTHDAY], at=LATER, vectors=vectors, space=SPACE, context=ChangeContext("other", KITCHEN)
     )
     await store.add(CAIO, [WIFI], at=START)
     await store.link(ANA, BIA)
@@ -718,14 +718,14 @@ async def test_linked_accounts_have_one_memory_under_either_name(store: Searchab
 
 
 async def test_unlinking_gives_each_account_what_came_from_it(store: SearchableMemoryStore) -> None:
-    [mine] = await store.add(ANA, [PASSWORD], at=START, mark=ChangeContext("before"))
-    [other] = await store.add(BIA, [BIRTHDAY], at=START, source_ids=[3], mark=ChangeContext("before", GARDEN))
+    [mine] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("before"))
+    [other] = await store.add(BIA, [BIRTHDAY], at=START, source_ids=[3], context=ChangeContext("before", GARDEN))
     await store.link(ANA, BIA)
-    [ours] = await store.add(ANA, [WIFI], at=LATER, mark=ChangeContext("while", KITCHEN, account=BIA))
-    [late] = await store.add(BIA, [PASSWORD], at=LATER, mark=ChangeContext("late"))
-    [stranger] = await store.add(ANA, [BIRTHDAY], at=LATER, mark=ChangeContext(account=CAIO))
-    changed = await store.update(ANA, other.id, WIFI, at=LATER, mark=ChangeContext("edit", account=ANA))
-    [gone] = await store.delete(ANA, [late.id], at=LATER, mark=ChangeContext("delete", account=ANA))
+    [ours] = await store.add(ANA, [WIFI], at=LATER, context=ChangeContext("while", KITCHEN, account=BIA))
+    [late] = await store.add(BIA, [PASSWORD], at=LATER, context=ChangeContext("late"))
+    [stranger] = await store.add(ANA, [BIRTHDAY], at=LATER, context=ChangeContext(account=CAIO))
+    changed = await store.update(ANA, other.id, WIFI, at=LATER, context=ChangeContext("edit", account=ANA))
+    [gone] = await store.delete(ANA, [late.id], at=LATER, context=ChangeContext("delete", account=ANA))
     await store.unlink(ANA, BIA)
     assert list(await store.page(ANA, limit=9)) == [stranger, mine]
     assert list(await store.page(BIA, limit=9)) == [ours, changed]
@@ -744,7 +744,7 @@ async def test_unlinking_gives_each_account_what_came_from_it(store: SearchableM
 
 async def test_a_deleted_memory_comes_back_to_the_account_that_it_came_from(store: SearchableMemoryStore) -> None:
     [item] = await store.add(BIA, [BIRTHDAY], at=START)
-    await store.delete(BIA, [item.id], at=START, mark=ChangeContext("delete"))
+    await store.delete(BIA, [item.id], at=START, context=ChangeContext("delete"))
     await store.link(ANA, BIA)
     assert await store.undo(ANA, "delete")
     assert list(await store.page(ANA, limit=9)) == [item]
@@ -771,11 +771,11 @@ async def test_an_account_is_linked_to_one_other_at_most(store: SearchableMemory
 
 @pytest.mark.parametrize("name", [ANA, BIA])
 async def test_forgetting_one_of_linked_accounts_forgets_them_all(store: SearchableMemoryStore, name: UserKey) -> None:
-    [mine] = await store.add(ANA, [PASSWORD], at=START, mark=ChangeContext("mine"))
-    await store.add(BIA, [BIRTHDAY, WIFI], at=START, mark=ChangeContext("other"))
-    [caios] = await store.add(CAIO, [WIFI], at=START, mark=ChangeContext("caios"))
+    [mine] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("mine"))
+    await store.add(BIA, [BIRTHDAY, WIFI], at=START, context=ChangeContext("other"))
+    [caios] = await store.add(CAIO, [WIFI], at=START, context=ChangeContext("caios"))
     await store.link(ANA, BIA)
-    await store.delete(ANA, [mine.id], at=LATER, mark=ChangeContext("delete"))
+    await store.delete(ANA, [mine.id], at=LATER, context=ChangeContext("delete"))
     assert await store.forget(name) == 2
     for account in (ANA, BIA):
         assert (await store.count(account), list(await store.changes(account))) == (0, [])
@@ -815,17 +815,17 @@ async def test_the_embedded_phrases_of_a_space_are_named_and_their_vectors_given
 
 async def test_an_act_of_hundreds_comes_back_in_order_and_is_undone_as_one(store: SearchableMemoryStore) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(300)]
-    items = await store.add(ANA, drafts, at=START, mark=ChangeContext("import"))
+    items = await store.add(ANA, drafts, at=START, context=ChangeContext("import"))
     assert [item.content for item in items] == [draft.content for draft in drafts]
     assert len(await store.changes(ANA, act="import")) == 300
     assert len(await store.undo(ANA, "import") or ()) == 300
     assert await store.count(ANA) == 0
     items = await store.add(ANA, drafts, at=START)
     ids = [item.id for item in items]
-    assert list(await store.delete(ANA, ids, at=START, mark=ChangeContext("all"))) == list(items)
+    assert list(await store.delete(ANA, ids, at=START, context=ChangeContext("all"))) == list(items)
     assert len(await store.undo(ANA, "all") or ()) == 300
     assert await store.count(ANA) == 300
-    await store.delete(ANA, ids, at=START, mark=ChangeContext("all again"))
+    await store.delete(ANA, ids, at=START, context=ChangeContext("all again"))
     assert await store.purge(LATER) == 300
     assert list(await store.changes(ANA)) == []
 
@@ -833,7 +833,7 @@ async def test_an_act_of_hundreds_comes_back_in_order_and_is_undone_as_one(store
 async def test_hundreds_of_memories_move_when_accounts_are_linked_and_parted(store: SearchableMemoryStore) -> None:
     for owner in (ANA, BIA):
         drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(200)]
-        await store.add(owner, drafts, at=START, mark=ChangeContext("act", KITCHEN))
+        await store.add(owner, drafts, at=START, context=ChangeContext("act", KITCHEN))
     await store.link(ANA, BIA)
     assert await counts(store, ANA) == {ANA: 200, BIA: 200}
     assert len(await store.audible_phrases(ANA, KITCHEN)) == 800

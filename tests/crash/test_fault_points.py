@@ -68,12 +68,12 @@ async def filled(path: Path) -> Database:
 
 async def add_for_others(database: Database) -> None:
     """An act changed a memory of Bia's and deleted another; Caio's account is linked to hers, Eva's to nobody's."""
-    store, mark = SqlMemories(database), ChangeContext("act", "telegram:room")
+    store, context = SqlMemories(database), ChangeContext("act", "telegram:room")
     one, two = await store.add(BIA, [OLD, OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
-    await store.update(BIA, one.id, NEW, at=START, vectors=VECTORS, space=SPACE, mark=mark)
-    await store.delete(BIA, [two.id], at=START, mark=mark)
+    await store.update(BIA, one.id, NEW, at=START, vectors=VECTORS, space=SPACE, context=context)
+    await store.delete(BIA, [two.id], at=START, context=context)
     for person in (CAIO, EVA):
-        await store.add(person, [NEW], at=START, source_ids=[1], vectors=VECTORS, space=SPACE, mark=mark)
+        await store.add(person, [NEW], at=START, source_ids=[1], vectors=VECTORS, space=SPACE, context=context)
     await store.link(BIA, CAIO)
 
 
@@ -121,14 +121,14 @@ async def forget(database: Database) -> None:
 
 
 async def update_marked(database: Database) -> None:
-    mark = ChangeContext("update", "telegram:room")
+    context = ChangeContext("update", "telegram:room")
     await SqlMemories(database).update(
-        ANA, await the_memory(database), NEW, at=START, vectors=VECTORS, space=SPACE, mark=mark
+        ANA, await the_memory(database), NEW, at=START, vectors=VECTORS, space=SPACE, context=context
     )
 
 
 async def delete_marked(database: Database) -> None:
-    await SqlMemories(database).delete(ANA, [await the_memory(database)], at=START, mark=ChangeContext("delete"))
+    await SqlMemories(database).delete(ANA, [await the_memory(database)], at=START, context=ChangeContext("delete"))
 
 
 async def flag(database: Database) -> None:

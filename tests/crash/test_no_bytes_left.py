@@ -50,8 +50,8 @@ class Talk:
         vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
         self.vectors[user].append(vector.tobytes()[:64])
         draft = MemoryDraft(MemoryKind.TEXT, " ".join(said), (said[0],))
-        vectors, mark = {draft.content: vector}, ChangeContext("save", "telegram:room")
-        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", mark=mark)
+        vectors, context = {draft.content: vector}, ChangeContext("save", "telegram:room")
+        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", context=context)
         return item.id, said
 
     async def round(self, user: UserKey, number: int) -> None:
@@ -59,14 +59,14 @@ class Talk:
         vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
         self.vectors[user].append(vector.tobytes()[:64])
         vectors = {draft.content: vector}
-        mark = ChangeContext(f"act {number}", "telegram:room" if number % 2 else "", user)
-        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", mark=mark)
+        context = ChangeContext(f"act {number}", "telegram:room" if number % 2 else "", user)
+        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", context=context)
         if number % 3 == 0:
             await self.memories.update(
-                user, item.id, self.draft(user), at=START, mark=ChangeContext(f"update {number}")
+                user, item.id, self.draft(user), at=START, context=ChangeContext(f"update {number}")
             )
         if number % 5 == 0:
-            await self.memories.delete(user, [item.id], at=START, mark=ChangeContext(f"delete {number}"))
+            await self.memories.delete(user, [item.id], at=START, context=ChangeContext(f"delete {number}"))
         if number % 10 == 0:
             await self.memories.undo(user, f"delete {number}")
         thread = await self.history.open_thread(ConversationKey(ROOM, user), START)
@@ -160,9 +160,9 @@ async def test_words_of_the_deleted_are_there_until_they_are_purged_and_then_no_
     kept = [await talk.save(BIA, size) for _ in range(COUNT)]
     gone = [await talk.save(ANA, size) for _ in range(COUNT)]
     for key, _ in gone:
-        await talk.memories.update(ANA, key, talk.draft(ANA), at=START, mark=ChangeContext("update"))
+        await talk.memories.update(ANA, key, talk.draft(ANA), at=START, context=ChangeContext("update"))
     for key, _ in gone:
-        await talk.memories.delete(ANA, [key], at=START, mark=ChangeContext(f"delete {key}"))
+        await talk.memories.delete(ANA, [key], at=START, context=ChangeContext(f"delete {key}"))
     assert all(said[0].encode() in read_all(tmp_path) for _, said in gone), "for as long as it can be undone"
     assert left(tmp_path, talk.vectors[ANA]) == [], "nothing but words is kept"
     assert await talk.memories.purge(START + timedelta(seconds=1)) == COUNT
@@ -178,7 +178,7 @@ async def test_a_save_that_was_undone_leaves_no_byte(tmp_path: Path) -> None:
     talk = Talk(database)
     await talk.save(BIA, 20)
     [key, said] = await talk.save(ANA, 20)
-    await talk.memories.update(ANA, key, talk.draft(ANA), at=START, mark=ChangeContext("save"))
+    await talk.memories.update(ANA, key, talk.draft(ANA), at=START, context=ChangeContext("save"))
     assert said[0].encode() in read_all(tmp_path)
     assert await talk.memories.undo(ANA, "save")
     assert words_of_ana(tmp_path) == set()

@@ -96,14 +96,14 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @rule(owner=owners, drafts=st.lists(drafts, max_size=3), sources=st.lists(st.integers(1, 5)), data=st.data())
     def add(self, owner: UserKey, drafts: list[MemoryDraft], sources: list[int], data: st.DataObject) -> None:
-        mark = data.draw(marks)
+        context = data.draw(marks)
         at = START + self.now()
         names = [text for draft in drafts for text in (*draft.bindings, draft.content)]
         embedded = data.draw(st.lists(st.sampled_from(names)) if names else st.just([]))
         vectors = {text: vector_of(text) for text in embedded}
         space = data.draw(spaces)
         real, reference = (
-            self.run(store.add(owner, drafts, at=at, source_ids=sources, vectors=vectors, space=space, mark=mark))
+            self.run(store.add(owner, drafts, at=at, source_ids=sources, vectors=vectors, space=space, context=context))
             for store in (self.real, self.reference)
         )
         self.ids += [(mine.id, other.id) for mine, other in zip(real, reference, strict=True)]
@@ -112,20 +112,22 @@ class MemoryMachine(RuleBasedStateMachine):
     @precondition(lambda self: bool(self.ids))
     @rule(owner=owners, draft=drafts, data=st.data(), embed=st.booleans(), space=spaces)
     def update(self, owner: UserKey, draft: MemoryDraft, data: st.DataObject, *, embed: bool, space: str) -> None:
-        (mine, other), mark = data.draw(st.sampled_from(self.ids)), data.draw(marks)
+        (mine, other), context = data.draw(st.sampled_from(self.ids)), data.draw(marks)
         vectors = {draft.content: vector_of(draft.content)} if embed else None
         at = START + self.now()
-        real = self.run(self.real.update(owner, mine, draft, at=at, vectors=vectors, space=space, mark=mark))
-        reference = self.run(self.reference.update(owner, other, draft, at=at, vectors=vectors, space=space, mark=mark))
+        real = self.run(self.real.update(owner, mine, draft, at=at, vectors=vectors, space=space, context=context))
+        reference = self.run(
+            self.reference.update(owner, other, draft, at=at, vectors=vectors, space=space, context=context)
+        )
         self.agree([real] if real else [], [reference] if reference else [])
 
     @precondition(lambda self: bool(self.ids))
-    @rule(owner=owners, mark=marks, data=st.data())
-    def delete(self, owner: UserKey, mark: ChangeContext, data: st.DataObject) -> None:
+    @rule(owner=owners, context=marks, data=st.data())
+    def delete(self, owner: UserKey, context: ChangeContext, data: st.DataObject) -> None:
         chosen = data.draw(st.lists(st.sampled_from(self.ids), max_size=3))
         at = START + self.now()
-        real = self.run(self.real.delete(owner, [mine for mine, _ in chosen], at=at, mark=mark))
-        self.agree(real, self.run(self.reference.delete(owner, [other for _, other in chosen], at=at, mark=mark)))
+        real = self.run(self.real.delete(owner, [mine for mine, _ in chosen], at=at, context=context))
+        self.agree(real, self.run(self.reference.delete(owner, [other for _, other in chosen], at=at, context=context)))
 
     @precondition(lambda self: bool(self.ids))
     @rule(owner=owners, data=st.data(), pinned=st.booleans(), shared=st.booleans(), room=rooms)

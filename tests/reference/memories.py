@@ -32,7 +32,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         source_ids: Sequence[int] = (),
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: ChangeContext = NO_CHANGE_CONTEXT,
+        context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Keep all drafts, in order.
 
@@ -42,15 +42,15 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         ready = [checked(draft) for draft in drafts]
         check_space(vectors, space)
         sources = tuple(sorted(set(source_ids)))
-        rooms = (mark.room,) if mark.room else ()
-        account = self._account(owner, mark.account or owner)
+        rooms = (context.room,) if context.room else ()
+        account = self._account(owner, context.account or owner)
         entries = []
         for draft in ready:
             item = MemoryItem(random_id(), draft.kind, draft.content, draft.bindings, at, at, sources, rooms)
             entry = Entry(next(self._numbers), account, item)
             entries.append(entry)
             self._keep(owner, entry, vectors or {}, space)
-            self._record(owner, mark, entry, Change(mark.act, ChangeKind.SAVED, at, None, item))
+            self._record(owner, context, entry, Change(context.act, ChangeKind.SAVED, at, None, item))
         return [entry.item for entry in entries]
 
     async def update(
@@ -62,7 +62,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         at: datetime,
         vectors: Mapping[str, Vector] | None = None,
         space: str = "",
-        mark: ChangeContext = NO_CHANGE_CONTEXT,
+        context: ChangeContext = NO_CHANGE_CONTEXT,
         rooms: Sequence[str] = (),
         shared: bool = False,
     ) -> MemoryItem | None:
@@ -83,11 +83,11 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             content=ready.content,
             bindings=ready.bindings,
             updated_at=at,
-            rooms=with_rooms((), mark.room, *rooms),
+            rooms=with_rooms((), context.room, *rooms),
             shared=shared,
         )
         self._set_phrases(entry, vectors or {}, space)
-        self._record(owner, mark, entry, Change(mark.act, ChangeKind.UPDATED, at, before, entry.item))
+        self._record(owner, context, entry, Change(context.act, ChangeKind.UPDATED, at, before, entry.item))
         return entry.item
 
     async def delete(
@@ -96,13 +96,13 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         memory_ids: Sequence[str],
         *,
         at: datetime | None = None,
-        mark: ChangeContext = NO_CHANGE_CONTEXT,
+        context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Delete those of the ids that the owner has; return what was deleted."""
         gone = [self._remove(owner, key) for key in dict.fromkeys(memory_ids) if key in self._of(owner)]
         for entry in sorted(gone, key=lambda entry: entry.number):
-            if mark.act and at is not None:
-                self._record(owner, mark, entry, Change(mark.act, ChangeKind.DELETED, at, entry.item, None))
+            if context.act and at is not None:
+                self._record(owner, context, entry, Change(context.act, ChangeKind.DELETED, at, entry.item, None))
             else:
                 self._changes.drop(entry.item.id)
         return [entry.item for entry in gone]
@@ -262,9 +262,9 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         self._drop_vectors(entry.phrases.values())
         return entry
 
-    def _record(self, owner: UserKey, mark: ChangeContext, entry: Entry, change: Change) -> None:
-        if mark.act:
-            self._changes.record(self._owner(owner), entry, replace(change, act=storable(mark.act)))
+    def _record(self, owner: UserKey, context: ChangeContext, entry: Entry, change: Change) -> None:
+        if context.act:
+            self._changes.record(self._owner(owner), entry, replace(change, act=storable(context.act)))
 
     def _take_back(self, owner: UserKey, key: str, step: Step) -> None:
         entry = self._of(owner).get(key)

@@ -62,8 +62,8 @@ async def ask(house: House, text: str, place: str, *, user: UserKey = ANA) -> li
 
 async def told(house: House, place: str, user: UserKey = ANA) -> MemoryItem:
     """Keep the secret as if the person had said it there, with nothing of it in any conversation."""
-    mark = ChangeContext("act", "" if place == "private" else f"test:{place}", user)
-    memory = house.memories.of(user, mark)
+    context = ChangeContext("act", "" if place == "private" else f"test:{place}", user)
+    memory = house.memories.of(user, context)
     draft = MemoryDraft(MemoryKind.TEXT, SECRET, ("garage code",))
     [item] = await memory.save([draft], await memory.embed(memory.phrases_of(draft)))
     return item

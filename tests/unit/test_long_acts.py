@@ -62,14 +62,16 @@ async def saves_beside(database: Database, work: asyncio.Task[object]) -> int:
 async def test_others_save_in_the_middle_of_a_long_act(database: Database, act: str) -> None:
     store, later = SqlMemories(database), START + timedelta(days=1)
     other = UserKey("discord", "ana")
-    ids = [item.id for item in await store.add(ANA, drafts("zq"), at=START, mark=ChangeContext("a", "telegram:room"))]
+    ids = [
+        item.id for item in await store.add(ANA, drafts("zq"), at=START, context=ChangeContext("a", "telegram:room"))
+    ]
     if act == "purge":
-        await store.delete(ANA, ids, at=START, mark=ChangeContext("gone"))
+        await store.delete(ANA, ids, at=START, context=ChangeContext("gone"))
     if act == "unlink":
         await store.link(other, ANA)
     works: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
         "add": lambda: store.add(ANA, drafts("more"), at=START),
-        "delete": lambda: store.delete(ANA, ids, at=START, mark=ChangeContext("gone")),
+        "delete": lambda: store.delete(ANA, ids, at=START, context=ChangeContext("gone")),
         "purge": lambda: store.purge(later),
         "link": lambda: store.link(other, ANA),
         "unlink": lambda: store.unlink(other, ANA),
@@ -93,7 +95,7 @@ async def test_who_was_forgotten_is_found_by_nobody_from_the_first_moment_and_go
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = SqlMemories(database)
-    await store.add(ANA, drafts("zqsecret"), at=START, mark=ChangeContext("a", "telegram:room"))
+    await store.add(ANA, drafts("zqsecret"), at=START, context=ChangeContext("a", "telegram:room"))
     await store.link(ANA, UserKey("discord", "ana"))
     with monkeypatch.context() as patch:
         pull_the_plug_at(patch, database, turn=4)
