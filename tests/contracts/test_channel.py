@@ -165,7 +165,7 @@ async def discord_channel() -> AsyncIterator[Watched]:
             yield Watched(DiscordChannel(api, DiscordPlace(channel.id), asked="1", edit_interval_s=0.0), seen, leave)
 
 
-SURFACES: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {
+CHANNELS: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {
     "discord": discord_channel,
     "recording": recording,
     "terminal": terminal,
@@ -175,9 +175,9 @@ SURFACES: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {
 }
 
 
-@pytest.fixture(params=sorted(SURFACES))
+@pytest.fixture(params=sorted(CHANNELS))
 async def watched(request: pytest.FixtureRequest) -> AsyncIterator[Watched]:
-    async with SURFACES[request.param]() as watched:
+    async with CHANNELS[request.param]() as watched:
         yield watched
 
 

@@ -17,8 +17,8 @@ from tests.reference.memories import InMemoryMemories
 
 ANA, BIA, CAIO = (UserKey("test", name) for name in ("ana", "bia", "caio"))
 DIMS = 4
-LENS = EmbeddingNormalizer("s@4", np.zeros(DIMS, np.float32), np.zeros((0, DIMS), np.float32))
-OTHER_LENS = EmbeddingNormalizer("t@4", LENS.mean, LENS.directions)
+NORMALIZER = EmbeddingNormalizer("s@4", np.zeros(DIMS, np.float32), np.zeros((0, DIMS), np.float32))
+OTHER_LENS = EmbeddingNormalizer("t@4", NORMALIZER.mean, NORMALIZER.directions)
 
 
 class SlowStore(InMemoryMemories):
@@ -41,7 +41,7 @@ class SlowStore(InMemoryMemories):
 async def _fill(store: InMemoryMemories, owner: UserKey, n: int) -> None:
     vectors = {f"b{i}": np.eye(DIMS, dtype=np.float32)[i % DIMS] for i in range(n)}
     drafts = [MemoryDraft(MemoryKind.TEXT, f"b{i}", (f"b{i}",)) for i in range(n)]
-    await store.add(owner, drafts, at=START, vectors=vectors, space=LENS.space)
+    await store.add(owner, drafts, at=START, vectors=vectors, space=NORMALIZER.space)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def test_two_first_uses_at_once_build_once(store: SlowStore) -> None:
     indexes = Indexes(store, ExactIndex)
 
     async def use() -> int:
-        async with indexes.reading(ANA, LENS) as owner_index:
+        async with indexes.reading(ANA, NORMALIZER) as owner_index:
             return len(await owner_index.search(np.eye(DIMS, dtype=np.float32)[:1], 9))
 
     await asyncio.gather(use(), use(), use())
@@ -66,7 +66,7 @@ async def test_building_one_persons_index_does_not_keep_another_waiting(store: S
     indexes = Indexes(store, ExactIndex)
 
     async def use(owner: UserKey) -> UserKey:
-        async with indexes.reading(owner, LENS):
+        async with indexes.reading(owner, NORMALIZER):
             return owner
 
     slow = asyncio.create_task(use(ANA))
@@ -79,11 +79,11 @@ async def test_building_one_persons_index_does_not_keep_another_waiting(store: S
 async def test_the_least_recently_used_go_when_there_are_too_many_people(store: SlowStore) -> None:
     indexes = Indexes(store, ExactIndex, max_owners=2)
     for owner in (ANA, BIA, ANA, CAIO, ANA):
-        async with indexes.reading(owner, LENS):
+        async with indexes.reading(owner, NORMALIZER):
             pass
     assert store.readings == [ANA, BIA, CAIO]
     assert indexes.loaded == 2
-    async with indexes.reading(BIA, LENS):
+    async with indexes.reading(BIA, NORMALIZER):
         pass
     assert store.readings[-1] == BIA
 
@@ -93,7 +93,7 @@ async def test_the_least_recently_used_go_when_there_are_too_many_vectors(store:
     await _fill(store, BIA, 6)
     indexes = Indexes(store, ExactIndex, max_vectors=10)
     for owner in (ANA, BIA):
-        async with indexes.reading(owner, LENS) as owner_index:
+        async with indexes.reading(owner, NORMALIZER) as owner_index:
             assert owner_index.index is not None
             assert len(owner_index.index) == 6
     assert indexes.loaded == 1
@@ -101,13 +101,13 @@ async def test_the_least_recently_used_go_when_there_are_too_many_vectors(store:
 
 async def test_an_index_in_use_is_not_let_go(store: SlowStore) -> None:
     indexes = Indexes(store, ExactIndex, max_owners=1)
-    async with indexes.reading(ANA, LENS) as anas:
-        async with indexes.reading(BIA, LENS):
+    async with indexes.reading(ANA, NORMALIZER) as anas:
+        async with indexes.reading(BIA, NORMALIZER):
             pass
         async with indexes.changing(CAIO):
             pass
         assert anas.index is not None
-    async with indexes.reading(ANA, LENS):
+    async with indexes.reading(ANA, NORMALIZER):
         pass
     assert store.readings == [ANA, BIA]
 
@@ -117,10 +117,10 @@ async def test_any_doubt_drops_the_index(store: SlowStore, failure: BaseExceptio
     await _fill(store, ANA, 2)
     indexes = Indexes(store, ExactIndex)
     with pytest.raises(type(failure)):
-        async with indexes.reading(ANA, LENS):
+        async with indexes.reading(ANA, NORMALIZER):
             raise failure
     assert indexes.loaded == 0
-    async with indexes.reading(ANA, LENS) as owner_index:
+    async with indexes.reading(ANA, NORMALIZER) as owner_index:
         assert owner_index.index is not None
         assert len(owner_index.index) == 2
 
@@ -134,7 +134,7 @@ async def test_an_array_that_is_not_ours_to_shrink_is_left_as_it_is(
         return [1, 2], rows[:2]
 
     monkeypatch.setattr(store, "vectors", view)
-    async with Indexes(store, ExactIndex).reading(ANA, LENS) as owner_index:
+    async with Indexes(store, ExactIndex).reading(ANA, NORMALIZER) as owner_index:
         assert owner_index.index is not None
         assert len(owner_index.index) == 2
     assert rows.shape == (DIMS, DIMS)
@@ -143,14 +143,14 @@ async def test_an_array_that_is_not_ours_to_shrink_is_left_as_it_is(
 async def test_another_space_is_another_index(store: SlowStore) -> None:
     await _fill(store, ANA, 2)
     indexes = Indexes(store, ExactIndex)
-    async with indexes.reading(ANA, LENS) as owner_index:
+    async with indexes.reading(ANA, NORMALIZER) as owner_index:
         assert not owner_index.partial
     async with indexes.reading(ANA, OTHER_LENS) as owner_index:
         assert owner_index.index is not None
         assert len(owner_index.index) == 0
         assert owner_index.partial
     async with indexes.changing(ANA) as owner_index:
-        owner_index.add(LENS, {1: np.eye(DIMS, dtype=np.float32)[0]})
+        owner_index.add(NORMALIZER, {1: np.eye(DIMS, dtype=np.float32)[0]})
         assert owner_index.index is None, "a vector of another space than the index's means doubt"
 
 
@@ -159,7 +159,7 @@ async def test_a_shelf_without_an_index_finds_and_changes_nothing(store: SlowSto
     async with indexes.changing(ANA) as owner_index:
         rows = np.eye(DIMS, dtype=np.float32)
         assert await owner_index.search(rows[:2], 3) == [[], []]
-        owner_index.add(LENS, {1: rows[0]})
+        owner_index.add(NORMALIZER, {1: rows[0]})
         await owner_index.remove([1])
         assert owner_index.index is None
 
@@ -170,7 +170,7 @@ async def test_what_takes_long_is_done_outside_the_event_loop(
     monkeypatch.setattr("core.memory.indexes._INLINE_ROWS", 2)
     await _fill(store, ANA, 5)
     indexes = Indexes(store, ExactIndex)
-    async with indexes.reading(ANA, LENS) as owner_index:
+    async with indexes.reading(ANA, NORMALIZER) as owner_index:
         query = np.eye(DIMS, dtype=np.float32)[:1]
         [hits] = await owner_index.search(query, 2)
         await owner_index.remove([hits[0][0]])

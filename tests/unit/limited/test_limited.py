@@ -12,7 +12,7 @@ from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, Mess
 from tests.fakes.model import HashEmbedder
 from tests.unit.limited.tiny_cycle import ALL, INFOS, NOW
 
-BRIEF = PromptContext(
+CONTEXT = PromptContext(
     Task.DECIDE,
     Locale.PT,
     "qual é a senha?",
@@ -28,7 +28,9 @@ ITEM = MemoryItem("m1", MemoryKind.TEXT, "a senha é 1", ("senha",), NOW, NOW)
 @pytest.mark.parametrize("task", Task)
 async def test_every_task_is_answered_in_small_pieces_and_one_finish(mind: LimitedMind, task: Task) -> None:
     prompt = Prompt(
-        "", (PromptTurn(MessageRole.USER, "?"),), replace(BRIEF, task=task, steps=(Step("MemorySearch", Outcome.DONE),))
+        "",
+        (PromptTurn(MessageRole.USER, "?"),),
+        replace(CONTEXT, task=task, steps=(Step("MemorySearch", Outcome.DONE),)),
     )
     async with mind.stream(prompt) as stream:
         events = [event async for event in stream]
@@ -46,22 +48,22 @@ def test_its_name_says_what_it_is(mind: LimitedMind) -> None:
 
 @pytest.mark.spec("T4")
 async def test_a_decision_is_one_of_the_choices(mind: LimitedMind) -> None:
-    assert json.loads(await mind.answer(BRIEF)) == {"action": "MemorySearch"}
-    assert json.loads(await mind.answer(replace(BRIEF, choices=("Finish",)))) == {"action": "Finish"}
+    assert json.loads(await mind.answer(CONTEXT)) == {"action": "MemorySearch"}
+    assert json.loads(await mind.answer(replace(CONTEXT, choices=("Finish",)))) == {"action": "Finish"}
 
 
 async def test_one_text_is_embedded_for_a_decision_at_most_and_none_where_cues_tell() -> None:
     embedder = HashEmbedder()
     mind = LimitedMind(embedder)
-    await mind.answer(BRIEF)
+    await mind.answer(CONTEXT)
     assert embedder.calls == []
     vague = "um peixe azul nadou por ali. outro peixe também."
-    await mind.answer(replace(BRIEF, message=vague, history=(Message(MessageRole.USER, vague),)))
+    await mind.answer(replace(CONTEXT, message=vague, history=(Message(MessageRole.USER, vague),)))
     assert embedder.calls[-1] == [vague]
 
 
 async def test_the_same_brief_always_has_the_same_answer(mind: LimitedMind) -> None:
-    assert await mind.answer(BRIEF) == await mind.answer(BRIEF)
+    assert await mind.answer(CONTEXT) == await mind.answer(CONTEXT)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +81,8 @@ async def test_the_same_brief_always_has_the_same_answer(mind: LimitedMind) -> N
     ],
 )
 async def test_a_report_claims_only_what_the_step_shows(mind: LimitedMind, step: Step, said: str) -> None:
-    assert await mind.answer(replace(BRIEF, task=Task.REPORT, steps=(step,))) == said
+    assert await mind.answer(replace(CONTEXT, task=Task.REPORT, steps=(step,))) == said
 
 
 async def test_a_report_on_nothing_claims_nothing(mind: LimitedMind) -> None:
-    assert await mind.answer(replace(BRIEF, task=Task.REPORT, steps=())) == say.FAILED[Locale.PT]
+    assert await mind.answer(replace(CONTEXT, task=Task.REPORT, steps=())) == say.FAILED[Locale.PT]

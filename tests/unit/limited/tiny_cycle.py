@@ -94,7 +94,7 @@ class TinyCycle:
         step = self.steps[-1]
         if (writes := step.writes) is None or step.outcome is not Outcome.DONE:
             return await self._spoken(Task.REPORT, message)
-        assert await self.mind.answer(self._brief(Task.REPORT, message)) == "-", "what was written is told without it"
+        assert await self.mind.answer(self._context(Task.REPORT, message)) == "-", "what was written is told without it"
         return self._told(outcomes.written(writes, step.items, self.locale))
 
     def _told(self, text: str, question: OpenQuestion | None = None) -> str:
@@ -145,18 +145,18 @@ class TinyCycle:
         return Step("MemorySearch", Outcome.DONE if found else Outcome.NOTHING, tuple(queries), found)
 
     async def _data(self, task: Task, message: str) -> dict[str, Any]:
-        answer: dict[str, Any] = json.loads(await self.mind.answer(self._brief(task, message)))
+        answer: dict[str, Any] = json.loads(await self.mind.answer(self._context(task, message)))
         return answer
 
     async def _spoken(self, task: Task, message: str) -> str:
-        async with self.mind.stream(Prompt("", (), self._brief(task, message))) as stream:
+        async with self.mind.stream(Prompt("", (), self._context(task, message))) as stream:
             events = [event async for event in stream]
         text = "".join(event.text for event in events if isinstance(event, Delta))
         assert text.strip()
         [question] = [event.question for event in events if isinstance(event, Finish)]
         return self._told(text, question) if text != "-" else ""
 
-    def _brief(self, task: Task, message: str) -> PromptContext:
+    def _context(self, task: Task, message: str) -> PromptContext:
         choices = self.choices if task is Task.DECIDE else ()
         return PromptContext(
             task,
