@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from core.ports import Clock
 from core.threads import Confirmation, ConfirmationStore
-from core.types import ConversationKey, UserKey
+from core.types import ConversationKey
 
 VALID_FOR: Final = timedelta(minutes=10)
 _SKEW: Final = timedelta(seconds=5)
@@ -97,10 +97,6 @@ class Confirmations:
     async def expire(self) -> None:
         """Remove the questions that are too old."""
         await self._store.expire(self._clock.now() - VALID_FOR)
-
-    async def forget(self, user: UserKey) -> None:
-        """Remove the person's open questions."""
-        await self._store.forget(user)
 
     def _read(self, asked: Confirmation | None, kinds: tuple[type[Wanted], ...]) -> Wanted | None:
         if asked is None or self._clock.now() - asked.at > VALID_FOR:
