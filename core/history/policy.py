@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from core.enclosures import MAX_QUOTE_CHARS
 from core.threads import Summary
@@ -25,50 +24,17 @@ class Bound:
     max_tokens: int | None = None
 
 
-class Policy(Protocol):
-    """Decide how far back a model looks, and whether a summary stands for what is further back."""
-
-    @property
-    def summarises(self) -> bool:
-        """Whether summaries are made and shown."""
-
-    def bound(self, summary: Summary | None) -> Bound:
-        """Return the bound of a thread with that newest summary."""
-
-
 @dataclass(frozen=True, slots=True)
-class LastMessages(Policy):
-    """The newest `count` messages."""
+class Policy:
+    """How a context is chosen: the newest messages or tokens, or a summary and every message after it (J1 to J5)."""
 
-    count: int
+    max_messages: int | None = None
+    max_tokens: int | None = None
     summarises: bool = False
 
-    def bound(self, summary: Summary | None) -> Bound:  # noqa: ARG002 - this policy shows none
-        """Return the newest messages."""
-        return Bound(max_messages=self.count)
-
-
-@dataclass(frozen=True, slots=True)
-class LastTokens(Policy):
-    """The newest messages that cost `tokens` together; no message is cut."""
-
-    tokens: int
-    summarises: bool = False
-
-    def bound(self, summary: Summary | None) -> Bound:  # noqa: ARG002 - this policy shows none
-        """Return the newest tokens."""
-        return Bound(max_tokens=self.tokens)
-
-
-@dataclass(frozen=True, slots=True)
-class RollingSummary(Policy):
-    """A summary of earlier messages, and every message that it does not cover (J1 to J5)."""
-
-    summarises: bool = True
-
     def bound(self, summary: Summary | None) -> Bound:
-        """Return the end of the summary."""
-        return Bound(after=summary.through if summary else 0)
+        """Return the bound of a thread with that newest summary, if the policy shows one."""
+        return Bound(summary.through if summary and self.summarises else 0, self.max_messages, self.max_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +77,7 @@ class HistoryLimits:
     def policies(self) -> Mapping[str, Policy]:
         """Return the policies by name, with these settings."""
         return {
-            SUMMARY: RollingSummary(),
-            LAST_MESSAGES: LastMessages(self.max_messages),
-            LAST_TOKENS: LastTokens(self.max_tokens),
+            SUMMARY: Policy(summarises=True),
+            LAST_MESSAGES: Policy(max_messages=self.max_messages),
+            LAST_TOKENS: Policy(max_tokens=self.max_tokens),
         }
