@@ -34,8 +34,9 @@ from tests.fakes.clock import START
 from tests.fakes.hostile import hostile
 from tests.fakes.house import House
 from tests.fakes.model import HashEmbedder
+from tests.profile import tries
 
-SHORT, LONG = 4_000, 16_000
+SHORT, LONG = tries(2_000, 4_000), tries(8_000, 16_000)
 LEAST_S = 0.004  # less is as good as nothing
 FACTOR = 12.0  # of 4 if it is linear, of 16 if it is quadratic; coverage makes some readers dearer
 RUNS = 5
