@@ -1,4 +1,4 @@
-"""The door for programs: one person's memories, or one conversation, over a database file and without the bot.
+"""Memories and conversations for programs: over a database file, without the bot.
 
 `new_embedder`, `new_index` and `new_memories` are what the bot's own wiring builds its memory from.
 """

@@ -61,7 +61,7 @@ from core.types import Locale
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Every store of the features. `forgetters` keep something of people, as links, pending inputs, confirmations do.
+    """The stores of the features. `forgetters` are further stores from which a person is erased.
 
     What is deleted inside `forgetting` is scrubbed from the disk at its end. `logs_words` says that the log holds what
     people ask, where /forget does not reach. `foreign_version` changes when another process changed the database.
