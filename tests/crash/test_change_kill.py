@@ -21,6 +21,7 @@ from tests.profile import tries
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
 SIZE, DELETED = 150, 20
 KILLS = tries(3, 20)
+PATIENCE_S = 120.0
 
 CHILD = textwrap.dedent(
     """
@@ -39,7 +40,7 @@ CHILD = textwrap.dedent(
         await store.unlink(ANA, BIA)
         for number in itertools.count():
             keys, act = [item.id for item in await store.page(BIA, limit=20)], f"{run}x{number}"
-            await store.delete(BIA, keys, at=SystemClock().now(), mark=ChangeContext(act))
+            await store.delete(BIA, keys, at=SystemClock().now(), context=ChangeContext(act))
             os.write(1, f"{act} {','.join(keys)}\\n".encode())
             await store.link(ANA, BIA)
             await store.undo(ANA, act)
@@ -66,7 +67,8 @@ async def kill_in_the_middle(path: Path, run: int, after: int, wait_s: float) ->
         sys.executable, "-c", CHILD, str(path), str(run), stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
     )
     assert child.stdout is not None
-    lines = [await child.stdout.readline() for _ in range(after)]
+    async with asyncio.timeout(PATIENCE_S):  # a process that failed with its database open does not end
+        lines = [await child.stdout.readline() for _ in range(after)]
     await asyncio.sleep(wait_s)
     child.kill()
     lines += (await child.stdout.read()).splitlines(keepends=True)
