@@ -4,8 +4,6 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
-# Two a processor: many tests wait for processes that they start.
-WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1))))
 
 # The first Python of these that is 3.11 or newer and can make a virtual environment.
 define find_python
@@ -48,7 +46,7 @@ run: $(VENV)/.installed ## Run the bot on the platforms that have a token in .en
 	@$(BIN)/elefante run $(ARGS)
 
 test: $(VENV)/.installed-dev ## Run every test
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
 
 test-long: $(VENV)/.installed-dev ## Run every test with many more examples, kills and restarts (half an hour)
 	@TEST_PROFILE=long $(BIN)/python -m pytest -q -n auto --dist worksteal -o faulthandler_timeout=7200 $(ARGS)
