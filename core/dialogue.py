@@ -30,6 +30,7 @@ class Task(StrEnum):
     REPORT = "report"
     QUESTION = "question"
     FINISH = "finish"
+    SINGLE = "single"
     SUMMARY = "summary"
 
 
@@ -119,11 +120,56 @@ class PromptContext:
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """An action offered to a model: its name, when to use it, and the JSON schema of its arguments (an object)."""
+
+    name: str
+    description: str
+    schema: Mapping[str, JSONValue]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A whole call of a tool. `arguments` is JSON as the model wrote it, so it may be malformed; `id` is unique in
+    the turn. `extra` is what the provider wants back with the call, as it came.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    extra: Mapping[str, JSONValue] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of a tool call, for the model; `failed`: it was not run."""
+
+    call: ToolCall
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thoughts:
+    """Blocks of thinking that one model wants back unchanged as long as its tool calls go on; no other gets them."""
+
+    model: str
+    blocks: tuple[JSONValue, ...] = field(default=(), hash=False)
+
+
+@dataclass(frozen=True, slots=True)
 class PromptTurn:
-    """One entry of the dialogue sent to a language model; `role` is USER or ASSISTANT."""
+    """One entry of the dialogue sent to a language model; `role` is USER or ASSISTANT.
+
+    An ASSISTANT entry may have tool `calls`, after its text, which may be empty then; the USER entry after it has a
+    result for each, before its text.
+    """
 
     role: MessageRole
     text: str
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    thoughts: Thoughts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +180,9 @@ class Prompt:
     last turn. `turns` starts and ends with USER and alternates. `schema` is a JSON schema with an object at its root,
     or None for free text. No part of a `whole` answer is shown before its end: if it breaks off, it can be asked for
     again.
+
+    `tools` are offered to the model, which may answer with text, with ToolCalls, or with both; a prompt with tools has
+    no `schema`. `cache_key` is the same for all prompts of one conversation, for caches that are found by a key.
     """
 
     system: str
@@ -142,6 +191,8 @@ class Prompt:
     schema: Mapping[str, JSONValue] | None = None
     max_tokens: int = 1024
     whole: bool = False
+    tools: tuple[Tool, ...] = ()
+    cache_key: str = ""
 
 
 class Stop(StrEnum):
@@ -176,14 +227,18 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end of an answer, sent once. `question` is what it asks the person, if the model tells."""
+    """The end of an answer, sent once. `question` is what it asks the person, if the model tells.
+
+    `thoughts` go back to the model with the results of the answer's tool calls.
+    """
 
     stop: Stop
     usage: Usage = field(default_factory=Usage)
     question: OpenQuestion | None = None
+    thoughts: Thoughts | None = None
 
 
-StreamEvent: TypeAlias = Delta | Finish
+StreamEvent: TypeAlias = Delta | ToolCall | Finish
 
 
 @dataclass(frozen=True, slots=True)

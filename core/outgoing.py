@@ -42,7 +42,8 @@ class File:
 class OutgoingMessage:
     """A message for a channel: Markdown text, and how to show it.
 
-    `memories` are the items of a MEMORY message, for channels that draw them in their own way; `final` is False while
+    `memories` are the items of a MEMORY message, or those that a TEXT message rests on, drawn below it (an embed, a
+    quote that opens), for channels that draw them in their own way; `final` is False while
     the text may still grow, so that a channel can leave costly formatting to the end. `choices` are buttons below it;
     `menu` has one button for each thing that the text lists, in that order, each labelled "N. what it is". A `file` is
     a message of its own, with the text (a sentence or two) as its caption. A `plain` message is a new text without

@@ -33,8 +33,9 @@ class Clock(Protocol):
 class ChatModel(Protocol):
     """A model with its parameters.
 
-    `stream` yields Deltas (their texts joined are the answer), then exactly one Finish. Leaving the context early
-    closes the connection. Raises only ProviderError, besides cancellation.
+    `stream` yields Deltas (their texts joined are the answer) and, if the prompt offers tools, ToolCalls, each once it
+    is whole; then exactly one Finish. Leaving the context early closes the connection. Raises only ProviderError,
+    besides cancellation.
     """
 
     @property

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from core.delivery.split import Measure, Splitter, split
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
-from core.types import Modal
+from core.types import MemoryItem, Modal
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +147,13 @@ class StreamPlan:
             self._told = self._growing = False
         self._pending.append(more)
 
-    def finish(self, choices: tuple[Button, ...] = ()) -> None:
-        """Complete the answer, with `choices` below it."""
+    def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
+        """Complete the answer, with `choices` and the memories it rests on below it."""
         if self._answer is not None:
             self._absorb(final=True)
             self._answer = None
-            if choices and self._told:
-                self._change(replace(self._messages[-1].wanted, choices=choices))
+            if (choices or memories) and self._told:
+                self._change(replace(self._messages[-1].wanted, choices=choices, memories=memories))
 
     def close(self, ended: str) -> None:
         """Complete the turn; a status that is still on the screen becomes `ended`."""

@@ -19,6 +19,7 @@ from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import ChannelBusy, ChannelError
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
+from core.types import MemoryItem
 
 _log = logging.getLogger(__name__)
 _LEAST_WAIT_S = 0.5
@@ -108,6 +109,18 @@ class View:
         await self._drain()
         self._raise_once()
 
+    def write(self, text: str) -> None:
+        """Add text to the growing answer, or begin one. All of a turn's text between two `finish` is one message."""
+        self._plan.feed(text)
+        self._start()
+        self._raise_once()
+
+    async def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
+        """Complete the growing answer, if there is one, with `choices` and the memories it rests on below it."""
+        async with self._planning:
+            await aside(self._plan.unread_chars, partial(self._plan.finish, choices, memories))
+        await self._settle()
+
     async def stream(self, chunks: AsyncIterator[str], choices: tuple[Button, ...] = ()) -> str:
         """Show a text while it comes, with `choices` below it once it is whole, and return it.
 
@@ -119,9 +132,7 @@ class View:
         try:
             async for chunk in chunks:
                 said.append(chunk)
-                self._plan.feed(chunk)
-                self._start()
-                self._raise_once()
+                self.write(chunk)
             whole = True
         finally:
             async with self._planning:
