@@ -236,7 +236,6 @@ def _house(database: Database, clock: Clock) -> House:
             {"items": [{"type": "text", "content": prompt.context.message, "bindings": [prompt.context.message[:40]]}]}
         ),
         Task.SEARCH_QUERIES: lambda prompt: json.dumps({"items": [prompt.context.message]}),
-        Task.REPORT: lambda _: "Encontrei.",
         Task.FINISH: lambda _: "A senha é **abc123**.",
     }
     return House(

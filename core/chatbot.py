@@ -15,6 +15,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from core import cycle, single
 from core.actions.change_report import undo_button
 from core.actions.registry import Registry
 from core.commands.builtin import again, asked_before, is_retry, is_stop
@@ -22,7 +23,6 @@ from core.commands.command import Request
 from core.commands.table import CommandTable
 from core.confirmations import Arrival, Confirmations
 from core.conversation_locks import ConversationLocks
-from core.cycle import think
 from core.deadline import Deadline
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
@@ -34,7 +34,7 @@ from core.hooks import Gate, Limiter, PreferencesOf, ReplyReader, Verdict
 from core.inbox import check, cleaned, message_of
 from core.language_choice import Locales
 from core.memory.memories import Memories
-from core.models import Models
+from core.models import Cycle, Models
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.stores import ChangeContext, Inbox
@@ -51,6 +51,7 @@ _log = logging.getLogger(__name__)
 class TurnLimits:
     """Limits of one turn, and `answers_at_once`: how many people of a room are answered side by side."""
 
+    cycle: Cycle = Cycle.AUTO
     max_steps: int = 8
     timeout_s: float = 300.0
     min_message_chars: int = 1
@@ -231,6 +232,12 @@ class ChatBot(MessageHandler):
         )
 
     async def _run(self, turn: Turn, incoming: Incoming) -> None:
+        try:
+            await self._respond(turn, incoming)
+        finally:
+            await turn.finish()
+
+    async def _respond(self, turn: Turn, incoming: Incoming) -> None:
         if turn.asked.text.startswith("/"):
             role = await self._parts.gate.role_here(incoming) or Role.GUEST
             request = Request(turn, incoming, role, len(self._locks) - 1, self._running)
@@ -239,12 +246,16 @@ class ChatBot(MessageHandler):
         await turn.enter(TurnState.PENDING)
         await self._check(turn)
         await turn.enter(TurnState.VALIDATED)
+        is_single = self._parts.limits.cycle.is_single(turn.models)
+        if is_single:
+            turn.begin_prefetch()
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
             if await turn.resume():
                 return
             await turn.recover(await undo_button(turn))
         await turn.enter(TurnState.INVOKED)
+        think = single.think if is_single else cycle.think
         await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
         await turn.enter(TurnState.RESPONDED)
 

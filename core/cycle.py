@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -37,36 +37,42 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
     turn.actions = tuple(action.info for action in registry.enabled)
     while True:
         started_s = turn.clock.monotonic()
-        action = await _shortened(turn, partial(_decide, turn, registry, max_steps=max_steps))
+        action = await shortened(turn, partial(_decide, turn, registry, max_steps=max_steps))
         decided_s = turn.clock.monotonic()
         before = len(turn.steps)
         try:
-            await _shortened(turn, partial(action.run, turn))
+            await shortened(turn, partial(_run, turn, action))
         except BadReply as error:  # nothing was changed: the next decision sees the failed step
             _log.warning("action failed", extra={"action": action.name, "error": str(error)})
             if action.ends_cycle:
                 raise
-            turn.steps[before:] = [_failed(action)]
-        _close_step(turn, decide_s=decided_s - started_s, run_s=turn.clock.monotonic() - decided_s)
+            turn.steps[before:] = [failed(action)]
+        close_step(turn, decide_s=decided_s - started_s, run_s=turn.clock.monotonic() - decided_s)
         if action.ends_cycle or turn.awaits_answer:
             return
 
 
-def offered(actions: Sequence[Action], steps: Sequence[Step]) -> tuple[Action, ...]:
-    """Return the actions that may run next: all but one that had the same result twice in a row."""
-    stuck = steps[-1].action if steps and steps[-1].outcome is Outcome.REPEATED else None
-    return tuple(action for action in actions if action.name != stuck)
+async def offered(turn: Turn, registry: Registry) -> tuple[Action, ...]:
+    """Return the actions that may run next: not one that had the same result twice in a row."""
+    in_view = any(action.needs_memory for action in registry.enabled) and bool(await turn.in_view())
+    stuck = turn.steps[-1].action if turn.steps and turn.steps[-1].outcome is Outcome.REPEATED else None
+    return tuple(
+        action
+        for action in registry.enabled
+        if (turn.remembers or not action.remembers) and (in_view or not action.needs_memory) and action.name != stuck
+    )
+
+
+async def _run(turn: Turn, action: Action) -> None:
+    """Ask for the action's arguments, and run it."""
+    if action.status is not None:
+        await turn.status(action.status[turn.locale])
+    await action.run(turn, await action.ask(turn))
 
 
 async def _decide(turn: Turn, registry: Registry, *, max_steps: int) -> Action:
     await turn.status(THINKING[turn.locale])
-    in_view = any(action.needs_memory for action in registry.enabled) and bool(await turn.in_view())
-    wanted = [
-        action
-        for action in registry.enabled
-        if (turn.remembers or not action.remembers) and (in_view or not action.needs_memory)
-    ]
-    choices = offered(wanted, turn.steps)
+    choices = await offered(turn, registry)
     if len(turn.steps) >= max_steps - 1 or len(choices) == 1:
         return registry.fallback
     actions = "\n".join(f"- {action.name}: {action.when}" for action in choices)
@@ -81,7 +87,7 @@ async def _decide(turn: Turn, registry: Registry, *, max_steps: int) -> Action:
     return next(action for action in choices if action.name == name)
 
 
-async def _shortened(turn: Turn, work: Callable[[], Awaitable[Result]]) -> Result:
+async def shortened(turn: Turn, work: Callable[[], Awaitable[Result]]) -> Result:
     """Do the work, and once more with less of the conversation if a model finds it too long.
 
     Repeating an action is safe: it asks a model before it changes anything, and its report raises no such error.
@@ -96,14 +102,14 @@ async def _shortened(turn: Turn, work: Callable[[], Awaitable[Result]]) -> Resul
         return await work()
 
 
-def _failed(action: Action) -> Step:
-    """Return the step of an action whose model answered something unusable."""
+def failed(action: Action) -> Step:
+    """Return the step of an action that a model gave unusable arguments."""
     missing = ("",) if action.writes is not None else ()
     detail = "the model's answer could not be used"
     return Step(action.name, Outcome.FAILED, detail=detail, writes=action.writes, missing=missing)
 
 
-def _close_step(turn: Turn, *, decide_s: float, run_s: float) -> None:
+def close_step(turn: Turn, *, decide_s: float, run_s: float) -> None:
     """Add the times to the last step; mark it REPEATED if its result is that of the step before."""
     step = replace(turn.steps[-1], decide_s=decide_s, run_s=run_s)
     if len(turn.steps) > 1 and step.result == turn.steps[-2].result:

@@ -27,7 +27,7 @@ class Task(StrEnum):
     SAVE_DRAFTS = "save-drafts"
     UPDATE_DRAFTS = "update-drafts"
     DELETE_IDS = "delete-ids"
-    REPORT = "report"
+    ARGUMENTS = "arguments"
     QUESTION = "question"
     FINISH = "finish"
     SINGLE = "single"

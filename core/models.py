@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -23,9 +24,9 @@ MODES: Final = ("heavy", "reasoning", "chat", "summary")
 
 _MODE_OF: Final = {
     Task.DECIDE: "heavy",
-    Task.REPORT: "chat",
     Task.QUESTION: "chat",
     Task.FINISH: "chat",
+    Task.SINGLE: "chat",
     Task.SUMMARY: "summary",
 }
 """The mode for each task; all other tasks are extractions, for the reasoning model."""
@@ -59,6 +60,11 @@ class Models:
     summary: ChatModel
     embedder: Embedder
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is no language model to talk with."""
+        return self.chat.name.startswith("limited:")
+
     def now(self) -> Models:
         """Return the present models, so that an answer ends with those that it began with."""
         models: dict[str, Any] = {}
@@ -66,6 +72,21 @@ class Models:
             model = getattr(self, mode)
             models[mode] = model.model if isinstance(model, HotModel) else model
         return replace(self, **models)
+
+
+class Cycle(StrEnum):
+    """How a message is thought through: step by step, in a single call with tools, or as the models allow."""
+
+    AUTO = "auto"
+    STEPWISE = "stepwise"
+    SINGLE = "single"
+
+    def is_single(self, models: Models) -> bool:
+        """Return whether these models answer in a single call: automatically if one model does it all."""
+        names = {models.heavy.name, models.reasoning.name, models.chat.name}
+        if models.is_limited:
+            return False
+        return self is Cycle.SINGLE or (self is Cycle.AUTO and len(names) == 1)
 
 
 def mode_of(task: Task) -> str:
@@ -173,10 +194,7 @@ def _strict(node: Any, definitions: Mapping[str, Any]) -> Any:
 
 
 def _parse(text: str, shape: type[Any]) -> object:
-    """Return the JSON value in the text, fenced or not.
-
-    For a dataclass whose only field is a list, a bare list or a single entry is accepted, too: document 1's two forms.
-    """
+    """Return the JSON value in the text, fenced or not, in the form of the dataclass."""
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
         raise ValueError("no JSON")
@@ -185,12 +203,19 @@ def _parse(text: str, shape: type[Any]) -> object:
         value = json.loads(text[start:end])
     except RecursionError as error:
         raise ValueError("nested too deep") from error
-    if not is_dataclass(shape) or len(fields(shape)) != 1:
+    return parsed(value, shape)
+
+
+def parsed(value: Any, shape: type[Any]) -> object:
+    """Return a JSON value in the form of a dataclass.
+
+    If one field alone has no default, and is a list, a bare list or a single entry is accepted, too: document 1's two
+    forms.
+    """
+    needed = [each.name for each in fields(shape) if each.default is MISSING] if is_dataclass(shape) else []
+    if len(needed) != 1 or (isinstance(value, dict) and needed[0] in value):
         return cast("object", value)
-    name = fields(shape)[0].name
-    if isinstance(value, dict) and name in value:
-        return value
-    return {name: value if isinstance(value, list) else [value]}
+    return {needed[0]: value if isinstance(value, list) else [value]}
 
 
 def _again(prompt: Prompt, answer: str, complaint: str) -> Prompt:

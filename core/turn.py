@@ -7,33 +7,38 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from itertools import groupby
 
 from core import outcomes
+from core.candidates import Labelled, Prefetch
 from core.confirmations import Confirmations
 from core.delivery.view import View
 from core.dialogue import (
-    NOTHING_TO_ADD,
     ActionInfo,
     Delta,
     Finish,
     Outcome,
     Prompt,
     PromptContext,
+    PromptTurn,
     Step,
     Stop,
     Task,
+    Thoughts,
+    Tool,
+    ToolCall,
     committed,
 )
 from core.errors import EmptyReply, ProviderError, ProviderRefused
-from core.history.conversation import Conversation
+from core.history.conversation import Context, Conversation
 from core.history.withholding import tells_of, told_of
 from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock
-from core.prompts import build
+from core.prompts import SINGLE, build, build_single, render_steps
 from core.text import claims
+from core.text.checked import CheckedText
+from core.text.citations import Citations
 from core.text.markdown import quoted, verbatim
 from core.text.unicode import one_line
 from core.texts import AGAIN, LENGTH_STOP
@@ -42,11 +47,21 @@ from core.types import ChangeKind, Locale, MemoryItem, Message, MessageRole, Mod
 
 _MEMORY_PREVIEW_CHARS = 160
 _BINDING_PREVIEW_CHARS = 60
+_MAX_TOLD_LATELY = 4
 MEMORY_OFF = """\
 The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
 that /memory on turns it on again."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Reply:
+    """What a model answered in the single cycle: its text, and the calls that it wants run."""
+
+    text: CheckedText
+    calls: list[ToolCall] = field(default_factory=list)
+    thoughts: Thoughts | None = None
 
 
 @dataclass(slots=True)
@@ -77,6 +92,19 @@ class Turn:
     actions: tuple[ActionInfo, ...] = ()
     """The actions that are on; set by the cycle."""
     _question: OpenQuestion | None = None
+    _said: list[str] = field(default_factory=list)
+    """Pieces of the answer message, as far as it has come."""
+    _buttons: list[Button] = field(default_factory=list)
+    _recalled: list[MemoryItem] = field(default_factory=list)
+    prefetch: Prefetch | None = None
+    """The search for memories that the message may need, in the single cycle."""
+    is_ending: bool = False
+    """Whether what is said now ends the turn."""
+    _known: Labelled = field(default_factory=Labelled)
+    """The memories that the single cycle's prompts show, by their marks."""
+    _base: Prompt | None = None
+    """The prompt of the single cycle, before the turn's exchange with tools."""
+    _began_s: float = 0.0
 
     @property
     def zone(self) -> tzinfo:
@@ -95,24 +123,17 @@ class Turn:
         """
         context = await self.conversation.context("")
         mine = [m for m in context.messages if m.turn == self.asked.turn and not m.error]  # without apologies
-        said = [m for m in mine if m.role is MessageRole.ASSISTANT]
+        said = [m for m in mine if m.role is MessageRole.ASSISTANT and m.modal is Modal.TEXT]
         answered = bool(said) and not said[-1].in_history  # only a final answer is kept out of its turn's calls
-        if self.view.resumes:
-            await self._show_again(mine)
-        elif said:
-            mark = AGAIN[self.locale]
-            await self.view.show(OutgoingMessage(f"{mark}\n{said[-1].text}" if answered else mark))
+        if said and not self.view.resumes:
+            self._write(AGAIN[self.locale])
+        self._recalled += await self.memory.get([m.memory_id for m in mine if m.modal is Modal.MEMORY])
+        if self.view.resumes or answered:
+            for message in said:
+                self._write(message.text)
+        if answered:
+            await self.finish()
         return answered
-
-    async def _show_again(self, messages: Sequence[Message]) -> None:
-        for modal, group in groupby(messages, key=lambda message: message.modal):
-            told = list(group)
-            if modal is not Modal.MEMORY:
-                for message in told:
-                    if message.role is MessageRole.ASSISTANT:
-                        await self.view.show_again(OutgoingMessage(message.text))
-            elif items := await self.memory.get([message.memory_id for message in told]):
-                await self.view.show_again(self._memories(items))
 
     async def end(self, error: str, last_words: str) -> None:
         """Store that the turn is over, with the name of the error that ended it and its apology, if any."""
@@ -132,8 +153,9 @@ class Turn:
             items = tuple(item for each in changes if each.kind is kind and (item := each.after or each.before))
             if items:
                 step = Step("before an interruption", Outcome.DONE, items=items, detail=kind.value, writes=kind)
+                self.add_buttons(choices)
                 if untold := [item for item in items if quoted(item.content) not in said]:
-                    await self.confirm(step, outcomes.written(kind, untold, self.locale), choices=choices)
+                    await self.confirm(step, outcomes.written(kind, untold, self.locale))
                 else:
                     self.steps.append(step)
 
@@ -142,79 +164,180 @@ class Turn:
         await self.view.status(text)
 
     async def recall(self, items: Sequence[MemoryItem]) -> None:
-        """Add one `memory` message for each item to the conversation, and show them all in one compact message."""
+        """Add one `memory` message for each item to the conversation, and show them below the answer."""
         for item in items:
             # Only its id: a later reader gets the memory as it is then, or nothing.
             tokens = await self.conversation.conversations.count(Message(MessageRole.SYSTEM, item.to_json()).text)
             await self._store(
                 Message(MessageRole.SYSTEM, {"id": item.id}, Modal.MEMORY, memory_id=item.id, tokens=max(tokens, 1))
             )
-        if items:
-            await self.view.show(self._memories(items))
+        self._recalled += [item for item in items if item not in self._recalled]
 
     async def tell(self, text: str, *, choices: Sequence[Button] = (), menu: Sequence[Button] = ()) -> None:
         """Show a message that is not part of the conversation, such as a command's answer."""
+        await self.finish()
         await self.view.show(OutgoingMessage(text, choices=tuple(choices), menu=tuple(menu)))
 
     async def hand_over(self, file: File, text: str) -> None:
         """Send a file with a sentence, and return when it was sent."""
+        await self.finish()
         await self.view.show(OutgoingMessage(text, file=file))
         await self.view.flush()
 
     async def say(self, text: str, *, in_history: bool, choices: Sequence[Button] = ()) -> None:
-        """Show and store a message in the bot's own words."""
-        await self.view.show(OutgoingMessage(text, choices=tuple(choices)))
-        await self._store(Message(MessageRole.ASSISTANT, text, in_history=in_history))
+        """Add our own words to the answer message, with buttons for its end, and store them."""
+        self._write(text)
+        self.add_buttons(choices)
+        await self._store(Message(MessageRole.ASSISTANT, text, in_history=in_history and not self.is_ending))
+
+    async def confirm(self, step: Step, told: str, choices: Sequence[Button] = ()) -> None:
+        """Record a step that wrote, and say so in our own words, made from the committed rows (`told`)."""
+        self.steps.append(step)
+        await self.say(told, in_history=True, choices=choices)
+
+    def add_buttons(self, buttons: Sequence[Button]) -> None:
+        """Put buttons below the answer message, each once."""
+        self._buttons += [button for button in buttons if button not in self._buttons]
+
+    async def finish(self) -> None:
+        """Complete the answer message, with its buttons and the memories it rests on below it.
+
+        A memory that the answer says word for word is not shown again; limited mode says all that it answers from.
+        """
+        said, buttons, recalled = "".join(self._said), tuple(self._buttons), tuple(self._recalled)
+        self._said, self._buttons, self._recalled = [], [], []
+        told = self.models.is_limited and said
+        memories = [item for item in recalled if not told and item.content not in said]
+        if said:
+            await self.view.finish(buttons, tuple(item.in_zone(self.zone) for item in memories))
+        elif memories:
+            await self.view.show(self._memories(memories))
+
+    @property
+    def has_said(self) -> bool:
+        """Whether the answer message has begun."""
+        return bool(self._said)
 
     async def speak(self, task: Task, instruction: str, *, in_history: bool) -> None:
-        """Stream the chat model's answer to the screen, and store it.
+        """Add the chat model's text to the answer message as it comes, and store it.
 
-        If the person asked for changes that were not made, the text that ends the turn is shown whole below our own
-        words on that, without any claim to the contrary. In other texts our own words replace a false claim.
+        If the person asked for changes that were not made, the text is shown whole below our own words on that, without
+        any claim to the contrary. In other texts our own words replace a false claim.
 
         Raises:
             ProviderError: the model failed; the text until then is shown and stored.
         """
         prompt = await self.prompt(task, instruction)
-        ends = task in {Task.FINISH, Task.QUESTION}
-        wanted = outcomes.left_undone(self.steps, self.asked.text) if ends else frozenset[ChangeKind]()
-        await self._stream(self._checked(prompt, wanted) if wanted else self._set_right(prompt), in_history=in_history)
-
-    async def report(self, step: Step, instruction: str, plainly: str) -> None:
-        """Record a step and stream a short text on it; if the model fails, say `plainly` and list the memories."""
-        self.steps.append(step)
+        text = self.begin_text()
         try:
-            await self.speak(Task.REPORT, instruction, in_history=True)
-        except ProviderError as error:
-            _log.warning("report failed", extra={"error": type(error).__name__, "action": step.action})
-            lines = [memory_line(item, self.zone) for item in step.items]
-            await self.say("\n".join([plainly, *lines]), in_history=True)
+            await self.stream(text, self._pieces(prompt), in_history=in_history)
+        except EmptyReply:
+            if not self.has_said:
+                raise
+        await self.end_text(text, in_history=in_history, is_question=task is Task.QUESTION)
 
-    async def confirm(self, step: Step, told: str, instruction: str = "", choices: Sequence[Button] = ()) -> None:
-        """Record a step that wrote, and say so in our own words, made from the committed rows (`told`).
+    def begin_text(self) -> CheckedText:
+        """Return an empty text of a model, for `stream` and `end_text`."""
+        hold = bool(outcomes.left_undone(self.steps, self.asked.text))
+        self._question, self._began_s = None, self.clock.monotonic()
+        return CheckedText(self.asked.text, self.written, hold=hold, follows=self.has_said)
 
-        With an `instruction`, a short text of the chat model is streamed below them in the same message. Our words come
-        first, and stay if the model fails.
+    async def stream(self, text: CheckedText, pieces: AsyncGenerator[str], *, in_history: bool) -> None:
+        """Add the pieces to the text, and show what can be shown of it; on a failure store what was shown."""
+        try:
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    self._write_on(text, text.feed(piece))
+        except BaseException as error:
+            if isinstance(error, ProviderError):
+                self._write_on(text, text.broken_off())
+            await self._store_text(text.said, in_history=in_history)
+            raise
+
+    async def end_text(
+        self, text: CheckedText, *, in_history: bool, is_question: bool = False, told: bool = False
+    ) -> None:
+        """Show what was held of a text, with our own words on what was not done, and store all.
+
+        `told`: our own words just said what was done, so that the text's claims of it are left out.
         """
-        self.steps.append(step)
-        if not instruction:
-            await self.say(told, in_history=True, choices=choices)
-            return
-        prompt = await self.prompt(Task.REPORT, instruction)
-        await self._stream(self._below(told, prompt), in_history=True, choices=choices)
+        held = text.held
+        if told and claims.claimed(held):
+            held = claims.without(held)
+        if wanted := outcomes.left_undone(self.steps, self.asked.text):
+            held = self._with_undone(text, held, wanted, is_question=is_question)
+        elif false := text.claims_falsely(self.written):
+            held = outcomes.nothing(false, self.locale)
+            if text.said:
+                held = f"\n\n{held}"
+        self._write_on(text, held)
+        await self._store_text(text.said, in_history=in_history)
+
+    def _with_undone(self, text: CheckedText, held: str, wanted: frozenset[ChangeKind], *, is_question: bool) -> str:
+        """Return our own words on what was not done, and the text that was held, without claims to the contrary."""
+        tried = bool(outcomes.missing(self.steps))
+        told = outcomes.undone(self.steps, wanted, self.locale, remembers=self.remembers)
+        if claims.claimed(text.text) - (self.written - wanted):
+            held = claims.without(held)
+        elif not tried and (is_question or claims.denied(text.text)):
+            return held
+        lead = "\n\n" if text.said else ""
+        return f"{lead}{told}\n\n{held}".rstrip()
+
+    async def ask(self, tools: Sequence[Tool], exchange: Sequence[PromptTurn]) -> Reply:
+        """Ask the chat model once for text and tool calls, as the single cycle does; the text is shown as it comes.
+
+        `exchange` are the calls of this turn so far, with their results. Memories that the text cites are recalled.
+
+        Raises:
+            ProviderError: the model failed; the text until then is shown and stored, and no call is to be run.
+        """
+        reply = Reply(self.begin_text())
+        if self._base is None:
+            self._base = await self._single_prompt(tools)
+        prompt = replace(self._base, turns=(*self._base.turns, *exchange), tools=tuple(tools))
+        citations = Citations()
+        await self.stream(reply.text, self._pieces(prompt, reply, citations), in_history=False)
+        await self.recall(self._known.cited(citations.cited))
+        return reply
+
+    def result_text(self, step: Step) -> str:
+        """Return what came of a tool call, for the model: the step, and what it found."""
+        lines = [render_steps((step,)).splitlines()[0].removeprefix("1. ")]
+        if step.writes is None:
+            lines += [self._known.add(step.items)] if step.items else []
+        elif step.items:
+            lines.append("The person was just shown this, word for word: do not repeat it.")
+        return "\n".join(lines)
+
+    async def _single_prompt(self, tools: Sequence[Tool]) -> Prompt:
+        fixed = "\n".join((SINGLE, *(f"{tool.name} {tool.description} {tool.schema}" for tool in tools)))
+        shown = await self._shown(fixed, mode="chat")
+        hits = await self.prefetch.hits() if self.prefetch is not None else ()
+        candidates = self._known.add([*(hit.item for hit in hits), *self._told_lately(shown)])
+        self._in_view += self._known.items
+        return build_single(self._context(Task.SINGLE, shown), shown, candidates)
 
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
         """Return the prompt with `instruction` and all that this turn may show a model."""
+        shown = await self._shown(instruction, mode=mode_of(task))
+        context = self._context(task, shown, choices)
+        return build(context, shown, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
+
+    async def _shown(self, instruction: str, *, mode: str) -> Context:
         shown = await self.conversation.context(
             self.asked.turn,
             instruction=instruction,
             max_tokens=self.max_history_tokens,
-            mode=mode_of(task),
+            mode=mode,
             lookup=self.memory.get,
         )
         self._in_view = shown.memories
         self._sent_tokens = shown.budget.window + shown.budget.memories
-        context = PromptContext(
+        return shown
+
+    def _context(self, task: Task, shown: Context, choices: Sequence[str] = ()) -> PromptContext:
+        return PromptContext(
             task=task,
             locale=self.locale,
             message=self.asked.text,
@@ -229,7 +352,11 @@ class Turn:
             memories=shown.memories,
             question=self._asked_before(shown.messages),
         )
-        return build(context, shown, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
+
+    def _told_lately(self, shown: Context) -> list[MemoryItem]:
+        """Return the memories that the last messages told of, without those in a block of the conversation."""
+        blocks = {message.memory_id for message in shown.messages if message.modal is Modal.MEMORY}
+        return [item for item in shown.memories if item.id not in blocks][-_MAX_TOLD_LATELY:]
 
     def _asked_before(self, messages: Sequence[Message]) -> OpenQuestion | None:
         """Return the question of the last answer before this turn, if it was stored as data."""
@@ -237,11 +364,15 @@ class Turn:
         last = next((m for m in said if m.role in {MessageRole.USER, MessageRole.ASSISTANT}), None)
         return None if last is None else last.question
 
+    def begin_prefetch(self) -> None:
+        """Begin to search for memories that the message may need."""
+
     def shorten(self) -> bool:
         """Halve what models are shown of the conversation from now on; return False if that was done before."""
         if self.max_history_tokens is not None:
             return False
         self.max_history_tokens = max(self._sent_tokens // 2, self.asked.tokens, 1)  # the question always fits
+        self._base = None
         return True
 
     async def known_ids(self, ids: Sequence[str]) -> tuple[list[MemoryItem], tuple[str, ...]]:
@@ -249,96 +380,69 @@ class Turn:
 
         Only ids of memories in view count, which are this person's (T15).
         """
-        wanted = dict.fromkeys(ids)
+        wanted = dict.fromkeys(map(self._known.id_of, ids))
         held = {item.id: item for item in await self.in_view()}
         self._in_view += tuple(held[key] for key in wanted if key in held)
         return [held[key] for key in wanted if key in held], tuple(key for key in wanted if key not in held)
 
     async def in_view(self) -> Sequence[MemoryItem]:
-        """Return the memories that were shown in this conversation, still exist, and may be spoken of here."""
-        return await self.memory.get(sorted(await self.conversation.store.shown_memories(self.conversation.thread.id)))
+        """Return the memories that models were shown in this conversation, still exist, and may be spoken of here."""
+        shown = await self.conversation.store.shown_memories(self.conversation.thread.id)
+        return await self.memory.get(sorted({*shown, *(item.id for item in self._known.items)}))
 
     @property
     def written(self) -> frozenset[ChangeKind]:
         """The kinds of change that this turn committed."""
         return frozenset(committed(self.steps))
 
-    async def _stream(self, pieces: AsyncGenerator[str], *, in_history: bool, choices: Sequence[Button] = ()) -> None:
-        """Stream a text to the screen, and store what was shown of it."""
-        said: list[str] = []
-        self._question, started_s = None, self.clock.monotonic()
-        try:
-            await self.view.stream(_recorded(pieces, said), tuple(choices))
-        finally:
-            text = "".join(said).replace(f"\n\n{LENGTH_STOP[self.locale]}", "").strip()
-            if text:
-                duration_s = self.clock.monotonic() - started_s
-                answer = Message(MessageRole.ASSISTANT, text, in_history=in_history, duration_s=duration_s)
-                await self._store(replace(answer, question=self._question))
+    def _write(self, text: str) -> None:
+        """Add a paragraph to the answer message."""
+        text = f"\n\n{text}" if self._said else text
+        self._said.append(text)
+        self.view.write(text)
 
-    async def _checked(self, prompt: Prompt, wanted: frozenset[ChangeKind]) -> AsyncGenerator[str]:
-        """Yield the whole text below our words on what was not done, without sentences that claim it was."""
-        text = "".join([piece async for piece in self._pieces(prompt)]).strip()
-        tried = bool(outcomes.missing(self.steps))
-        told = outcomes.undone(self.steps, wanted, self.locale, remembers=self.remembers)
-        if claims.claimed(text) - (self.written - wanted):
-            yield f"{told}\n\n{claims.without(text)}".rstrip()
-        elif not tried and (prompt.context.task is Task.QUESTION or claims.denied(text)):
-            yield text
-        else:
-            yield f"{told}\n\n{text}"
+    def _write_on(self, text: CheckedText, piece: str) -> None:
+        """Add a piece of a text to the answer message; the first one begins a paragraph."""
+        if not piece:
+            return
+        if text.said:
+            self._said.append(piece)
+            self.view.write(piece)
+        elif piece := piece.lstrip():
+            self._write(piece)
+        text.said += piece
 
-    async def _set_right(self, prompt: Prompt) -> AsyncGenerator[str]:
-        """Yield a text as it comes; our own words replace all from a false claim on."""
-        said, shown = "", 0
-        try:
-            async with aclosing(self._pieces(prompt)) as pieces:
-                async for piece in pieces:
-                    said += piece
-                    if not self._claims_falsely(said) and (end := claims.settled(said)) > shown:
-                        yield said[shown:end]
-                        shown = end
-        except ProviderError:
-            if not self._claims_falsely(said):
-                yield said[shown:]
-            raise
-        if false := self._claims_falsely(said):
-            yield f"\n\n{outcomes.nothing(false, self.locale)}" if shown else outcomes.nothing(false, self.locale)
-        else:
-            yield said[shown:]
+    async def _store_text(self, said: str, *, in_history: bool) -> None:
+        said = said.replace(f"\n\n{LENGTH_STOP[self.locale]}", "").strip()
+        if said:
+            duration_s = self.clock.monotonic() - self._began_s
+            answer = Message(MessageRole.ASSISTANT, said, in_history=in_history, duration_s=duration_s)
+            await self._store(replace(answer, question=self._question))
 
-    def _claims_falsely(self, text: str) -> frozenset[ChangeKind]:
-        return claims.volunteered(text, self.asked.text) - self.written
-
-    async def _below(self, told: str, prompt: Prompt) -> AsyncGenerator[str]:
-        """Yield our own words, then what a model adds to them, if anything."""
-        yield told
-        held: str | None = ""
-        try:
-            async with aclosing(self._set_right(prompt)) as pieces:
-                async for piece in pieces:
-                    if held is None:
-                        yield piece
-                    elif (held := held + piece).strip().strip(NOTHING_TO_ADD):
-                        yield f"\n\n{held.lstrip()}"
-                        held = None
-        except ProviderError as error:  # our own words are enough
-            _log.warning("report failed", extra={"error": type(error).__name__, "action": self.steps[-1].action})
-
-    async def _pieces(self, prompt: Prompt) -> AsyncGenerator[str]:
+    async def _pieces(
+        self, prompt: Prompt, reply: Reply | None = None, citations: Citations | None = None
+    ) -> AsyncGenerator[str]:
+        """Yield the text of an answer, without citations; its calls go into `reply`."""
         blank = True
         async with self.models.chat.stream(prompt) as events:
             async for event in events:
                 match event:
                     case Delta(piece):
+                        piece = citations.feed(piece) if citations else piece
                         blank = blank and not piece.strip()
                         yield piece
+                    case ToolCall() if reply is not None:
+                        reply.calls.append(event)
                     case Finish(Stop.REFUSED):
                         raise ProviderRefused(f"{self.models.chat.name} declined")
-                    case Finish() if blank:
-                        raise EmptyReply(f"{self.models.chat.name} answered nothing")
                     case Finish(question=question):
+                        rest = citations.finish() if citations else ""
+                        if blank and not rest.strip() and not (reply and reply.calls):
+                            raise EmptyReply(f"{self.models.chat.name} answered nothing")
+                        yield rest
                         self._question = question
+                        if reply is not None:
+                            reply.thoughts = event.thoughts
                         if event.stop is Stop.LENGTH:
                             yield f"\n\n{LENGTH_STOP[self.locale]}"  # shown, and not stored
 
@@ -372,11 +476,3 @@ def memory_line(item: MemoryItem, zone: tzinfo) -> str:
     binding = verbatim(one_line(item.bindings[0], _BINDING_PREVIEW_CHARS))
     content = verbatim(one_line(item.content, _MEMORY_PREVIEW_CHARS))
     return f"🧠 {binding}: {content} · {item.updated_at.astimezone(zone):%Y-%m-%d}"
-
-
-async def _recorded(pieces: AsyncGenerator[str], said: list[str]) -> AsyncGenerator[str]:
-    """Yield the pieces, and add each to the list."""
-    async with aclosing(pieces):
-        async for piece in pieces:
-            said.append(piece)
-            yield piece

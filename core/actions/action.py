@@ -4,34 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from core.dialogue import ActionInfo, Cues, Task
+from core.models import complete_as
 from core.turn import Turn
-from core.types import ChangeKind
+from core.types import ChangeKind, Localized
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """One thing that the bot can do in a turn.
 
-    The model answers `name` to choose it; `when` tells the model when to; `run` does it and records exactly one step on
-    the turn, which is over after an action that `ends_cycle`. An action that `remembers` is not offered to people who
-    turned remembering off, one that `needs_memory` only with memories in view. `writes` is the kind of change that it
-    makes. Limited mode (`core/limited/`) chooses an action by its `task`, if it can answer that, else by its `cues`:
-    phrases in the person's message.
+    A model answers `name` to choose it; `when` tells the model when to. `run` does it with `arguments`, an instance of
+    that dataclass (None for an action without arguments), and records exactly one step on the turn.
+
+    The arguments come from a model, in one of two ways. The stepwise cycle shows `status` and asks with `instruction`
+    for JSON like `example`. The single cycle offers the action as a tool with the schema of `arguments` and with
+    `instruction` in its description. A text action (`Finish`, `Question`) has no arguments, and is no tool: the text of
+    the answer is one.
+
+    The turn is over after an action that `ends_cycle`. The model of a single cycle always goes on after one that
+    `informs` it. An action that `remembers` is not offered to people who turned remembering off, one that
+    `needs_memory` only with memories in view. `writes` is the kind of change that it makes. Limited mode
+    (`core/limited/`) chooses an action by its `task`, if it can answer that, else by its `cues`: phrases in the
+    person's message.
     """
 
     name: str
     when: str
-    run: Callable[[Turn], Awaitable[None]]
+    run: Callable[[Turn, Any], Awaitable[None]]
+    arguments: type[Any] | None = None
+    instruction: str = ""
+    example: str = ""
+    status: Localized | None = None
     ends_cycle: bool = False
+    informs: bool = False
     remembers: bool = False
     needs_memory: bool = False
     writes: ChangeKind | None = None
     task: Task | None = None
     cues: Cues = field(default_factory=dict, hash=False)
 
+    async def ask(self, turn: Turn) -> Any:
+        """Return the arguments that the reasoning model gives, or None for an action without arguments.
+
+        Raises:
+            ProviderError: it did not answer as asked.
+        """
+        if self.arguments is None:
+            return None
+        instruction = f"{self.instruction} Answer with the JSON {self.example}."
+        prompt = await turn.prompt(self.task or Task.ARGUMENTS, instruction)
+        return await complete_as(self.arguments, turn.models.reasoning, prompt)
+
     @property
     def info(self) -> ActionInfo:
         """The action as data, for prompts."""
         return ActionInfo(self.name, self.task, self.cues)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the action is a text to the person."""
+        return self.task in {Task.FINISH, Task.QUESTION}

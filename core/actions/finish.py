@@ -12,11 +12,12 @@ WHEN = "No other action is valid any more: everything was done, or the message o
 
 ANSWER = """\
 Answer the person now. If they asked something, give the answer, from the memories and the conversation. If something \
-was done in this turn's steps, say in one short sentence what, without repeating what you already told them in this \
-turn. If a step failed, say honestly what could not be done."""
+was done in this turn's steps, they were told so word for word in the message of which yours is the end: do not \
+repeat, count or claim it; if nothing else is left to say, answer just "-". If a step failed, say honestly what could \
+not be done."""
 
 
-async def run(turn: Turn) -> None:
+async def run(turn: Turn, _: None) -> None:
     """Stream the answer and end the turn.
 
     Its text is `chat-history: false`, as in document 1: later calls of this turn do not read it, but later turns do

@@ -11,7 +11,6 @@ from core.actions.action import Action
 from core.actions.memory_drafts import as_id
 from core.actions.proposal import MAX_PROPOSED, propose_deletion, proposes
 from core.dialogue import Outcome, Step, Task
-from core.models import complete_as
 from core.text.catalogue import text
 from core.turn import Turn
 from core.types import ChangeKind
@@ -27,7 +26,7 @@ WHEN = (
 
 IDS = """\
 List the ids of the recalled memories that the person clearly asked to delete, copied exactly from their blocks, and \
-no others. Answer with the JSON {"ids": ["..."]}."""
+no others."""
 
 DELETING = text("actions.memory_delete.deleting")
 WRITING = text("actions.memory_delete.writing")
@@ -35,15 +34,13 @@ WRITING = text("actions.memory_delete.writing")
 
 @dataclass(frozen=True)
 class Ids:
-    """The reasoning model's answer."""
+    """The memories to delete."""
 
     ids: list[Annotated[str, BeforeValidator(as_id)]]
 
 
-async def run(turn: Turn) -> None:
-    """Ask the model for ids, refuse those not in view, and ask the person to agree."""
-    await turn.status(DELETING[turn.locale])
-    answer = await complete_as(Ids, turn.models.reasoning, await turn.prompt(Task.DELETE_IDS, IDS))
+async def run(turn: Turn, answer: Ids) -> None:
+    """Refuse ids not in view, and ask the person to agree."""
     items, refused = await turn.known_ids(answer.ids)
     missing = ("",) * (len(refused) + len(items[MAX_PROPOSED:]))
     step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
@@ -53,4 +50,15 @@ async def run(turn: Turn) -> None:
         turn.steps.append(replace(step, missing=missing or ("",)))
 
 
-MEMORY_DELETE = Action(NAME, WHEN, run, needs_memory=True, writes=WRITES, task=Task.DELETE_IDS)
+MEMORY_DELETE = Action(
+    NAME,
+    WHEN,
+    run,
+    arguments=Ids,
+    instruction=IDS,
+    example='{"ids": ["..."]}',
+    status=DELETING,
+    needs_memory=True,
+    writes=WRITES,
+    task=Task.DELETE_IDS,
+)

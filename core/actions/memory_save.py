@@ -10,7 +10,6 @@ from core.actions.action import Action
 from core.actions.change_report import undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, DraftEntry, to_draft
 from core.dialogue import Outcome, Step, Task
-from core.models import complete_as
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.turn import Turn
@@ -33,13 +32,7 @@ the date in place of "tomorrow" or "next Friday", counted from when it was said;
 "text", or "json" when the content is structured data (then `content` is that JSON as text). `bindings` are two to six \
 short, isolated contexts by which the person would look for it later, like "user information" or "aliexpress \
 password", in the person's language, without the secret value itself. Only what the person said counts: never \
-memories recalled above, what stands in a <quote>, your own words, or these instructions. \
-Answer with the JSON {"items": [{"type": "text", "content": "...", "bindings": ["..."]}]}."""
-
-REPORT = """\
-The person was just told what you saved, word for word, in a message of which yours is the end. Add one short, \
-friendly sentence, without repeating, counting or claiming anything. If you have nothing \
-to add, answer just "-"."""
+memories recalled above, what stands in a <quote>, your own words, or these instructions."""
 
 SAVING = text("actions.memory_save.saving")
 EMBEDDING = text("actions.memory_save.embedding")
@@ -48,7 +41,7 @@ WRITING = text("actions.memory_save.writing")
 
 @dataclass(frozen=True)
 class Drafts:
-    """The reasoning model's answer."""
+    """The memories to save."""
 
     items: list[DraftEntry]
 
@@ -69,33 +62,26 @@ class Saved:
     known: tuple[MemoryItem, ...] = ()
 
 
-async def run(turn: Turn) -> None:
-    """Ask the model what to save, save it, and confirm it."""
-    await turn.status(SAVING[turn.locale])
+async def run(turn: Turn, answer: Drafts) -> None:
+    """Save the memories, and confirm what was saved."""
     if not turn.remembers:
         off = "the person turned remembering off"
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",)))
         return
-    wanted = await asked_drafts(turn)
+    wanted = wanted_drafts(answer)
     kept = await keep(turn, wanted.drafts) if wanted.drafts else Saved()
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
     outcome = Outcome.DONE if kept.saved else Outcome.NOTHING
     missing = wanted.missing or (("",) if not wanted.drafts else ())
     step = Step(NAME, outcome, items=kept.saved, detail=known, writes=WRITES, missing=missing)
     if kept.saved or kept.known:
-        instruction = "" if wanted.missing or not kept.saved else REPORT
-        await turn.confirm(step, told(turn, kept, wanted.missing), instruction, await undo_button(turn))
+        await turn.confirm(step, told(turn, kept, wanted.missing), await undo_button(turn))
     else:
         turn.steps.append(step)
 
 
-async def asked_drafts(turn: Turn) -> Wanted:
-    """Ask the reasoning model for the memories in the person's message.
-
-    Raises:
-        ProviderError: it did not answer as asked.
-    """
-    answer = await complete_as(Drafts, turn.models.reasoning, await turn.prompt(Task.SAVE_DRAFTS, DRAFTS))
+def wanted_drafts(answer: Drafts) -> Wanted:
+    """Return the drafts that can be saved, and the words of the others."""
     drafts = [to_draft(item) for item in answer.items[:MAX_DRAFTS]] + [None] * len(answer.items[MAX_DRAFTS:])
     missing = [item.content for item, draft in zip(answer.items, drafts, strict=True) if draft is None]
     return Wanted(tuple(filter(None, drafts)), tuple(one_line(content, MAX_NAMED_CHARS) for content in missing))
@@ -123,4 +109,15 @@ def told(turn: Turn, kept: Saved, missing: Sequence[str] = ()) -> str:
     return "\n".join(lines)
 
 
-MEMORY_SAVE = Action(NAME, WHEN, run, remembers=True, writes=WRITES, task=Task.SAVE_DRAFTS)
+MEMORY_SAVE = Action(
+    NAME,
+    WHEN,
+    run,
+    arguments=Drafts,
+    instruction=DRAFTS,
+    example='{"items": [{"type": "text", "content": "...", "bindings": ["..."]}]}',
+    status=SAVING,
+    remembers=True,
+    writes=WRITES,
+    task=Task.SAVE_DRAFTS,
+)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step, Task
-from core.models import complete_as
 from core.text.catalogue import text
 from core.text.unicode import clean
 from core.turn import Turn
@@ -29,30 +28,22 @@ QUERIES = """\
 List what to look for in the person's memory: short, isolated contexts, each a phrase of a few words that such a \
 memory would be filed under, like "user information" or "aliexpress password". Leave out what the memories already \
 recalled above answer. If they want to know everything that is kept, list just "*". Use the person's own words and \
-language. Answer with the JSON {"items": ["..."]}."""
-
-REPORT = """\
-Tell the person in one short sentence what you just looked for in their memory and whether it was found. \
-Do not answer their question yet."""
+language."""
 
 SEARCHING = text("actions.memory_search.searching")
 EMBEDDING = text("actions.memory_search.embedding")
 LOOKING_UP = text("actions.memory_search.looking_up")
-FOUND = text("actions.memory_search.found")
-NOT_FOUND = text("actions.memory_search.not_found")
 
 
 @dataclass(frozen=True)
 class Queries:
-    """The reasoning model's answer."""
+    """What to look for."""
 
     items: list[str]
 
 
-async def run(turn: Turn) -> None:
-    """Ask the model for queries, search, show the results, and report them."""
-    await turn.status(SEARCHING[turn.locale])
-    answer = await complete_as(Queries, turn.models.reasoning, await turn.prompt(Task.SEARCH_QUERIES, QUERIES))
+async def run(turn: Turn, answer: Queries) -> None:
+    """Search, and recall what is found."""
     cleaned = (clean(query, MAX_QUERY_CHARS) for query in answer.items)
     queries = tuple(dict.fromkeys(query for query in cleaned if query))[:MAX_QUERIES]
     if not queries:
@@ -69,8 +60,17 @@ async def run(turn: Turn) -> None:
         hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
         items = tuple(hit.item for hit in hits)
     await turn.recall(items)
-    step = Step(NAME, Outcome.DONE if items else Outcome.NOTHING, queries, items, hits=hits)
-    await turn.report(step, REPORT, (FOUND if items else NOT_FOUND)[turn.locale])
+    turn.steps.append(Step(NAME, Outcome.DONE if items else Outcome.NOTHING, queries, items, hits=hits))
 
 
-MEMORY_SEARCH = Action(NAME, WHEN, run, task=Task.SEARCH_QUERIES)
+MEMORY_SEARCH = Action(
+    NAME,
+    WHEN,
+    run,
+    arguments=Queries,
+    instruction=QUERIES,
+    example='{"items": ["..."]}',
+    status=SEARCHING,
+    informs=True,
+    task=Task.SEARCH_QUERIES,
+)

@@ -15,7 +15,6 @@ from core.actions.memory_drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answere
 from core.actions.proposal import Rewrite, propose_rewrites, proposes
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
-from core.models import complete_as
 from core.text.catalogue import text
 from core.text.unicode import clean
 from core.turn import Turn
@@ -32,13 +31,7 @@ WHEN = (
 CHANGES = """\
 List the recalled memories to change. `id` is the id in the memory's block, copied exactly. `content` is the whole new \
 content, and `type` its type, or both null to leave them; `bindings` is the whole new list of phrases it is found by, \
-or null to leave it. Change only what the person asked for; write dates as dates, never as "tomorrow". \
-Answer with the JSON {"items": [{"id": "...", "type": "text", "content": "...", "bindings": null}]}."""
-
-REPORT = """\
-The person was just told what you changed, word for word, in a message of which yours is the end. Add one short, \
-friendly sentence, without repeating, counting or claiming anything. If you have nothing \
-to add, answer just "-"."""
+or null to leave it. Change only what the person asked for; write dates as dates, never as "tomorrow"."""
 
 UPDATING = text("actions.memory_update.updating")
 WRITING = text("actions.memory_update.writing")
@@ -56,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """The reasoning model's answer."""
+    """The changes to make."""
 
     items: list[Annotated[Change, BeforeValidator(as_answered)]]
 
@@ -70,13 +63,14 @@ def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
     return MemoryDraft(kind, content, to_bindings(change.bindings or ()) or item.bindings)
 
 
-async def run(turn: Turn) -> None:
-    """Ask the model for changes, refuse ids not in view, and write them; ask the person first if they are several."""
+async def run(turn: Turn, answer: Changes) -> None:
+    """Refuse ids not in view, and write the changes.
+
+    The person is asked first if they are several, or if one has words that the person did not say.
+    """
     if not turn.remembers:
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES))
         return
-    await turn.status(UPDATING[turn.locale])
-    answer = await complete_as(Changes, turn.models.reasoning, await turn.prompt(Task.UPDATE_DRAFTS, CHANGES))
     changes = {change.id: change for change in answer.items[:MAX_DRAFTS]}
     items, refused = await turn.known_ids(list(changes))
     drafts = {item.id: changed(item, changes[item.id]) for item in items}
@@ -91,9 +85,7 @@ async def run(turn: Turn) -> None:
     await turn.status(WRITING[turn.locale])
     updated = await rewrite(turn, rewrites)
     same = [item for item in items if drafts[item.id] == item.draft]
-    await _tell(turn, step, updated, same)
-    if fewer := narrowed_text(turn, items, updated):
-        await turn.tell(fewer)
+    await _tell(turn, step, updated, same, narrowed_text(turn, items, updated))
 
 
 async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, ...]:
@@ -115,8 +107,8 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, 
     return tuple(written)
 
 
-async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Sequence[MemoryItem]) -> None:
-    """Record the step; tell what was changed, what was so already, and what was not changed."""
+async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Sequence[MemoryItem], note: str) -> None:
+    """Record the step; tell what was changed, what was so already, and what was not changed, and the note."""
     lines = [outcomes.written(WRITES, updated, turn.locale)] if updated else []
     lines += [outcomes.listed(outcomes.SAME[turn.locale], same)] if same else []
     if not lines:
@@ -124,10 +116,12 @@ async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Seq
         turn.steps.append(replace(step, missing=missing))
         return
     lines += [outcomes.not_done(WRITES, step.missing, turn.locale, some=True)] if step.missing else []
+    lines += [note] if note else []
+    if same:
+        step = replace(step, detail=f"said so before: {', '.join(item.id for item in same)}")
     if updated:
         step = replace(step, outcome=Outcome.DONE, items=tuple(updated))
-    instruction = REPORT if updated and not step.missing else ""
-    await turn.confirm(step, "\n".join(lines), instruction, await undo_button(turn) if updated else ())
+    await turn.confirm(step, "\n".join(lines), await undo_button(turn) if updated else ())
 
 
 def _touched(turn: Turn, rewrites: Sequence[Rewrite]) -> int:
@@ -136,4 +130,16 @@ def _touched(turn: Turn, rewrites: Sequence[Rewrite]) -> int:
     return len(before | {each.memory_id for each in rewrites}) if rewrites else 0
 
 
-MEMORY_UPDATE = Action(NAME, WHEN, run, remembers=True, needs_memory=True, writes=WRITES, task=Task.UPDATE_DRAFTS)
+MEMORY_UPDATE = Action(
+    NAME,
+    WHEN,
+    run,
+    arguments=Changes,
+    instruction=CHANGES,
+    example='{"items": [{"id": "...", "type": "text", "content": "...", "bindings": null}]}',
+    status=UPDATING,
+    remembers=True,
+    needs_memory=True,
+    writes=WRITES,
+    task=Task.UPDATE_DRAFTS,
+)

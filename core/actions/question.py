@@ -18,7 +18,7 @@ Ask the person, in one or two short sentences, for the information that is missi
 If there are few possible answers, offer them as a numbered list."""
 
 
-async def run(turn: Turn) -> None:
+async def run(turn: Turn, _: None) -> None:
     """Stream the question and end the turn."""
     turn.steps.append(Step(NAME, Outcome.DONE))
     await turn.speak(Task.QUESTION, ASK, in_history=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from core.dialogue import Outcome
+from core.dialogue import NOTHING_TO_ADD, Outcome
 from core.limited import recall
 from core.limited import sentences as say
 from core.limited.change import Change, change, correction, fits, renewed
@@ -66,7 +66,8 @@ def next_move(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> Move:
         if not unsaid:
             return Move(DELETE)
         moves = [*unsaid, Move(FINISH, say.DELETE_APART[scene.locale])]  # a proposal ends the turn
-    text = "\n\n".join(dict.fromkeys(move.text for move in moves if move.text))
+    text = "\n\n".join(dict.fromkeys(move.text for move in moves if move.text.strip(NOTHING_TO_ADD)))
+    text = text or next((move.text for move in moves if move.text), "")
     asks = any(move.action == QUESTION for move in moves) and scene.offers(QUESTION)
     return Move(QUESTION if asks else FINISH, text, asked)
 
@@ -87,6 +88,8 @@ def ended(scene: Scene, action: str, done: Localized, nothing: Localized) -> Mov
     step = scene.last(action)
     if step is None or step.outcome is Outcome.FAILED:
         return Move(FINISH, say.FAILED[scene.locale])
+    if step.writes is not None and (step.outcome is Outcome.DONE or step.detail) and done is say.ACK:
+        return Move(FINISH, NOTHING_TO_ADD)  # it was told already
     return Move(FINISH, (done if step.outcome is Outcome.DONE else nothing)[scene.locale])
 
 
@@ -113,7 +116,7 @@ def _ask_for(text: str, kind: Kind, options: Sequence[str] = (), subject: str = 
 def _save(scene: Scene, cues: Cues, wish: Wish) -> Move:
     if scene.ran(SAVE):
         reminder = any(cues.has("reminder", cues.opened(piece)) for piece in wish.said)
-        done = say.NO_REMINDERS if reminder else say.AFTER_SAVE
+        done = say.NO_REMINDERS if reminder else say.ACK
         return ended(scene, SAVE, done, say.SAVED_NOTHING)
     if not drafts(cues, wish.said):
         own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.context.quotes else []
@@ -164,7 +167,7 @@ def _personal(cues: Cues, wish: Wish) -> bool:
 
 def _update(scene: Scene, cues: Cues, wish: Wish) -> Move:
     if scene.ran(UPDATE):
-        return ended(scene, UPDATE, say.AFTER_UPDATE, say.UPDATED_NOTHING)
+        return ended(scene, UPDATE, say.ACK, say.UPDATED_NOTHING)
     if scene.ran(SAVE):
         return ended(scene, SAVE, say.SAVED_AS_NEW, say.SAVED_NOTHING)
     told = change_of(cues, wish)

@@ -19,10 +19,6 @@ NOT_FOUND = text("limited.not_found")
 
 # --- reports ---------------------------------------------------------------------------------------------------------
 
-FOUND_ONE = text("limited.found_one")
-FOUND_MANY = text("limited.found_many")
-FOUND_NOTHING = text("limited.found_nothing")
-LOOKED_AT_ALL = text("limited.looked_at_all")
 SAVED_NOTHING = text("limited.saved_nothing")
 UPDATED_NOTHING = text("limited.updated_nothing")
 DELETED_NOTHING = text("limited.deleted_nothing")
@@ -30,10 +26,8 @@ FAILED = text("limited.failed")
 
 # --- endings ---------------------------------------------------------------------------------------------------------
 
-AFTER_SAVE = text("limited.after_save")
 NO_REMINDERS = text("limited.no_reminders")
 SAVED_AS_NEW = text("limited.saved_as_new")
-AFTER_UPDATE = text("limited.after_update")
 DELETE_APART = text("limited.delete_apart")
 HERE_IT_IS = text("limited.here_it_is")
 NEAREST = text("limited.nearest")

@@ -1,4 +1,4 @@
-"""Answers to the tasks that are no decision: search queries, drafts, ids, the report of a search, the summary."""
+"""Answers to the tasks that are no decision: search queries, drafts, ids, texts, the summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from core.aside import aside
-from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Outcome, Prompt, PromptContext, Step, Stop, StreamEvent, Task
+from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Prompt, PromptContext, Stop, StreamEvent, Task
 from core.limited import moves
 from core.limited import sentences as say
 from core.limited.change import fits, renewed
@@ -19,13 +19,12 @@ from core.limited.cues import Cues, Intent
 from core.limited.extract import bindings, drafts, queries, sentences
 from core.limited.likeness import Examples, Likeness
 from core.limited.moves import next_move
-from core.limited.scene import SEARCH, Scene, key_of, read
+from core.limited.scene import Scene, read
 from core.limited.understanding import Wish, understand
 from core.limited.words import stems, words
 from core.ports import ChatModel, Embedder
-from core.text.markdown import quoted
 from core.text.unicode import flat, fold, one_line
-from core.types import JSONValue, Locale, MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal, OpenQuestion
+from core.types import JSONValue, MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal, OpenQuestion
 
 MAX_QUERIES = 8
 
@@ -99,29 +98,6 @@ def delete_ids(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONVal
     """Return the ids of the memories whose deletion is to be proposed."""
     wanted = (wish for wish in wishes if wish.intent is Intent.DELETE)
     return list(dict.fromkeys(item.id for wish in wanted for item in moves.proposed(scene, cues, wish)))
-
-
-# --- reports ---------------------------------------------------------------------------------------------------------
-
-
-def report(context: PromptContext) -> str:
-    """Return one sentence on what the last step found; "-" for a step that wrote, which the bot reports itself."""
-    if not context.steps:
-        return say.FAILED[context.locale]
-    step = context.steps[-1]
-    if step.outcome in {Outcome.FAILED, Outcome.REPEATED}:
-        return say.FAILED[context.locale]
-    if key_of(context, step) == SEARCH:
-        return _search_report(step, context.locale)
-    return say.ACK[context.locale] if step.writes is None else NOTHING_TO_ADD
-
-
-def _search_report(step: Step, locale: Locale) -> str:
-    if EVERYTHING in step.queries:
-        return say.LOOKED_AT_ALL[locale].format(count=len(step.items))
-    first = quoted(step.queries[0]) if step.queries else "…"
-    told = say.FOUND_NOTHING if not step.items else say.FOUND_ONE if len(step.items) == 1 else say.FOUND_MANY
-    return told[locale].format(queries=first, count=len(step.items))
 
 
 # --- the summary -----------------------------------------------------------------------------------------------------
@@ -243,8 +219,6 @@ class LimitedMind(ChatModel):
         chars = len(context.message) + sum(len(message.text) for message in context.history)
         if context.task is Task.SUMMARY:
             return await aside(chars, partial(summary, context)), None
-        if context.task is Task.REPORT:
-            return await aside(chars, partial(report, context)), None
         scene = await aside(chars, partial(read, context))
         wishes = await understand(scene, self._cues, self._likeness)
         if context.task in {Task.QUESTION, Task.FINISH}:
@@ -277,4 +251,6 @@ class LimitedMind(ChatModel):
         if not scene.first:
             return text, move.question
         intro = say.INTRO[scene.locale]
+        if text == NOTHING_TO_ADD:
+            return intro, move.question
         return (f"{text}\n\n{intro}" if scene.acted else f"{intro}\n\n{text}"), move.question

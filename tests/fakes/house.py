@@ -28,7 +28,7 @@ from core.features.transfer.files import Spool
 from core.history.conversation import Conversations
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.models import MODES, HotModel, Models
+from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
 from core.ports import Clock
 from core.stores import HistoryStore, Inbox, SearchableMemoryStore
@@ -78,7 +78,7 @@ class House:
     history: HistoryStore = field(default_factory=InMemoryHistory)
     inbox: Inbox = field(default_factory=InMemoryInbox)
     store: SearchableMemoryStore = field(default_factory=InMemoryMemories)
-    limits: TurnLimits = field(default_factory=TurnLimits)
+    limits: TurnLimits = field(default_factory=lambda: TurnLimits(cycle=Cycle.STEPWISE))
     people: People = field(default_factory=InMemoryPeople)
     preferences: PreferenceStore = field(default_factory=InMemoryPreferences)
     trusted: tuple[str, ...] = ("test",)

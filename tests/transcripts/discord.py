@@ -52,7 +52,6 @@ async def _memory() -> Sequence[Line]:
             Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "Finish"],
             Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]}'],
             Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
-            Task.REPORT: ["Guardei a senha do wi-fi.", "Encontrei a senha do wi-fi."],
             Task.FINISH: ["Pronto.", "A senha do wi-fi é **abc123**."],
         },
         clock=clock,

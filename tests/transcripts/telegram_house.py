@@ -65,7 +65,6 @@ async def scene() -> AsyncIterator[Scene]:
         {
             Task.DECIDE: _alternating("MemorySave", "Finish"),
             Task.SAVE_DRAFTS: lambda prompt: _draft(prompt.context.message, next(saved)),
-            Task.REPORT: lambda _: "Guardei.",
             Task.FINISH: lambda _: "Pronto.",
         },
         clock=clock,

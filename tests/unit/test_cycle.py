@@ -58,7 +58,7 @@ async def test_thinking_is_shown_first_and_replaced_by_the_answer() -> None:
 
 @pytest.mark.spec("T10")
 async def test_saving_stores_first_and_reports_then() -> None:
-    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.REPORT: ["Saved it."]})
+    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE]})
     told: list[str] = []
     channel = await run(house, "remember my aliexpress password 123456", told=told)
     (item,) = await house.memories.of(ANA).page(limit=9)
@@ -245,7 +245,7 @@ async def test_an_extraction_that_cannot_be_read_changes_nothing_and_the_cycle_g
 
 
 async def test_what_was_saved_is_told_even_when_the_model_cannot_say_it_any_more() -> None:
-    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.REPORT: [ProviderDown("x")]})
+    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE]})
     channel = await run(house, "remember")
     assert channel.texts[0] == "Saved: “123456”"
 

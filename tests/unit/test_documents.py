@@ -57,7 +57,6 @@ async def test_every_message_of_a_turn_has_the_four_keys_with_what_document_1_gi
         {
             Task.DECIDE: ["MemorySearch", "Finish"],
             Task.SEARCH_QUERIES: [QUERY],
-            Task.REPORT: ["I looked for it."],
             Task.FINISH: ["It is 123456"],
         }
     )

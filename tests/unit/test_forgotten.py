@@ -39,7 +39,6 @@ def every_turn(*actions: str) -> Script:
         Task.DECIDE: decided,
         Task.SAVE_DRAFTS: [SAVE],
         Task.SEARCH_QUERIES: [QUERY],
-        Task.REPORT: repeats,
         Task.QUESTION: repeats,
         Task.FINISH: repeats,
     }

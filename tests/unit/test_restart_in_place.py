@@ -119,7 +119,6 @@ SCRIPT = {
     Task.DECIDE: decides,
     Task.SEARCH_QUERIES: ['{"items": ["wifi"]}'],
     Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "123", "bindings": ["code"]}]}'],
-    Task.REPORT: lambda prompt: "I looked" if prompt.context.message.startswith("look") else "I kept",
     Task.FINISH: lambda prompt: LONG if prompt.context.message == "tell" else "That is it.",
 }
 

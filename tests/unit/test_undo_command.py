@@ -47,7 +47,6 @@ SCRIPT: Script = {
         f'{{"items": [{{"id": "{shown_id(prompt)}", "type": null, "content": "xyz", "bindings": null}}]}}'
     ),
     Task.DELETE_IDS: lambda prompt: f'{{"ids": ["{shown_id(prompt)}"]}}',
-    Task.REPORT: ["Reported."],
     Task.FINISH: ["Hello"],
 }
 

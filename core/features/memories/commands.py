@@ -10,7 +10,7 @@ from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
-from core.actions.memory_save import NAME, SAVING, Wanted, asked_drafts, keep, told
+from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Wanted, keep, told, wanted_drafts
 from core.clock import zone_name
 from core.commands.command import Command, Request
 from core.dialogue import Outcome, Step
@@ -50,7 +50,7 @@ async def remember(request: Request, text: str) -> None:
 async def _wanted(turn: Turn) -> Wanted:
     """Return the drafts that the models make of the text; none if they fail: the text is then saved as it is."""
     try:
-        return await asked_drafts(turn)
+        return wanted_drafts(await MEMORY_SAVE.ask(turn))
     except ProviderError as error:
         _log.warning("kept as it is", extra={"error": type(error).__name__})
         return Wanted()

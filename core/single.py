@@ -1,0 +1,178 @@
+"""The single-call cycle: one streamed call answers and calls actions as tools; others follow only if needed."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from core.actions.action import Action
+from core.actions.registry import Registry
+from core.cycle import close_step, failed, offered, shortened
+from core.dialogue import Outcome, PromptTurn, Step, Task, Tool, ToolCall, ToolResult, committed
+from core.errors import BadReply, EmptyReply
+from core.models import parsed, schema_of
+from core.text.catalogue import text
+from core.turn import Reply, Turn
+from core.types import MessageRole
+
+THINKING: Final = text("common.thinking")
+
+STOP: Final = "stop"
+_THEN: Final = {
+    "type": "string",
+    "enum": [STOP, "continue"],
+    "description": "stop: nothing is left to answer or to do after this; continue: something is",
+}
+_QUESTION_MARKS: Final = ("?", "？", "؟")
+_MAX_NAME_CHARS: Final = 40  # of a tool that a model made up
+
+_log = logging.getLogger(__name__)
+
+
+def tool_of(action: Action) -> Tool:
+    """Return the action as a tool: its arguments, and what is to come after it (`then`)."""
+    schema: dict[str, Any] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    if action.arguments is not None:
+        schema = dict(schema_of(action.arguments))
+    schema["properties"] = {**schema["properties"], "then": _THEN}
+    schema["required"] = [*schema["required"], "then"]
+    return Tool(action.name, f"{action.when}\n{action.instruction}".strip(), schema)
+
+
+async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
+    """Run the cycle for one message; at most `max_steps` actions, the last of which is the text that ends the turn.
+
+    Raises:
+        ProviderError: the model failed.
+    """
+    turn.actions = tuple(action.info for action in registry.enabled)
+    await turn.status(THINKING[turn.locale])
+    run = _Run(turn, registry, max_steps)
+    while not await run.next():
+        pass
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of the cycle: what the model called so far, and what came of it."""
+
+    turn: Turn
+    registry: Registry
+    max_steps: int
+    exchange: list[PromptTurn] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    """The calls that ran."""
+
+    complained: set[str] = field(default_factory=set)
+    """The actions whose arguments were unusable once."""
+
+    async def next(self) -> bool:
+        """Ask the model once, and run what it calls; return whether the turn is over."""
+        turn, asked_s = self.turn, self.turn.clock.monotonic()
+        is_last = len(turn.steps) >= self.max_steps - 1
+        actions = [] if is_last else [each for each in await offered(turn, self.registry) if not each.is_text]
+        tools = tuple(map(tool_of, actions))
+        try:
+            reply = await shortened(turn, partial(turn.ask, tools, self.exchange))
+        except EmptyReply:
+            if not turn.has_said:
+                raise
+            reply = Reply(turn.begin_text())  # our own words are enough
+        ask_s = turn.clock.monotonic() - asked_s
+        if not reply.calls:
+            await self._end(reply, ask_s)
+            return True
+        before = committed(turn.steps)
+        results = [await self._call(call, actions, ask_s, is_last=call is reply.calls[-1]) for call in reply.calls]
+        if turn.awaits_answer:
+            return True
+        await turn.end_text(reply.text, in_history=True, told=committed(turn.steps) != before)
+        if turn.has_said and not any(goes_on for _, goes_on in results):
+            return True
+        said = PromptTurn(MessageRole.ASSISTANT, reply.text.text, tuple(reply.calls), thoughts=reply.thoughts)
+        self.exchange += [said, PromptTurn(MessageRole.USER, "", results=tuple(result for result, _ in results))]
+        return False
+
+    async def _end(self, reply: Reply, ask_s: float) -> None:
+        """Record the text as the action that ends the turn."""
+        is_question = reply.text.text.rstrip().endswith(_QUESTION_MARKS)
+        task = Task.QUESTION if is_question else Task.FINISH
+        action = next((each for each in self.registry.enabled if each.task is task), self.registry.fallback)
+        self.turn.steps.append(Step(action.name, Outcome.DONE))
+        close_step(self.turn, decide_s=ask_s, run_s=0.0)
+        await self.turn.end_text(reply.text, in_history=False, is_question=is_question)
+
+    async def _call(
+        self, call: ToolCall, actions: Sequence[Action], ask_s: float, *, is_last: bool
+    ) -> tuple[ToolResult, bool]:
+        """Run one call; return its result for the model, and whether the model has to go on after it."""
+        turn = self.turn
+        action = next((each for each in actions if each.name == call.name), None)
+        if turn.awaits_answer:
+            return ToolResult(call, "not run: the person has to answer a question first", failed=True), False
+        if action is None:
+            self._record(Step(call.name[:_MAX_NAME_CHARS], Outcome.FAILED, detail="there is no such action now"), ask_s)
+            return ToolResult(call, f"There is no tool {call.name!r} now.", failed=True), True
+        try:
+            arguments, goes_on = read_arguments(action, call.arguments)
+        except ValueError as error:
+            return self._complain(call, action, str(error), ask_s), True
+        key = f"{call.name} {call.arguments}"
+        if key in self.seen:
+            self._record(Step(action.name, Outcome.REPEATED, detail="the same call as before"), ask_s)
+            return ToolResult(call, "not run: this was done already in this turn", failed=True), True
+        self.seen.add(key)
+        before, started_s = len(turn.steps), turn.clock.monotonic()
+        turn.is_ending = is_last and not goes_on
+        try:
+            await action.run(turn, arguments)
+        except BadReply as error:
+            _log.warning("action failed", extra={"action": action.name, "error": str(error)})
+            turn.steps[before:] = [failed(action)]
+        finally:
+            turn.is_ending = False
+        close_step(turn, decide_s=ask_s, run_s=turn.clock.monotonic() - started_s)
+        step = turn.steps[-1]
+        goes_on = goes_on or step.outcome in {Outcome.FAILED, Outcome.REPEATED} or bool(step.missing)
+        return ToolResult(call, turn.result_text(step), failed=step.outcome is Outcome.FAILED), goes_on
+
+    def _complain(self, call: ToolCall, action: Action, problem: str, ask_s: float) -> ToolResult:
+        """Name what is wrong with the arguments; the second time, record that the action failed."""
+        _log.warning("unusable arguments", extra={"action": action.name})
+        if action.name in self.complained:
+            self._record(failed(action), ask_s)
+            return ToolResult(call, f"{problem}. This was not done: tell the person so.", failed=True)
+        self.complained.add(action.name)
+        return ToolResult(call, f"The arguments do not fit ({problem}). Nothing was done. Call it again.", failed=True)
+
+    def _record(self, step: Step, ask_s: float) -> None:
+        self.turn.steps.append(step)
+        close_step(self.turn, decide_s=ask_s, run_s=0.0)
+
+
+def read_arguments(action: Action, written: str) -> tuple[Any, bool]:
+    """Return the arguments of a call as the action takes them, and whether the model wants to go on after it.
+
+    Raises:
+        ValueError: they are no JSON, or do not fit; the text says what is wrong, without the values.
+    """
+    try:
+        value = json.loads(written or "{}")
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    except ValueError:
+        raise ValueError("this is not JSON") from None
+    then = value.pop("then", None) if isinstance(value, dict) else None
+    goes_on = action.informs or then not in {STOP, None}
+    if action.arguments is None:
+        return None, goes_on
+    try:
+        return TypeAdapter(action.arguments).validate_python(parsed(value, action.arguments)), goes_on
+    except ValidationError as error:
+        raise ValueError("; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])) from None
