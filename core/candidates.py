@@ -1,51 +1,170 @@
-"""Find the memories that a message may need before a model is asked, and show them to it by short marks."""
+"""Memories that stand in a prompt before the model asks for any: found by the person's own words, cited by a label.
+
+The search runs while the person's message is being stored. A model reads what it finds, so much weaker evidence counts
+than where a memory is the answer. The constants were chosen on tests/data/memory_tuning.json and
+tests/data/memory_candidates.json; `bench candidates` prints the curve.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+import asyncio
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Final, Self
 
+from core.errors import BotError
+from core.memory.user_memory import MemoryReading
+from core.ports import Clock
 from core.text.marks import quoted
-from core.types import MemoryHit, MemoryItem
+from core.text.unicode import clean, fold, one_line
+from core.types import MemoryHit, MemoryItem, MemoryKind, Vector
+
+MAX_CANDIDATES: Final = 8
+CANDIDATE_FLOOR: Final = 0.001
+"""The score over which a memory is shown to a model: it has a word of the message, or a cosine above search.FAR."""
+
+FEW: Final = 3
+FURTHER_FLOOR: Final = 0.1
+"""The score that the fourth candidate and later ones need: who has many memories has some for any small talk."""
+
+EMBED_WITHIN_S: Final = 0.25
+"""How long after its start a search waits for the embedder; then words alone serve."""
+
+_EDGE_CHARS: Final = 150
+"""How much is searched of each end of a long message: 300 characters take the embedded embedder 0.1 s."""
+
+_MAX_ABOUT_CHARS: Final = 200
+_MAX_CONTENT_CHARS: Final = 1500
+_NAME: Final = re.compile(r"\W*(?:memory\s+)?m0*([1-9][0-9]{0,2})\W*", re.IGNORECASE)
+
+_log = logging.getLogger(__name__)
 
 
-class Prefetch(Protocol):
-    """A search under way."""
+def searched_text(text: str) -> str:
+    """Return the words of a message that are searched: all, or the beginning and the end of a long one."""
+    whole = clean(text)
+    if len(whole) <= 2 * _EDGE_CHARS:
+        return whole
+    return f"{whole[:_EDGE_CHARS].rstrip()} … {whole[-_EDGE_CHARS:].lstrip()}"
 
-    async def hits(self) -> Sequence[MemoryHit]:
-        """Return what was found, the best first."""
+
+class Prefetch:
+    """One search of a person's memories by their own words, in a task of its own. `close` it.
+
+    It costs at most one call of the embedder and one search, and nothing where the person has no memories.
+    """
+
+    def __init__(self, memory: MemoryReading, clock: Clock, text: str) -> None:
+        """`memory` knows whose memories are searched, and in which room; `text` is the person's message."""
+        self._memory = memory
+        self._clock = clock
+        self._text = searched_text(text)
+        self._task: asyncio.Task[tuple[MemoryHit, ...]] | None = None
+
+    def start(self) -> Self:
+        """Begin to search, if it has not begun."""
+        self._started()
+        return self
+
+    async def hits(self) -> tuple[MemoryHit, ...]:
+        """Return at most MAX_CANDIDATES memories, the best first; none if the search failed.
+
+        It waits for the embedder until EMBED_WITHIN_S after the start. Cancelling it ends the search.
+        """
+        return await self._started()
+
+    async def close(self) -> None:
+        """End the search, if it is still under way."""
+        if self._task is not None and self._task.cancel():
+            await asyncio.wait({self._task})
+
+    def _started(self) -> asyncio.Task[tuple[MemoryHit, ...]]:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._search())
+        return self._task
+
+    async def _search(self) -> tuple[MemoryHit, ...]:
+        due_s = self._clock.monotonic() + EMBED_WITHIN_S
+        try:
+            if not self._text or not await self._memory.page(limit=1):
+                return ()
+            vectors = await self._embedded(due_s - self._clock.monotonic())
+            hits = await self._memory.search([self._text], vectors, limit=MAX_CANDIDATES, floor=CANDIDATE_FLOOR)
+        except BotError as error:
+            _log.warning("memories were not searched", extra={"error": type(error).__name__})
+            return ()
+        except Exception:  # noqa: BLE001  (an answer without candidates is better than none)
+            _log.exception("memories were not searched")
+            return ()
+        return tuple(hit for place, hit in enumerate(hits) if place < FEW or hit.score >= FURTHER_FLOOR)
+
+    async def _embedded(self, within_s: float) -> Mapping[str, Vector]:
+        """Return the text's vector by the text; nothing if the embedder fails or takes longer."""
+        embedding = asyncio.create_task(self._memory.embed([self._text]))
+        timer = asyncio.create_task(self._clock.sleep(within_s))
+        try:
+            await asyncio.wait({embedding, timer}, return_when=asyncio.FIRST_COMPLETED)
+            return embedding.result() if embedding.done() else {}
+        finally:
+            timer.cancel()
+            embedding.cancel()  # the cache goes on with it, so that whoever asks again need not wait
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Labelled:
-    """The memories that the prompts of a turn show, each by a mark: m1, m2, ..."""
+    """Memories that a model is shown, the first under the label m1, the second m2, and so on."""
 
-    _items: dict[str, MemoryItem] = field(default_factory=dict)
+    items: tuple[MemoryItem, ...] = ()
+
+    def also(self, items: Iterable[MemoryItem]) -> Labelled:
+        """Return these and those, under the next labels; a memory that has one keeps it, in its new state."""
+        found = {item.id: item for item in self.items} | {item.id: item for item in items}
+        return Labelled(tuple(found.values()))
 
     @property
-    def items(self) -> tuple[MemoryItem, ...]:
-        """The memories, in the order of their marks."""
-        return tuple(self._items.values())
+    def labels(self) -> Mapping[str, MemoryItem]:
+        """The memories by their labels."""
+        return {f"m{number}": item for number, item in enumerate(self.items, 1)}
 
-    def add(self, items: Iterable[MemoryItem]) -> str:
-        """Give marks to the memories that have none, and return a block for each of them all."""
-        blocks = []
-        for item in items:
-            mark = next((mark for mark, known in self._items.items() if known.id == item.id), "")
-            if not mark:
-                mark = f"m{len(self._items) + 1}"
-                self._items[mark] = item
-            bindings = f"({quoted('; '.join(item.bindings))}) " if item.bindings else ""
-            saved = f"{item.updated_at:%Y-%m-%d}"
-            blocks.append(f"<memory {mark} saved {saved}>{bindings}{quoted(item.content)}</memory>")
-        return "\n".join(blocks)
+    def find(self, name: str) -> MemoryItem | None:
+        """Return the memory that a model names by its label (m2, M2, [m2]) or its id; None if it was not shown."""
+        if found := _NAME.fullmatch(name):
+            return self.labels.get(f"m{found[1]}")
+        wanted = name.strip().casefold()
+        return next((item for item in self.items if item.id.casefold() == wanted), None)
 
-    def cited(self, marks: Iterable[str]) -> Sequence[MemoryItem]:
-        """Return the memories of the marks, in that order, without those that do not exist."""
-        return [self._items[mark] for mark in dict.fromkeys(marks) if mark in self._items]
+    def cited(self, names: Iterable[str]) -> tuple[MemoryItem, ...]:
+        """Return the memories of those names that were shown, each once, in the order named."""
+        found = [item for name in names if (item := self.find(name)) is not None]
+        return tuple({item.id: item for item in found}.values())
 
-    def id_of(self, name: str) -> str:
-        """Return the id of the memory with that mark; any other name as it is."""
-        item = self._items.get(name.strip().lower())
-        return name if item is None else item.id
+    def render(self, zone: tzinfo, items: Iterable[MemoryItem] | None = None) -> str:
+        """Return a `<memory m1 saved 2026-05-03>` block for each memory, or for those of the items among them.
+
+        A block holds the bindings and the content, and nothing in them can end it. `changed` is the day of the last
+        change, if that is another one; `json` marks JSON, `cut` a content of which the end is missing. Days are in
+        that zone.
+        """
+        wanted = {item.id for item in (self.items if items is None else items)}
+        return "\n".join(_block(label, item, zone) for label, item in self.labels.items() if item.id in wanted)
+
+
+def _block(label: str, item: MemoryItem, zone: tzinfo) -> str:
+    saved, changed = (f"{at.astimezone(zone):%Y-%m-%d}" for at in (item.created_at, item.updated_at))
+    is_cut = len(item.content) > _MAX_CONTENT_CHARS
+    facts = [
+        f"saved {saved}",
+        *([f"changed {changed}"] if changed != saved else []),
+        *(["json"] if item.kind is MemoryKind.JSON else []),
+        *(["cut"] if is_cut else []),
+    ]
+    content = f"{item.content[:_MAX_CONTENT_CHARS].rstrip()}…" if is_cut else item.content
+    known = fold(item.content)
+    about = one_line(
+        "; ".join(binding for binding in item.bindings if not known.startswith(fold(binding.rstrip("…")))),
+        _MAX_ABOUT_CHARS,
+    )
+    return f"<memory {label} {' '.join(facts)}>{quoted(f'{about}: {content}' if about else content)}</memory>"

@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -53,7 +52,7 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
     """
     turn.actions = tuple(action.info for action in registry.enabled)
     await turn.status(THINKING[turn.locale])
-    run = _Run(turn, registry, max_steps)
+    run = _Run(turn, registry, max_steps, tuple(tool_of(each) for each in registry.enabled if not each.is_text))
     while not await run.next():
         pass
 
@@ -65,6 +64,7 @@ class _Run:
     turn: Turn
     registry: Registry
     max_steps: int
+    tools: tuple[Tool, ...]
     exchange: list[PromptTurn] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     """The calls that ran."""
@@ -75,15 +75,12 @@ class _Run:
     async def next(self) -> bool:
         """Ask the model once, and run what it calls; return whether the turn is over."""
         turn, asked_s = self.turn, self.turn.clock.monotonic()
-        is_last = len(turn.steps) >= self.max_steps - 1
-        actions = [] if is_last else [each for each in await offered(turn, self.registry) if not each.is_text]
-        tools = tuple(map(tool_of, actions))
         try:
-            reply = await shortened(turn, partial(turn.ask, tools, self.exchange))
+            reply, actions = await shortened(turn, self._ask)
         except EmptyReply:
             if not turn.has_said:
                 raise
-            reply = Reply(turn.begin_text())  # our own words are enough
+            reply, actions = Reply(turn.begin_text()), []  # our own words are enough
         ask_s = turn.clock.monotonic() - asked_s
         if not reply.calls:
             await self._end(reply, ask_s)
@@ -92,12 +89,29 @@ class _Run:
         results = [await self._call(call, actions, ask_s, is_last=call is reply.calls[-1]) for call in reply.calls]
         if turn.awaits_answer:
             return True
-        await turn.end_text(reply.text, in_history=True, told=committed(turn.steps) != before)
-        if turn.has_said and not any(goes_on for _, goes_on in results):
+        is_over = turn.has_said and not any(goes_on for _, goes_on in results)
+        await turn.end_text(
+            reply.text, in_history=not is_over, told=committed(turn.steps) != before, goes_on=not is_over
+        )
+        if is_over:
             return True
         said = PromptTurn(MessageRole.ASSISTANT, reply.text.text, tuple(reply.calls), thoughts=reply.thoughts)
         self.exchange += [said, PromptTurn(MessageRole.USER, "", results=tuple(result for result, _ in results))]
         return False
+
+    async def _ask(self) -> tuple[Reply, Sequence[Action]]:
+        """Ask the model, and return what it answers with the actions that it was offered; none in the last step."""
+        turn = self.turn
+        await turn.look_up(self.tools)
+        is_last = len(turn.steps) >= self.max_steps - 1
+        actions = [] if is_last else [each for each in await offered(turn, self.registry) if not each.is_text]
+        names = {action.name for action in actions}
+        reply = await turn.ask([tool for tool in self.tools if tool.name in names], self.exchange)
+        if is_last and reply.calls:
+            if not reply.text.text.strip() and not turn.has_said:
+                raise BadReply(f"{turn.models.chat.name} did not answer")
+            reply.calls.clear()  # nothing was offered
+        return reply, actions
 
     async def _end(self, reply: Reply, ask_s: float) -> None:
         """Record the text as the action that ends the turn."""

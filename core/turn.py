@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ from core.dialogue import (
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Context, Conversation
 from core.history.withholding import tells_of, told_of
+from core.memory.search import same
 from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
@@ -40,14 +42,25 @@ from core.text import claims
 from core.text.checked import CheckedText
 from core.text.citations import Citations
 from core.text.markdown import quoted, verbatim
-from core.text.unicode import one_line
+from core.text.unicode import fold, one_line
+from core.text.words import FUNCTION_WORDS, folded_words
 from core.texts import AGAIN, LENGTH_STOP
 from core.threads import TurnState
-from core.types import ChangeKind, Locale, MemoryItem, Message, MessageRole, Modal, OpenQuestion
+from core.types import (
+    ChangeKind,
+    Locale,
+    MemoryItem,
+    Message,
+    MessageRole,
+    Modal,
+    OpenQuestion,
+    is_said_by_person,
+)
 
 _MEMORY_PREVIEW_CHARS = 160
 _BINDING_PREVIEW_CHARS = 60
 _MAX_TOLD_LATELY = 4
+_SMALL_NUMBER = re.compile(r"\d{1,2}|(?:19|20)\d\d|\w")
 MEMORY_OFF = """\
 The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
 that /memory on turns it on again."""
@@ -98,6 +111,8 @@ class Turn:
     _recalled: list[MemoryItem] = field(default_factory=list)
     prefetch: Prefetch | None = None
     """The search for memories that the message may need, in the single cycle."""
+    _heard: tuple[str, ...] = ()
+    """The person's own words that models were shown."""
     is_ending: bool = False
     """Whether what is said now ends the turn."""
     _known: Labelled = field(default_factory=Labelled)
@@ -255,16 +270,24 @@ class Turn:
             raise
 
     async def end_text(
-        self, text: CheckedText, *, in_history: bool, is_question: bool = False, told: bool = False
+        self,
+        text: CheckedText,
+        *,
+        in_history: bool,
+        is_question: bool = False,
+        told: bool = False,
+        goes_on: bool = False,
     ) -> None:
         """Show what was held of a text, with our own words on what was not done, and store all.
 
-        `told`: our own words just said what was done, so that the text's claims of it are left out.
+        `told`: our own words just said what was done. Then, and in a turn that `goes_on`, claims are left out.
         """
         held = text.held
-        if told and claims.claimed(held):
+        if (told or goes_on) and claims.claimed(held):
             held = claims.without(held)
-        if wanted := outcomes.left_undone(self.steps, self.asked.text):
+        if goes_on:
+            pass
+        elif wanted := outcomes.left_undone(self.steps, self.asked.text):
             held = self._with_undone(text, held, wanted, is_question=is_question)
         elif false := text.claims_falsely(self.written):
             held = outcomes.nothing(false, self.locale)
@@ -293,30 +316,42 @@ class Turn:
             ProviderError: the model failed; the text until then is shown and stored, and no call is to be run.
         """
         reply = Reply(self.begin_text())
-        if self._base is None:
-            self._base = await self._single_prompt(tools)
-        prompt = replace(self._base, turns=(*self._base.turns, *exchange), tools=tuple(tools))
-        citations = Citations()
+        base = await self.look_up(tools)
+        prompt = replace(base, turns=(*base.turns, *exchange), tools=tuple(tools))
+        citations = Citations(self._known.labels)
         await self.stream(reply.text, self._pieces(prompt, reply, citations), in_history=False)
-        await self.recall(self._known.cited(citations.cited))
+        await self.recall(self._known.cited(citations.labels))
         return reply
 
     def result_text(self, step: Step) -> str:
         """Return what came of a tool call, for the model: the step, and what it found."""
         lines = [render_steps((step,)).splitlines()[0].removeprefix("1. ")]
         if step.writes is None:
-            lines += [self._known.add(step.items)] if step.items else []
+            lines += [self._labelled(step.items)] if step.items else []
         elif step.items:
             lines.append("The person was just shown this, word for word: do not repeat it.")
         return "\n".join(lines)
 
-    async def _single_prompt(self, tools: Sequence[Tool]) -> Prompt:
+    async def look_up(self, tools: Sequence[Tool]) -> Prompt:
+        """Return the prompt of the single cycle without its exchange, with the memories that the message may need.
+
+        It is the same in all calls of the turn; `tools` are those for which it leaves room.
+        """
+        if self._base is not None:
+            return self._base
         fixed = "\n".join((SINGLE, *(f"{tool.name} {tool.description} {tool.schema}" for tool in tools)))
         shown = await self._shown(fixed, mode="chat")
         hits = await self.prefetch.hits() if self.prefetch is not None else ()
-        candidates = self._known.add([*(hit.item for hit in hits), *self._told_lately(shown)])
-        self._in_view += self._known.items
-        return build_single(self._context(Task.SINGLE, shown), shown, candidates)
+        found = [*(hit.item for hit in hits), *self._told_lately(shown)]
+        blocks = self._labelled(found) if found else ""
+        self._base = build_single(self._context(Task.SINGLE, shown), shown, blocks)
+        return self._base
+
+    def _labelled(self, items: Sequence[MemoryItem]) -> str:
+        """Return blocks of the memories for the model, which counts as having seen them from now on."""
+        self._known = self._known.also(items)
+        self._in_view += tuple(items)
+        return self._known.render(self.zone, items)
 
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
         """Return the prompt with `instruction` and all that this turn may show a model."""
@@ -333,6 +368,7 @@ class Turn:
             lookup=self.memory.get,
         )
         self._in_view = shown.memories
+        self._heard = tuple(message.text for message in shown.messages if is_said_by_person(message))
         self._sent_tokens = shown.budget.window + shown.budget.memories
         return shown
 
@@ -366,6 +402,7 @@ class Turn:
 
     def begin_prefetch(self) -> None:
         """Begin to search for memories that the message may need."""
+        self.prefetch = Prefetch(self.memory, self.clock, self.asked.text).start()
 
     def shorten(self) -> bool:
         """Halve what models are shown of the conversation from now on; return False if that was done before."""
@@ -375,15 +412,36 @@ class Turn:
         self._base = None
         return True
 
-    async def known_ids(self, ids: Sequence[str]) -> tuple[list[MemoryItem], tuple[str, ...]]:
-        """Return the memories of the ids that a model answered, and the refused ids.
+    async def known(self, names: Sequence[str]) -> tuple[dict[str, MemoryItem], tuple[str, ...]]:
+        """Map the marks or ids that a model answered to their memories; return the refused ones besides.
 
-        Only ids of memories in view count, which are this person's (T15).
+        Only memories in view count, which are this person's (T15).
         """
-        wanted = dict.fromkeys(map(self._known.id_of, ids))
         held = {item.id: item for item in await self.in_view()}
-        self._in_view += tuple(held[key] for key in wanted if key in held)
-        return [held[key] for key in wanted if key in held], tuple(key for key in wanted if key not in held)
+        marked = {name: self._known.find(name) for name in dict.fromkeys(names)}
+        ids = {name: name if item is None else item.id for name, item in marked.items()}
+        found = {name: held[key] for name, key in ids.items() if key in held}
+        self._in_view += tuple(found.values())
+        return found, tuple(name for name in ids if name not in found)
+
+    def is_said(self, before: str, after: str) -> bool:
+        """Return whether the person said the words that a memory's new content has and the old one has not.
+
+        This tells a change that they asked for from one that a text in a memory or a quote asked for. Short numbers and
+        years do not count, as models write dates and hours in their own way. A content that only lost words counts as
+        said if the message plainly asks for a change.
+        """
+        new = set(folded_words(after)) - set(folded_words(before)) - FUNCTION_WORDS
+        if not new:
+            return bool(claims.asked(self.asked.text))
+        text = fold("\n".join((self.asked.text, *self._heard)))
+        said = set(folded_words(text))
+        return all(
+            _SMALL_NUMBER.fullmatch(word)
+            or any(same(word, other) for other in said)
+            or (not word.isascii() and word in text)  # scripts without spaces
+            for word in new
+        )
 
     async def in_view(self) -> Sequence[MemoryItem]:
         """Return the memories that models were shown in this conversation, still exist, and may be spoken of here."""

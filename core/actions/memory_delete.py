@@ -41,7 +41,8 @@ class Ids:
 
 async def run(turn: Turn, answer: Ids) -> None:
     """Refuse ids not in view, and ask the person to agree."""
-    items, refused = await turn.known_ids(answer.ids)
+    known, refused = await turn.known(answer.ids)
+    items = list({item.id: item for item in known.values()}.values())
     missing = ("",) * (len(refused) + len(items[MAX_PROPOSED:]))
     step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
     if items:

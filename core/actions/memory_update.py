@@ -71,15 +71,17 @@ async def run(turn: Turn, answer: Changes) -> None:
     if not turn.remembers:
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES))
         return
-    changes = {change.id: change for change in answer.items[:MAX_DRAFTS]}
-    items, refused = await turn.known_ids(list(changes))
+    wanted = {change.id: change for change in answer.items[:MAX_DRAFTS]}
+    known, refused = await turn.known(list(wanted))
+    changes = {item.id: wanted[name] for name, item in known.items()}
+    items = list({item.id: item for item in known.values()}.values())
     drafts = {item.id: changed(item, changes[item.id]) for item in items}
     rewrites = [Rewrite(item.id, draft) for item in items if (draft := drafts[item.id]) and draft != item.draft]
     too_long = sum(draft is None for draft in drafts.values())
     missing = ("",) * (len(refused) + too_long + len(answer.items[MAX_DRAFTS:]))
     step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
-    if _touched(turn, rewrites) > 1:
-        asked = [item for item in items if item.id in {each.memory_id for each in rewrites}]
+    asked = [item for item in items if item.id in {each.memory_id for each in rewrites}]
+    if _touched(turn, rewrites) > 1 or not _are_said(turn, asked, rewrites):
         await propose_rewrites(turn, replace(step, detail=proposes(WRITES)), asked, rewrites)
         return
     await turn.status(WRITING[turn.locale])
@@ -122,6 +124,14 @@ async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Seq
     if updated:
         step = replace(step, outcome=Outcome.DONE, items=tuple(updated))
     await turn.confirm(step, "\n".join(lines), await undo_button(turn) if updated else ())
+
+
+def _are_said(turn: Turn, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite]) -> bool:
+    """Return whether the person said what the memories are to say; other phrases to find one by are no matter."""
+    pairs = zip(items, rewrites, strict=True)
+    return all(
+        each.draft.content == item.content or turn.is_said(item.content, each.draft.content) for item, each in pairs
+    )
 
 
 def _touched(turn: Turn, rewrites: Sequence[Rewrite]) -> int:

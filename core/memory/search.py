@@ -98,6 +98,15 @@ def fuse(dense: float | None, lexical: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """How many memories are looked for, over which score, and among which phrases: all, or those that are audible."""
+
+    limit: int
+    floor: float = FLOOR
+    among: Sequence[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """The phrase of a memory that is nearest to a query, and its cosine."""
 
@@ -117,17 +126,17 @@ class Evidence:
     near: Mapping[str, Match] | None
     worded: frozenset[str]
 
-    def candidates(self) -> Sequence[str]:
+    def candidates(self, floor: float) -> Sequence[str]:
         """Return the memories that may be worth reading: words found them, or the vectors alone suffice."""
         near = self.near or {}
-        alone = [key for key, match in near.items() if fuse(dense_score(match.cosine), 0.0) >= FLOOR]
+        alone = [key for key, match in near.items() if fuse(dense_score(match.cosine), 0.0) >= floor]
         return [*alone, *sorted(self.worded.difference(alone))]
 
 
 def rank(
-    items: Sequence[MemoryItem], evidence: Sequence[Evidence], *, limit: int, partial: bool
+    items: Sequence[MemoryItem], evidence: Sequence[Evidence], reach: Reach, *, partial: bool
 ) -> Sequence[MemoryHit]:
-    """Return the best `limit` of the memories, each with its best score over all queries, best first.
+    """Return the best `reach.limit` of the memories over the floor, each with its best score over all queries.
 
     With `partial`, some memories have no vectors yet: those without evidence of that kind are judged by words alone.
     """
@@ -135,10 +144,10 @@ def rank(
     for item in items:
         held = Held("\n".join((*item.bindings, item.content)))
         best = max((_hit(item, held, each, partial=partial) for each in evidence), key=lambda hit: hit.score)
-        if best.score >= FLOOR:
+        if best.score >= reach.floor:
             hits.append(best)
     hits.sort(key=lambda hit: (-hit.score, -hit.dense, -hit.item.created_at.timestamp(), hit.item.id))
-    return hits[:limit]
+    return hits[: reach.limit]
 
 
 def _hit(item: MemoryItem, held: Held, evidence: Evidence, *, partial: bool) -> MemoryHit:
@@ -149,7 +158,7 @@ def _hit(item: MemoryItem, held: Held, evidence: Evidence, *, partial: bool) -> 
     score = fuse(None if unseen else dense, lexical)
     if match is not None and dense > 0:
         matched = match.phrase
-    elif score < FLOOR:
+    elif not lexical:
         matched = ""
     else:
         matched = max((*item.bindings, item.content), key=lambda phrase: evidence.asked.coverage(Held(phrase)))
@@ -161,29 +170,42 @@ _MIN_DEPTH: Final = 24
 _DEEPER: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """How many memories are looked for, and among which phrases: all, or those that may be spoken of."""
-
-    limit: int
-    among: Sequence[int] | None = None
-
-
 async def nearest(
-    store: PhraseStore, owner: UserKey, owner_index: OwnerIndex, rows: Vectors, reach: Reach
+    store: PhraseStore,
+    owner: UserKey,
+    owner_index: OwnerIndex,
+    rows: Vectors,
+    reach: Reach,
+    *,
+    worded: Sequence[frozenset[str]],
 ) -> Sequence[Mapping[str, Match]]:
-    """Map, per row, memory ids to their nearest phrase.
+    """Map, per row, memory ids to their nearest phrase: the nearest memories, and those that words found for the row.
 
     More and more phrases are looked at until each row has `limit` memories, or no more that are near enough: a memory
     with many bindings never hides the others.
     """
+    matches = await _nearest(store, owner, owner_index, rows, reach)
+    far = sorted({key for keys, match in zip(worded, matches, strict=True) for key in keys.difference(match)})
+    if not far:
+        return matches
+    phrases = await store.phrases(owner, memory_ids=far)
+    found = await owner_index.search(rows, len(phrases), list(phrases))
+    return [{**_matches(hits, phrases), **match} for hits, match in zip(found, matches, strict=True)]
+
+
+async def _nearest(
+    store: PhraseStore, owner: UserKey, owner_index: OwnerIndex, rows: Vectors, reach: Reach
+) -> Sequence[Mapping[str, Match]]:
     depth = max(_MIN_DEPTH, reach.limit * _PHRASES_A_MEMORY)
     while True:
         found = await owner_index.search(rows, depth, reach.among)
         phrase_ids = sorted({phrase_id for hits in found for phrase_id, _ in hits})
         phrases = await store.phrases(owner, phrase_ids) if phrase_ids else {}
         matches = [_matches(hits, phrases) for hits in found]
-        if all(len(each) >= reach.limit or _exhausted(hits, depth) for each, hits in zip(matches, found, strict=True)):
+        if all(
+            len(each) >= reach.limit or _exhausted(hits, depth, reach.floor)
+            for each, hits in zip(matches, found, strict=True)
+        ):
             return matches
         depth *= _DEEPER
 
@@ -198,6 +220,6 @@ def _matches(hits: Sequence[tuple[int, float]], phrases: Mapping[int, tuple[str,
     return found
 
 
-def _exhausted(hits: Sequence[tuple[int, float]], depth: int) -> bool:
+def _exhausted(hits: Sequence[tuple[int, float]], depth: int, floor: float) -> bool:
     """Tell whether deeper there is nothing, or nothing that vectors alone would bring over the floor."""
-    return len(hits) < depth or fuse(dense_score(hits[-1][1]), 0.0) < FLOOR
+    return len(hits) < depth or fuse(dense_score(hits[-1][1]), 0.0) < floor

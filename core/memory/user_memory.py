@@ -15,7 +15,7 @@ import numpy as np
 
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes, OwnerIndex
-from core.memory.search import Asked, Evidence, Match, Reach, nearest, rank, words
+from core.memory.search import FLOOR, Asked, Evidence, Match, Reach, nearest, rank, words
 from core.ports import Clock
 from core.stores import ChangeContext, MemoryStore
 from core.text.unicode import clean, fold, one_line
@@ -116,7 +116,7 @@ class MemoryReading:
         return await self.embedding.vectors(texts)
 
     async def search(
-        self, queries: Sequence[str], vectors: Mapping[str, Vector], *, limit: int = 5
+        self, queries: Sequence[str], vectors: Mapping[str, Vector], *, limit: int = 5, floor: float = FLOOR
     ) -> Sequence[MemoryHit]:
         """Return up to `limit` memories, the best first, each with its best score over its phrases and the queries.
 
@@ -129,12 +129,13 @@ class MemoryReading:
         audible = await self.indexes.phrases.audible_phrases(self.owner, room) if room else None
         if not asked or limit <= 0 or audible == []:
             return []
-        evidence, partial = await self._gather(asked, vectors, Reach(limit, audible))
+        reach = Reach(limit, floor, audible)
+        evidence, partial = await self._gather(asked, vectors, reach)
         if partial:
             self.on_partial(self.owner)
-        candidates = dict.fromkeys(key for each in evidence for key in each.candidates())
+        candidates = dict.fromkeys(key for each in evidence for key in each.candidates(floor))
         items = await self.store.get(self.owner, list(candidates)) if candidates else []
-        return rank(items, evidence, limit=limit, partial=partial)
+        return rank(items, evidence, reach, partial=partial)
 
     async def get(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that this person has, in the order asked; in a room, what is audible there."""
@@ -167,6 +168,7 @@ class MemoryReading:
         self, queries: Sequence[str], vectors: Mapping[str, Vector], reach: Reach
     ) -> tuple[Sequence[Evidence], bool]:
         """Ask vectors and words about each query; tell whether some memories have no vectors yet."""
+        worded = {query: await self._worded(query, reach.limit) for query in queries}
         near: Mapping[str, Mapping[str, Match]] = {}
         partial = False
         normalizer = await self.embedding.normalizer() if any(query in vectors for query in queries) else None
@@ -174,12 +176,11 @@ class MemoryReading:
             seeing = [query for query in queries if query in vectors]
             rows = normalizer.project(np.stack([vectors[query] for query in seeing]))
             async with self.indexes.reading(self.owner, normalizer) as owner_index:
-                found = await nearest(self.indexes.phrases, self.owner, owner_index, rows, reach)
+                named = [worded[query] for query in seeing]
+                found = await nearest(self.indexes.phrases, self.owner, owner_index, rows, reach, worded=named)
                 near, partial = dict(zip(seeing, found, strict=True)), owner_index.partial
-        worded = [await self._worded(query, reach.limit) for query in queries]
         return [
-            Evidence(Asked(query, self.common_words), near.get(query), keys)
-            for query, keys in zip(queries, worded, strict=True)
+            Evidence(Asked(query, self.common_words), near.get(query), keys) for query, keys in worded.items()
         ], partial
 
     async def _worded(self, query: str, limit: int) -> frozenset[str]:

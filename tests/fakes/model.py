@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
-from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
+from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, ToolCall, Usage
 from core.errors import ProviderDown, ProviderError
 from core.ports import ChatModel, Embedder
 from core.types import Vectors
 
-Answer = str | ProviderError | Finish | tuple[str, ProviderError | Finish]
+
+@dataclass(frozen=True)
+class Calls:
+    """An answer with tool calls: names with their arguments, as data or as the model wrote them; and a text before."""
+
+    calls: Sequence[tuple[str, object]]
+    text: str = ""
+
+
+def call(name: str, then: str = "stop", text: str = "", **arguments: object) -> Calls:
+    """An answer with one tool call."""
+    return Calls([(name, {**arguments, "then": then})], text)
+
+
+Answer = str | ProviderError | Finish | tuple[str, ProviderError | Finish] | Calls
 
 
 class ScriptedModel(ChatModel):
@@ -29,6 +45,7 @@ class ScriptedModel(ChatModel):
         self._script = dict(script)
         self._name = name
         self._asked: dict[Task, int] = {}
+        self._calls = 0
         self.prompts: list[Prompt] = []
 
     @property
@@ -38,6 +55,10 @@ class ScriptedModel(ChatModel):
     def asked(self, task: Task) -> list[Prompt]:
         """Every prompt of that task so far."""
         return [prompt for prompt in self.prompts if prompt.context.task is task]
+
+    def answer(self, task: Task, rule: Sequence[Answer] | Callable[[Prompt], Answer]) -> None:
+        """Change the script of a task."""
+        self._script[task] = rule
 
     def _answer(self, prompt: Prompt) -> Answer:
         task = prompt.context.task
@@ -58,12 +79,18 @@ class ScriptedModel(ChatModel):
         match answer:
             case str():
                 text, end = answer, Finish(Stop.END, Usage(10, 5))
+            case Calls(_, text):
+                end = Finish(Stop.END, Usage(10, 5))
             case (text, end):
                 pass
             case _:
                 text, end = "", answer
         for at, piece in enumerate(text.split(" ") if text else ()):
             yield Delta(piece if at == 0 else f" {piece}")
+        for name, arguments in answer.calls if isinstance(answer, Calls) else ():
+            written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            self._calls += 1
+            yield ToolCall(f"c{self._calls}", name, written)
         if isinstance(end, ProviderError):
             raise end
         yield end
