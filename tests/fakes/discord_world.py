@@ -59,9 +59,9 @@ class Note:
 
     @property
     def text(self) -> str:
-        """What is read: the content, or the embed's text, and the names of files."""
-        said = self.content or "\n".join(str(embed.get("description", "")) for embed in self.embeds)
-        return "\n".join([*([said] if said else []), *(f"📎 {file['filename']}" for file in self.files)])
+        """What is read: the content, the embed's text below it, and the names of files."""
+        embeds = (str(embed.get("description", "")) for embed in self.embeds)
+        return "\n".join(filter(None, [self.content, *embeds, *(f"📎 {file['filename']}" for file in self.files)]))
 
     @property
     def buttons(self) -> list[str]:
