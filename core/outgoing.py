@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.text.markdown import verbatim
+from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
+
+_MAX_BINDING_CHARS, _MAX_CONTENT_CHARS = 60, 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +47,12 @@ class File:
 class OutgoingMessage:
     """A message for a channel: Markdown text, and how to show it.
 
-    `memories` are the items of a MEMORY message, or those that a TEXT message rests on, drawn below it (an embed, a
-    quote that opens), for channels that draw them in their own way; `final` is False while
-    the text may still grow, so that a channel can leave costly formatting to the end. `choices` are buttons below it;
-    `menu` has one button for each thing that the text lists, in that order, each labelled "N. what it is". A `file` is
-    a message of its own, with the text (a sentence or two) as its caption. A `plain` message is a new text without
-    formatting, buttons, embeds or a reference to another message.
+    `memories` are the items of a MEMORY message, whose text is drawn from them where a channel can, or those that a
+    TEXT message rests on, drawn below its text as far as there is room. `final` is False while the text may still
+    grow, so that a channel can leave costly formatting to the end. `choices` are buttons below it; `menu` has one
+    button for each thing that the text lists, in that order, each labelled "N. what it is". A `file` is a message of
+    its own, with the text (a sentence or two) as its caption. A `plain` message is a new text without formatting,
+    buttons, embeds or a reference to another message.
     """
 
     text: str
@@ -63,6 +68,18 @@ class OutgoingMessage:
     def stays(self) -> bool:
         """Whether the text is complete and the next message does not replace it."""
         return self.final and self.modal is not Modal.TEXT_FOR_REPLACE
+
+
+def memory_line(item: MemoryItem) -> str:
+    """Return a memory on one line of Markdown: its first binding, its content, and the day of its last change."""
+    binding = verbatim(one_line(item.bindings[0], _MAX_BINDING_CHARS))
+    content = verbatim(one_line(item.content, _MAX_CONTENT_CHARS))
+    return f"🧠 {binding}: {content} · {item.updated_at:%Y-%m-%d}"
+
+
+def memories_shown(items: Sequence[MemoryItem], choices: tuple[Button, ...] = ()) -> OutgoingMessage:
+    """Return the MEMORY message that shows those memories."""
+    return OutgoingMessage("\n".join(map(memory_line, items)), Modal.MEMORY, tuple(items), choices=choices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,19 +46,6 @@ _Cell: TypeAlias = tuple[str, Style, int]
 """A code point with its style and its columns (0 for a combining mark)."""
 
 
-def cut(text: str, columns: int) -> str:
-    """Return the text on at most that many columns, an ellipsis at its end where it was cut."""
-    if get_cwidth(text) <= columns:
-        return text
-    kept, used = [], 1  # the ellipsis
-    for char in text:
-        used += get_cwidth(char)
-        if used > columns:
-            break
-        kept.append(char)
-    return "".join(kept).rstrip() + "…"
-
-
 class Page:
     """Lays out one Markdown text while it grows; lines that did not change are not laid out again.
 
@@ -239,13 +226,13 @@ class ConsoleChannel(Channel):
     def _rows(self, shown: OutgoingMessage) -> list[Row]:
         columns = self._columns
         dim = Page(columns, style=Style.DIM, colour=self._colour)
+        memories = "\n".join(memory_line(item, columns) for item in shown.memories)
         if shown.modal is not Modal.TEXT:
-            lines = "\n".join(cut(memory_line(item), columns) for item in shown.memories)
-            return dim.rows(lines or shown.text)
+            return dim.rows(memories or shown.text)
         if self._page is None or self._page.columns != columns:
             self._page = Page(columns, colour=self._colour)
-        buttons = self.buttons.line(shown)
-        return self._page.rows(shown.text) + (dim.rows(buttons) if buttons else [])
+        below = filter(None, [memories, self.buttons.line(shown)])
+        return self._page.rows(shown.text) + [row for text in below for row in dim.rows(text)]
 
     def _draw(self, rows: list[Row]) -> None:
         """Redraw the last message as those rows, touching no row that stays the same."""

@@ -10,6 +10,8 @@ import os
 import re
 from typing import TextIO
 
+from prompt_toolkit.utils import get_cwidth
+
 from core.errors import ChannelGone
 from core.text.unicode import one_line
 from core.types import MemoryItem
@@ -20,6 +22,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_BINDING_CHARS = 80
 _MAX_CONTENT_CHARS = 500
+_UNLIMITED = 10_000
 
 
 class Output:
@@ -70,8 +73,22 @@ def printable(text: str) -> str:
     return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
 
 
-def memory_line(item: MemoryItem) -> str:
-    """Return a memory on one line: its date, what it is found by, its content."""
+def cut(text: str, columns: int) -> str:
+    """Return the text on at most that many columns, an ellipsis at its end where it was cut."""
+    if get_cwidth(text) <= columns:
+        return text
+    kept, used = [], 1  # the ellipsis
+    for char in text:
+        used += get_cwidth(char)
+        if used > columns:
+            break
+        kept.append(char)
+    return "".join(kept).rstrip() + "…"
+
+
+def memory_line(item: MemoryItem, columns: int = _UNLIMITED) -> str:
+    """Return a memory on one line of that width: what it is found by, its content, which is cut first, its date."""
     binding = one_line(printable(item.bindings[0]), _MAX_BINDING_CHARS)
     content = one_line(printable(item.content), _MAX_CONTENT_CHARS)
-    return f"🧠 {item.updated_at:%Y-%m-%d} · {binding}: {content}"
+    day = f" · {item.updated_at:%Y-%m-%d}"
+    return cut(f"🧠 {binding}: {content}", columns - len(day)) + day

@@ -49,8 +49,9 @@ class PipeChannel(Channel):
         """Write a message that is complete now, unless it was written already."""
         if shown.modal is Modal.TEXT_FOR_REPLACE or not shown.final:
             return
-        text = "\n".join(memory_line(item) for item in shown.memories) or printable(shown.text)
-        text = "\n".join(filter(None, [text, self.buttons.line(shown)]))
+        memories = list(map(memory_line, shown.memories))
+        said = [] if memories and shown.modal is Modal.MEMORY else [printable(shown.text)]
+        text = "\n".join(filter(None, [*said, *memories, self.buttons.line(shown)]))
         if self._written.get(handle) != text:
             self._output.write(f"{text}\n")
             self._written = {handle: text}

@@ -293,7 +293,7 @@ def time_for(drawn: Drawn) -> float:
 
 def _options(drawn: Drawn) -> dict[str, Any]:
     """Return the arguments of a new message; the library's type cannot say that each may be missing."""
-    options: dict[str, Any] = {"embeds": drawn.embeds} if drawn.embed else {"content": drawn.content}
+    options: dict[str, Any] = {"content": drawn.content or None, "embeds": drawn.embeds}
     view = view_of(drawn)
     return options | ({"view": view} if view else {}) | ({"file": attachment(drawn.file)} if drawn.file else {})
 

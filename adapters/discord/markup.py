@@ -1,7 +1,7 @@
 """Draw a message as Discord shows it, and measure it as Discord counts.
 
 Discord reads Markdown itself, so text goes out as it is, but for two bars in a row, which are a spoiler in Discord and
-mean nothing in Markdown. Memories stand in a small embed, each under a spoiler.
+mean nothing in Markdown. Memories stand in a small embed, each under a spoiler, alone or below the text they explain.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CODE_OR_BARS = re.compile(r"(?P<code>```.*?(?:```|\Z)|`[^`\n]*`)|\|{2,}", re.DO
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What is sent: text, or the text of an embed; a file; and what can be pressed below it.
+    """What is sent: text, and the text of an embed below it; a file; and what can be pressed below it.
 
     `stop` is the id of the Stop button ("" for none); `aside` says that it stands in a conversation unseen by the room.
     """
@@ -63,14 +63,21 @@ def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Draw
     if shown.modal is Modal.MEMORY:
         embed = _memories(shown.memories) if shown.memories else _sendable(shown.text)[:_MAX_EMBED_CHARS]
         return replace(below, embed=embed)
+    if "://" in shown.text:  # beside an embed of ours Discord would fetch every link, which may hold what was recalled
+        return replace(below, content=_text(shown))
     content = _sendable(_barred(shown.text))
-    return replace(below, content=content if content or shown.file else _NOTHING_VISIBLE)
+    content = content if content or shown.file else _NOTHING_VISIBLE
+    return replace(below, content=content, embed=_memories(shown.memories))
 
 
 def _text(shown: OutgoingMessage) -> str:
     """Return the text where there are no embeds; memories stay under their spoilers if there is room."""
-    hidden = _memories(shown.memories) if shown.memories else ""
-    return hidden if 0 < _units(hidden) <= MAX_CHARS else _sendable(_barred(shown.text)) or _NOTHING_VISIBLE
+    text = _sendable(_barred(shown.text)) or _NOTHING_VISIBLE
+    if shown.modal is Modal.MEMORY:
+        lines = _memories(shown.memories)
+        return lines if 0 < _units(lines) <= MAX_CHARS else text
+    lines = _memories(shown.memories, MAX_CHARS - _units(text) - 1)
+    return f"{text}\n{lines}" if lines else text
 
 
 def _barred(text: str) -> str:
@@ -89,14 +96,14 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _memories(items: Sequence[MemoryItem]) -> str:
-    """Return the lines that fit, and the number of those that do not."""
+def _memories(items: Sequence[MemoryItem], max_chars: int = _MAX_EMBED_CHARS) -> str:
+    """Return the lines that fit, and the number of those that do not; "" if none fits."""
     lines: list[str] = []
-    left = _MAX_EMBED_CHARS - 8  # for the line that counts the others
+    left = max_chars - 8  # for the line that counts the others
     for at, item in enumerate(items):
         line = _memory(item)
         if _units(line) + 1 > left:
-            return "\n".join([*lines, f"+ {len(items) - at}"])
+            return "\n".join([*lines, f"+ {len(items) - at}"]) if lines else ""
         left -= _units(line) + 1
         lines.append(line)
     return "\n".join(lines)

@@ -33,7 +33,8 @@ MAX_ENTITIES = 100
 """Entities of one message; the server drops the rest in silence. Source: `telegram.constants.MessageLimit`."""
 
 NOTHING_VISIBLE = "…"
-_MAX_NAME_CHARS, _MAX_CONTENT_CHARS = 60, 600  # of a memory; the quote shows its first lines until it is opened
+_MAX_NAME_CHARS = 60  # of a memory
+_MAX_CONTENT_CHARS = (600, 160, 40)  # the same, the more that fits; the quote shows its first lines until it is opened
 
 # The converter knows more than Markdown: it takes `<word>` for a tag, `[word]: text` for a link's address, `$...$` for
 # a formula, `||...||` for a spoiler and `2024.` for the first number of a list, and drops or changes what it takes.
@@ -100,22 +101,40 @@ def draw(shown: OutgoingMessage, rendered: Rendered) -> Rendered:
     if not rendered.text:
         return Rendered(NOTHING_VISIBLE)
     if shown.modal is not Modal.MEMORY:
-        return rendered
-    exact = _memories(shown.memories)
+        return _with_memories(rendered, shown.memories) if shown.memories else rendered
+    exact = _memories(shown.memories, _MAX_CONTENT_CHARS[0])
     rendered = exact if exact.text and exact.size <= MAX_UNITS else rendered
+    return _quoted(rendered)
+
+
+def _with_memories(text: Rendered, items: Sequence[MemoryItem]) -> Rendered:
+    """Draw memories in a quote below the text: shortened, then left out from the last on, until they fit."""
+    head = f"{text.text}\n"
+    attempts = [(len(items), max_chars) for max_chars in _MAX_CONTENT_CHARS]
+    attempts += [(count, _MAX_CONTENT_CHARS[-1]) for count in range(len(items) - 1, 0, -1)]
+    for count, max_chars in attempts:
+        quote = _quoted(_memories(items[:count], max_chars, left_out=len(items) - count))
+        if utf16_len(head + quote.text) <= ROOM:
+            below = MessageEntity.shift_entities(head, quote.entities)
+            fitting = below if len(text.entities) + len(below) <= MAX_ENTITIES else below[:1]  # without bold names
+            return Rendered(head + quote.text, (*text.entities, *fitting))
+    return text
+
+
+def _quoted(rendered: Rendered) -> Rendered:
     quote = MessageEntity(MessageEntity.EXPANDABLE_BLOCKQUOTE, 0, utf16_len(rendered.text))
     return replace(rendered, entities=(quote, *(e for e in rendered.entities if "blockquote" not in e.type)))
 
 
-def _memories(items: Sequence[MemoryItem]) -> Rendered:
+def _memories(items: Sequence[MemoryItem], max_chars: int, *, left_out: int = 0) -> Rendered:
     """Draw memories a line each, letter by letter: they are no Markdown (think of `a*b*c`)."""
     text, entities = "", []
     for item in items:
         text += "\n🧠 " if text else "🧠 "
         name = one_line(_clean(item.bindings[0]), _MAX_NAME_CHARS)
         entities.append(MessageEntity(MessageEntity.BOLD, utf16_len(text), utf16_len(name)))
-        text += f"{name}: {one_line(_clean(item.content), _MAX_CONTENT_CHARS)} · {item.updated_at:%Y-%m-%d}"
-    return Rendered(text, tuple(entities))
+        text += f"{name}: {one_line(_clean(item.content), max_chars)} · {item.updated_at:%Y-%m-%d}"
+    return Rendered(text + (f"\n+ {left_out}" if left_out else ""), tuple(entities))
 
 
 def _hidden(markdown: str) -> str:

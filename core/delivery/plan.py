@@ -6,6 +6,8 @@ It takes statuses, whole messages, a growing text and the time, and returns one 
    is an interval old: `edit_interval_s`, doubling as an answer grows (`Pace`).
 2. The newest text wins: an outdated text is never written, and nothing is written twice.
 3. The next message replaces a status in place; a full message is completed once and not changed again.
+
+The text of an answer is one message, or several if it is too long, however many statuses come meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import math
 from dataclasses import dataclass, replace
 
 from core.delivery.split import Measure, Splitter, split
-from core.outgoing import Button, ChannelLimits, OutgoingMessage
+from core.outgoing import Button, ChannelLimits, OutgoingMessage, memories_shown
 from core.types import MemoryItem, Modal
 
 
@@ -101,8 +103,9 @@ class StreamPlan:
     # --- what should be seen ---
 
     def status(self, text: str) -> None:
-        """Show a text that the next message replaces."""
-        self.finish()
+        """Show a text that the next message replaces; while an answer is on the screen, show nothing."""
+        if self._answer is not None and self._told:
+            return
         parts = self.parts(text)
         if parts:
             self._place(OutgoingMessage(parts[0], Modal.TEXT_FOR_REPLACE))
@@ -125,12 +128,11 @@ class StreamPlan:
             self._append(shown, at_once=True)
             return
         parts = self.parts(shown.text) if parts is None else parts
-        if len(parts) == 1:
-            self._place(replace(shown, text=parts[0]))
-            return
+        if len(parts) > 1 and shown.modal is Modal.MEMORY:
+            shown = replace(shown, memories=())  # the text lists them
         for number, text in enumerate(parts, 1):
-            buttons = (shown.choices, shown.menu) if number == len(parts) else ((), ())
-            self._place(OutgoingMessage(text, shown.modal, choices=buttons[0], menu=buttons[1]), at_once=number == 1)
+            part = shown if number == len(parts) else replace(shown, choices=(), menu=(), memories=())
+            self._place(replace(part, text=text), at_once=number == 1)
 
     def show_again(self, shown: OutgoingMessage) -> None:
         """Show what was shown before a restart; complete messages stay as they are, with their buttons."""
@@ -148,12 +150,18 @@ class StreamPlan:
         self._pending.append(more)
 
     def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
-        """Complete the answer, with `choices` and the memories it rests on below it."""
+        """Complete the answer, with `choices` and the memories it rests on below it.
+
+        Without a text to complete, the memories are a message of their own.
+        """
+        told = False
         if self._answer is not None:
             self._absorb(final=True)
-            self._answer = None
-            if (choices or memories) and self._told:
-                self._change(replace(self._messages[-1].wanted, choices=choices, memories=memories))
+            self._answer, told = None, self._told
+        if told and (choices or memories):
+            self._change(replace(self._messages[-1].wanted, choices=choices, memories=memories))
+        elif memories:
+            self.show(memories_shown(memories, choices))
 
     def close(self, ended: str) -> None:
         """Complete the turn; a status that is still on the screen becomes `ended`."""
@@ -181,6 +189,11 @@ class StreamPlan:
         else:
             return math.inf
         return self._held_s if at_once else max(self._held_s, self._wrote_s + self._interval_s())
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether an answer was begun and not completed."""
+        return self._answer is not None
 
     @property
     def unread_chars(self) -> int:

@@ -86,16 +86,16 @@ class View:
             showing.cancel()
 
     async def status(self, text: str) -> None:
-        """Show a status, which the next message replaces in place."""
+        """Show a status, which the next message replaces in place; none is shown beside a growing answer."""
         async with self._planning:
             self._plan.status(text)
         await self._settle()
 
     async def show(self, shown: OutgoingMessage) -> None:
-        """Show a whole message."""
+        """Show a whole message, after the growing answer, if there is one, which is complete then."""
         parts = await aside(len(shown.text), partial(self._plan.parts, shown.text))
         async with self._planning:
-            self._plan.show(shown, parts)
+            await aside(self._plan.unread_chars, partial(self._plan.show, shown, parts))
         await self._settle()
 
     async def show_again(self, shown: OutgoingMessage) -> None:
@@ -110,13 +110,19 @@ class View:
         self._raise_once()
 
     def write(self, text: str) -> None:
-        """Add text to the growing answer, or begin one. All of a turn's text between two `finish` is one message."""
+        """Add text to the growing answer, or begin one.
+
+        All text until `finish` or `show` is one message, or several if it is too long.
+        """
         self._plan.feed(text)
         self._start()
         self._raise_once()
 
     async def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
-        """Complete the growing answer, if there is one, with `choices` and the memories it rests on below it."""
+        """Complete the growing answer, with `choices` and the memories it rests on below it.
+
+        Without a text to complete, the memories, if any, are a message of their own, and `choices` stand below it.
+        """
         async with self._planning:
             await aside(self._plan.unread_chars, partial(self._plan.finish, choices, memories))
         await self._settle()
@@ -157,9 +163,11 @@ class View:
     async def close(self, *, within_s: float = math.inf) -> None:
         """Write everything that is left, and replace a status. Closing twice does nothing.
 
-        Writes that take longer than `within_s` seconds, or than the grace after a cancellation, are dropped.
+        Writes that take longer than `within_s` seconds, or than the grace after a cancellation, are dropped. An answer
+        that was broken off is written in any case, if the grace allows.
         """
         async with self._planning:
+            within_s = max(within_s, self._grace_s) if self._plan.is_growing else within_s
             self._plan.close(self._ended)
         try:
             await self._drain(within_s)

@@ -34,13 +34,14 @@ from adapters.telegram.pacer import Pacer
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.errors import ChannelGone
-from core.outgoing import OutgoingMessage
+from core.outgoing import OutgoingMessage, memory_line
 from core.ports import Channel
 from core.types import MemoryItem, MemoryKind, Modal
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
+from tests.fakes.handler import tell
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 AT = datetime(2026, 3, 14, 12, tzinfo=UTC)
@@ -64,7 +65,13 @@ async def recording() -> AsyncIterator[Watched]:
     def leave() -> None:
         channel.faults.extend([ChannelGone("blocked")] * 10)
 
-    yield Watched(channel, lambda: "\n".join(shown.text for shown in channel.screen), leave)
+    yield Watched(channel, lambda: "\n".join(map(_read, channel.screen)), leave)
+
+
+def _read(shown: OutgoingMessage) -> str:
+    """What is read of a message that is recorded and not drawn."""
+    below = shown.memories if shown.modal is Modal.TEXT else ()
+    return "\n".join([shown.text, *map(memory_line, below)])
 
 
 @asynccontextmanager
@@ -242,6 +249,21 @@ async def test_a_memory_is_seen_with_what_it_holds(watched: Watched) -> None:
     assert "senha do aliexpress" in watched.seen()
 
 
+@pytest.mark.spec("T9")
+async def test_what_an_answer_rests_on_is_seen_below_it_posted_or_edited(watched: Watched) -> None:
+    await watched.channel.post(OutgoingMessage("A senha é 123456.", memories=(ITEM,)))
+    posted = watched.seen()
+    handle = await watched.channel.post(OutgoingMessage("A senha", final=False))
+    await watched.channel.edit(handle, OutgoingMessage("A senha é 123456.", memories=(ITEM,)))
+    assert watched.seen() == f"{posted}\n{posted}"
+    text, memory = posted.splitlines()
+    assert text == "A senha é 123456."
+    assert memory.startswith("🧠 ")
+    assert "senha do aliexpress" in memory
+    assert "123456" in memory
+    assert memory.endswith("2026-03-14")
+
+
 async def test_any_text_can_be_shown(watched: Watched) -> None:
     for text in ("**meio", "```python\nx = 1", "\x1b[2J\x00\ud800", "👨‍👩‍👧‍👦 e\u0301 世界", "<b>&", "@everyone"):
         handle = await watched.channel.post(OutgoingMessage(text, final=False))
@@ -258,7 +280,7 @@ async def test_a_view_can_drive_it(watched: Watched) -> None:
     view = View(watched.channel, clock)
     await view.status("IA está pensando...")
     await view.show(OutgoingMessage("senha do aliexpress: 123456", Modal.MEMORY, (ITEM,)))
-    assert await view.stream(chunks()) == "A senha é 123456."
+    await tell(view, chunks())
     await view.close()
     assert watched.seen().splitlines()[-1] == "A senha é 123456."
 

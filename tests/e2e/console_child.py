@@ -22,7 +22,7 @@ from core.clock import SystemClock
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
 from core.types import Incoming, MemoryItem, MemoryKind, Modal, UserKey
-from tests.fakes.handler import ScriptedHandler
+from tests.fakes.handler import ScriptedHandler, tell
 
 SAVED = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
@@ -52,7 +52,7 @@ class Play:
             case "gate":
                 await self._gate(text)
             case "stream":
-                await view.stream(self._chunks(text))
+                await tell(view, self._chunks(text))
             case "show":
                 await view.show(OutgoingMessage(text))
             case "echo":

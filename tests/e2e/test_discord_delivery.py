@@ -16,7 +16,7 @@ from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import DiscordServer, too_many
 from tests.fakes.discord_world import Person
-from tests.fakes.handler import slowly, words
+from tests.fakes.handler import slowly, tell, words
 
 LONG = "\n\n".join(
     f"Parágrafo {n} com **negrito** e emoji 😀🐘 "
@@ -52,7 +52,7 @@ async def test_a_status_is_edited_into_the_next_one_and_then_into_the_answer() -
         for status in ("IA está pensando...", "Buscando por memórias...", "Buscando por memórias..., pesquisando"):
             await view.status(status)
             await clock.sleep(3)
-        await view.stream(words("É abc123."))
+        await tell(view, words("É abc123."))
 
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
@@ -72,7 +72,7 @@ async def test_memories_replace_the_status_by_a_small_embed_with_everything_kept
     async def script(_: Incoming, view: View) -> None:
         await view.status("Buscando por memórias...")
         await view.show(OutgoingMessage("🧠 senha do wi-fi: ...", Modal.MEMORY, items))
-        await view.stream(words("Achei duas."))
+        await tell(view, words("Achei duas."))
 
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, script) as bot:
@@ -105,7 +105,7 @@ async def test_more_memories_than_an_embed_holds_are_counted_not_cut() -> None:
 
 async def test_everyone_in_a_models_answer_pings_nobody() -> None:
     async def script(_: Incoming, view: View) -> None:
-        await view.stream(words(f"@everyone e {ME} olhem"))
+        await tell(view, words(f"@everyone e {ME} olhem"))
 
     clock = FakeClock()
     async with DiscordServer(clock) as server:

@@ -12,7 +12,7 @@ from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Incoming
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.handler import slowly, words
+from tests.fakes.handler import slowly, tell, words
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
@@ -209,7 +209,7 @@ async def test_an_answer_in_place_that_takes_its_time_shows_its_status_there_too
     async def script(incoming: Incoming, view: View) -> None:
         if incoming.pressed:
             await view.status("Buscando por memórias...")
-            await view.stream(words("achei duas"))
+            await tell(view, words("achei duas"))
         else:
             await view.show(OutgoingMessage("lista", choices=(NEXT,)))
 

@@ -13,7 +13,7 @@ from core.outgoing import OutgoingMessage
 from core.types import Incoming, MemoryItem, MemoryKind, Modal
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import START, FakeClock
-from tests.fakes.handler import slowly, words
+from tests.fakes.handler import slowly, tell, words
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person, units
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -56,7 +56,7 @@ async def test_a_status_is_edited_into_the_next_one_and_then_into_the_answer() -
         for status in ("IA está pensando...", "Buscando por memórias...", "Buscando por memórias..., pesquisando"):
             await view.status(status)
             await clock.sleep(3)
-        await view.stream(words("É abc123."))
+        await tell(view, words("É abc123."))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:

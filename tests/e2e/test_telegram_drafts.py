@@ -13,7 +13,7 @@ from core.outgoing import OutgoingMessage
 from core.types import Incoming, Modal
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.handler import slowly, words
+from tests.fakes.handler import slowly, tell, words
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
@@ -45,7 +45,7 @@ async def test_each_message_of_a_turn_stands_before_the_next_one_is_drafted() ->
         await view.status("Buscando por memórias...")
         await view.show(OutgoingMessage("🧠 **senha**: abc123", Modal.MEMORY))
         await view.status("IA está pensando...")
-        await view.stream(words("É abc123."))
+        await tell(view, words("É abc123."))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script, DRAFTS) as bot:
@@ -143,7 +143,7 @@ async def test_typing_is_shown_while_only_a_status_says_that_work_goes_on() -> N
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         await clock.sleep(21.0)
-        await view.stream(words("pronto"))
+        await tell(view, words("pronto"))
         await clock.sleep(20.0)
 
     clock = FakeClock()
@@ -157,7 +157,7 @@ async def test_typing_never_takes_what_the_answer_of_a_group_needs() -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
         await clock.sleep(60.0)
-        await view.stream(words("pronto"))
+        await tell(view, words("pronto"))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:

@@ -15,7 +15,7 @@ from core.texts import AGAIN
 from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
-from tests.fakes.handler import echo, slowly, words
+from tests.fakes.handler import echo, slowly, tell, words
 from tests.fakes.telegram_people import BOT_ID, Person, Post
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
@@ -78,7 +78,7 @@ async def test_the_first_words_of_an_answer_that_got_lost_leave_a_mark_on_what_g
             await clock.sleep(3.0)
 
     async def script(_: Incoming, view: View) -> None:
-        await view.stream(chunks())
+        await tell(view, chunks())
 
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         swallows(server, "sendmessage")
@@ -155,7 +155,7 @@ async def test_what_is_taken_up_after_a_crash_is_marked_once_be_it_written_or_ed
     async def script(_: Incoming, view: View) -> None:
         if with_status:
             await view.status("IA está pensando...")
-        await view.stream(words("é abc123"))
+        await tell(view, words("é abc123"))
         await view.show(OutgoingMessage("e mais nada"))
 
     clock = FakeClock()
@@ -181,7 +181,7 @@ async def test_what_the_core_says_of_the_interruption_is_not_marked_twice() -> N
 async def test_after_a_restart_an_answer_takes_the_place_of_what_was_begun_and_needs_no_mark() -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
-        await view.stream(words("é abc123"))
+        await tell(view, words("é abc123"))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server:

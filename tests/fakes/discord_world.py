@@ -59,9 +59,9 @@ class Note:
 
     @property
     def text(self) -> str:
-        """What is read: the content, or the embed's text, and the names of files."""
-        said = self.content or "\n".join(str(embed.get("description", "")) for embed in self.embeds)
-        return "\n".join([*([said] if said else []), *(f"📎 {file['filename']}" for file in self.files)])
+        """What is read: the content, the embed's text below it, and the names of files."""
+        embeds = (str(embed.get("description", "")) for embed in self.embeds)
+        return "\n".join(filter(None, [self.content, *embeds, *(f"📎 {file['filename']}" for file in self.files)]))
 
     @property
     def buttons(self) -> list[str]:
@@ -71,7 +71,10 @@ class Note:
 
 @dataclass
 class Channel:
-    """A channel, a thread or a direct message; `refusal` is the (status, code) of everything tried there."""
+    """A channel, a thread or a direct message; `refusal` is the (status, code) of everything tried there.
+
+    With `no_embeds` the bot lacks the right "embed links".
+    """
 
     id: int
     type: int = TEXT
@@ -83,6 +86,7 @@ class Channel:
     notes: dict[int, Note] = field(default_factory=dict)
     refusal: tuple[int, int] | None = None
     no_reactions: bool = False
+    no_embeds: bool = False
 
     def json(self) -> Json:
         kind: Json = {"id": str(self.id), "type": self.type, "name": self.name}

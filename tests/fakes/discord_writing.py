@@ -71,7 +71,7 @@ class Writing:
                 raise Refused(400, 50035, "Invalid Form Body")
             reply_to = None
         note = Note(self._server.snowflake(), channel.id, BOT, reply_to=reply_to, nonce=key[1], more={"pings": False})
-        apply(self._server, note, body)
+        apply(self._server, note, _as_allowed(channel, body))
         channel.notes[note.id] = note
         self._nonces[key] = (self._server.clock.monotonic(), note.id)
         self._server.wrote("post", note)
@@ -83,7 +83,7 @@ class Writing:
             raise Refused(404, 10008, "Unknown Message")
         if note.by is not BOT:
             raise Refused(403, 50005, "Cannot edit a message authored by another user")
-        apply(self._server, note, body)
+        apply(self._server, note, _as_allowed(channel, body))
         self._server.wrote("edit", note)
         return note
 
@@ -111,6 +111,18 @@ class Writing:
         opened = Channel(message_id, THREAD, GUILD_ID, channel.id, BOT.id, body["name"])
         self._server.channels[message_id] = opened
         return opened.json()
+
+
+def _as_allowed(channel: Channel, body: Json) -> Json:
+    """What is left of a message without the right to embeds: they are dropped in silence, and refused without a text.
+
+    Source: github.com/discord/discord-api-docs/issues/2601.
+    """
+    if not channel.no_embeds or not body.get("embeds"):
+        return body
+    if not body.get("content"):
+        raise Refused(403, 50013, "Missing Permissions")
+    return body | {"embeds": []}
 
 
 def apply(world: World, note: Note, body: Json) -> None:

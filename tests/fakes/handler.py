@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from core.conversation_locks import ConversationLocks
 from core.delivery.view import View
 from core.errors import ChannelError
+from core.outgoing import Button
 from core.ports import Channel, Channels, Clock, MessageHandler
-from core.types import Incoming
+from core.types import Incoming, MemoryItem
 
 Script = Callable[[Incoming, View], Awaitable[None]]
 
@@ -19,7 +20,19 @@ Script = Callable[[Incoming, View], Awaitable[None]]
 async def echo(incoming: Incoming, view: View) -> None:
     """Think visibly, then say back what was said."""
     await view.status("IA está pensando...")
-    await view.stream(words(f"Você disse: {incoming.text}"))
+    await tell(view, words(f"Você disse: {incoming.text}"))
+
+
+async def tell(
+    view: View,
+    pieces: AsyncIterator[str],
+    choices: tuple[Button, ...] = (),
+    memories: tuple[MemoryItem, ...] = (),
+) -> None:
+    """Write an answer as a model says it, and complete it."""
+    async for piece in pieces:
+        view.write(piece)
+    await view.finish(choices, memories)
 
 
 async def words(text: str) -> AsyncIterator[str]:
@@ -37,7 +50,7 @@ def slowly(clock: Clock, text: str, pause_s: float) -> Script:
 
     async def script(_: Incoming, view: View) -> None:
         await view.status("IA está pensando...")
-        await view.stream(chunks())
+        await tell(view, chunks())
 
     return script
 

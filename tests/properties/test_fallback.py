@@ -24,6 +24,7 @@ from core.errors import (
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
+from tests.fakes.handler import tell
 
 REASON = "I may not write there."
 REFUSALS = (
@@ -90,7 +91,7 @@ def test_the_whole_text_is_read_or_the_owners_are_told(
         told = False
         try:
             await view.status("thinking")
-            await view.stream(spoken(clock, chunks), (Button("Undo", "/undo"),))
+            await tell(view, spoken(clock, chunks), (Button("Undo", "/undo"),))
             await view.close()
         except Undelivered:
             told = True

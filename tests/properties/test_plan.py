@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
-from core.outgoing import ChannelLimits, OutgoingMessage
+from core.outgoing import Button, ChannelLimits, OutgoingMessage, memories_shown
 from core.types import MemoryItem, MemoryKind, Modal
+from tests.profile import tries
 
 LIMITS = ChannelLimits(max_chars=60, edit_interval_s=1.5)
-words = st.text("abc .\n", max_size=50)
+AT = datetime(2026, 3, 14, tzinfo=UTC)
+ITEMS = tuple(MemoryItem(f"m{n}", MemoryKind.TEXT, "x" * n, ("senha",), AT, AT) for n in (1, 2))
+UNDO = Button("Undo", "/undo")
+words = st.text("abc .\n", max_size=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,8 @@ class Call:
     verb: str
     text: str = ""
     delay_s: float = 0.0
+    choices: tuple[Button, ...] = ()
+    memories: tuple[MemoryItem, ...] = ()
 
 
 calls = st.lists(
@@ -32,10 +38,16 @@ calls = st.lists(
         st.builds(Call, st.just("show"), words),
         st.builds(Call, st.just("feed"), words),
         st.builds(Call, st.just("feed"), words),
-        st.builds(Call, st.just("finish")),
+        st.builds(
+            Call,
+            st.just("finish"),
+            choices=st.sampled_from([(), (UNDO,)]),
+            memories=st.sampled_from([(), ITEMS[:1], ITEMS]),
+        ),
         st.builds(Call, st.just("wait"), delay_s=st.sampled_from([0.1, 0.7, 1.5, 4.0, 20.0])),
         st.builds(Call, st.just("busy"), delay_s=st.sampled_from([3.0, 35.0, 491.0])),
     ),
+    min_size=4,
     max_size=40,
 )
 
@@ -79,7 +91,8 @@ class Screen:
         assert operation.shown != before, "no edit that changes nothing"
         if not (_is_status(before) and not _is_status(operation.shown)):
             assert self.now_s - self.wrote_s >= LIMITS.edit_interval_s - 1e-9, "no edit too early"
-        assert _is_status(before) or not before.final, "what is complete stays"
+        with_more_below = replace(before, choices=operation.shown.choices, memories=operation.shown.memories)
+        assert _is_status(before) or not before.final or operation.shown == with_more_below, "what is complete stays"
         self.seen[operation.index] = operation.shown
 
 
@@ -96,7 +109,7 @@ def _apply(call: Call, screen: Screen) -> None:
         case "feed":
             screen.plan.feed(call.text)
         case "finish":
-            screen.plan.finish()
+            screen.plan.finish(call.choices, call.memories)
         case "busy":
             screen.busy_until_s = max(screen.busy_until_s, screen.now_s + call.delay_s)
     screen.write(screen.now_s + call.delay_s * (call.verb == "wait"))
@@ -116,13 +129,40 @@ def bare(text: str) -> str:
     return "".join(text.split())
 
 
+def messages(script: list[Call]) -> list[OutgoingMessage]:
+    """The messages that a script makes: one for each text shown, one for all that is fed until `finish` or `show`."""
+    made: list[OutgoingMessage] = []
+    answer = ""
+    for call in [*script, Call("finish")]:
+        if call.verb == "feed":
+            answer += call.text
+        elif call.verb in {"show", "finish"}:
+            if bare(answer):
+                made.append(OutgoingMessage(answer, choices=call.choices, memories=call.memories))
+            elif call.memories:
+                made.append(memories_shown(call.memories, call.choices))
+            if bare(call.text):
+                made.append(OutgoingMessage(call.text))
+            answer = ""
+    return made
+
+
+@settings(max_examples=tries(200, 2000))
 @given(calls, st.integers(1, 20))
-def test_whatever_happens_all_that_was_said_stands_on_the_screen_once(script: list[Call], first_chars: int) -> None:
-    screen = play(script, Pace(first_chars=first_chars))
-    said = "".join(call.text for call in script if call.verb in {"show", "feed"})
-    shown = "".join(shown.text for shown in screen.seen)
-    assert bare(shown).replace("…", "") == bare(said)
-    assert all(shown.final and not _is_status(shown) for shown in screen.seen)
+def test_whatever_happens_each_message_stands_on_the_screen_once_with_what_is_below_it(
+    script: list[Call], first_chars: int
+) -> None:
+    seen = play(script, Pace(first_chars=first_chars)).seen
+    assert all(shown.final and not _is_status(shown) for shown in seen)
+    for wanted in messages(script):
+        parts = [seen.pop(0)]
+        while bare("".join(part.text for part in parts)) != bare(wanted.text):
+            parts.append(seen.pop(0))
+        assert len(parts) == 1 or len(wanted.text) > LIMITS.max_chars, "only length splits a message"
+        last = parts.pop()
+        assert (last.modal, last.choices, last.memories) == (wanted.modal, wanted.choices, wanted.memories)
+        assert not any(part.choices or part.memories for part in parts)
+    assert [shown.text for shown in seen] in ([], ["…"]), "a status may be left, which says nothing any more"
 
 
 @given(calls)
@@ -208,6 +248,42 @@ def test_a_channel_that_was_written_to_too_often_is_written_to_less() -> None:
 
 
 @pytest.mark.spec("T5")
+def test_a_status_that_comes_within_an_answer_is_not_shown_and_the_answer_goes_on() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.feed("Guardei.")
+    assert plan.next(0.0) == Post(0, OutgoingMessage("Guardei.", final=False))
+    plan.wrote(Post(0, OutgoingMessage("Guardei.", final=False)), 0.0)
+    plan.status("Buscando por memórias...")
+    assert plan.due_s == math.inf
+    plan.feed("\n\nÉ abc123.")
+    plan.finish((UNDO,), ITEMS)
+    whole = OutgoingMessage("Guardei.\n\nÉ abc123.", choices=(UNDO,), memories=ITEMS)
+    assert _drained(plan) == [(1.5, whole)]
+
+
+def test_memories_without_a_text_are_a_message_in_place_of_the_status() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.status("Buscando por memórias...")
+    plan.feed("\n")
+    plan.finish(memories=ITEMS)
+    assert _drained(plan) == [
+        (0.0, OutgoingMessage("🧠 senha: x · 2026-03-14\n🧠 senha: xx · 2026-03-14", Modal.MEMORY, ITEMS))
+    ]
+
+
+def test_memories_and_buttons_stand_below_the_last_part_of_a_long_text_also_when_it_is_shown_again() -> None:
+    long = "palavra " * 20
+    fresh = StreamPlan(LIMITS, len, Pace())
+    fresh.feed(long)
+    fresh.finish((UNDO,), ITEMS)
+    parts = [shown for _, shown in _drained(fresh)]
+    assert [(part.choices, part.memories) for part in parts] == [((), ()), ((), ()), ((UNDO,), ITEMS)]
+    again = StreamPlan(LIMITS, len, Pace(), posted=3, whole=2)
+    again.show_again(OutgoingMessage(long, choices=(UNDO,), memories=ITEMS))
+    assert [shown for _, shown in _drained(again)] == parts[2:]
+
+
+@pytest.mark.spec("T5")
 def test_a_status_that_was_overtaken_before_it_was_written_is_never_seen() -> None:
     plan = StreamPlan(LIMITS, len, Pace())
     plan.status("Buscando por memórias...")
@@ -228,10 +304,8 @@ def _drained(plan: StreamPlan) -> list[tuple[float, OutgoingMessage]]:
 
 
 def test_a_message_cut_in_several_is_shown_by_its_text_for_a_channel_that_draws_memories() -> None:
-    at = datetime(2026, 3, 14, tzinfo=UTC)
-    item = MemoryItem("m1", MemoryKind.TEXT, "palavra " * 10, ("x",), at, at)
     plan = StreamPlan(LIMITS, len, Pace())
-    plan.show(OutgoingMessage("palavra " * 10, Modal.MEMORY, (item,)))
+    plan.show(OutgoingMessage("palavra " * 10, Modal.MEMORY, ITEMS))
     written = [shown for _, shown in _drained(plan)]
     assert [shown.modal for shown in written] == [Modal.MEMORY, Modal.MEMORY]
     assert not any(shown.memories for shown in written)

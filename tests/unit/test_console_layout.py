@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcwidth
 
-from adapters.console.channel import Page, Row, Style, cut
-from adapters.console.output import memory_line, printable
+from adapters.console.channel import Page, Row, Style
+from adapters.console.output import cut, memory_line, printable
 from core.types import MemoryItem, MemoryKind
 
 WORDS = ("palavra ", "世界", "👨‍👩‍👧‍👦", "e\u0301", "x" * 30, "  ", "**", "`")
@@ -103,4 +103,5 @@ def test_a_line_cut_to_a_width_says_so() -> None:
 def test_a_memory_is_one_line_with_its_date_and_nothing_that_steers() -> None:
     at = datetime(2026, 3, 14, 12, tzinfo=UTC)
     item = MemoryItem("m1", MemoryKind.TEXT, "rua A,\nnúmero 1\x1b[2J", ("endereço\nda mãe",), at, at)
-    assert memory_line(item) == "🧠 2026-03-14 · endereço da mãe: rua A, número 1[2J"
+    assert memory_line(item) == "🧠 endereço da mãe: rua A, número 1[2J · 2026-03-14"
+    assert memory_line(item, 36) == "🧠 endereço da mãe: ru… · 2026-03-14"

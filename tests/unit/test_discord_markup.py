@@ -42,6 +42,28 @@ def test_no_part_of_a_text_is_longer_when_sent_than_discord_takes(text: str) -> 
         sent.encode()  # no lone surrogate is left
 
 
+ITEM = MemoryItem("m", MemoryKind.TEXT, "abc||123", ("senha",), START, START)
+LINE = rf"🧠 **senha** ||abc\|\|123|| · {START:%Y-%m-%d}"
+
+
+def test_memories_stand_in_an_embed_below_the_text_that_rests_on_them() -> None:
+    drawn = draw(OutgoingMessage("A senha é **abc**.", memories=(ITEM,)))
+    assert (drawn.content, drawn.embed) == ("A senha é **abc**.", LINE)
+
+
+def test_beside_a_link_memories_are_lines_as_an_embed_would_make_discord_fetch_what_is_linked_to() -> None:
+    drawn = draw(OutgoingMessage("Veja https://example.com/abc", memories=(ITEM,)))
+    assert (drawn.content, drawn.embed) == (f"Veja https://example.com/abc\n{LINE}", "")
+
+
+def test_as_plain_text_the_answer_comes_first_and_memories_where_there_is_room() -> None:
+    items = (ITEM, ITEM)
+    assert draw(OutgoingMessage("oi", memories=items, plain=True)).content == f"oi\n{LINE}\n{LINE}"
+    long = "a" * (MAX_CHARS - len(LINE) - 20)
+    assert draw(OutgoingMessage(long, memories=items, plain=True)).content == f"{long}\n{LINE}\n+ 1"
+    assert draw(OutgoingMessage("a" * MAX_CHARS, memories=items, plain=True)).content == "a" * MAX_CHARS
+
+
 @given(st.lists(st.text(min_size=1, max_size=600), min_size=1, max_size=40))
 def test_memories_fit_an_embed_whatever_they_hold_and_no_spoiler_is_broken(contents: list[str]) -> None:
     items = tuple(MemoryItem("m", MemoryKind.TEXT, text, (text[:90],), START, START) for text in contents)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from telegram import MessageEntity
 from telegramify_markdown.config import get_runtime_config
 
 from adapters.telegram.markup import MAX_UNITS, Rendered, draw, render, style
@@ -15,6 +18,12 @@ STYLE = style()
 
 def spans(rendered: Rendered) -> list[tuple[str, int, int]]:
     return [(entity.type.value, entity.offset, entity.length) for entity in rendered.entities]  # type: ignore[attr-defined]
+
+
+def cut_out(rendered: Rendered, entity: MessageEntity) -> str:
+    """The text that an entity covers."""
+    start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
+    return rendered.text.encode("utf-16-le")[start:end].decode("utf-16-le")
 
 
 @pytest.mark.parametrize(
@@ -101,12 +110,49 @@ def test_a_memory_is_shown_letter_by_letter(password: str) -> None:
     day = f"{START:%Y-%m-%d}"
     assert rendered.text == f"🧠 senha: {password} · {day}\n🧠 outra: {password} · {day}"
     assert [kind for kind, _, _ in spans(rendered)] == ["expandable_blockquote", "bold", "bold"]
-    assert rendered.text.encode("utf-16-le")[2 * rendered.entities[2].offset :][:10].decode("utf-16-le") == "outra"
+    assert cut_out(rendered, rendered.entities[2]) == "outra"
 
 
 def test_memories_that_would_not_fit_are_shown_as_the_core_shortened_them() -> None:
     shown = OutgoingMessage("🧠 **senha**: curta", Modal.MEMORY, tuple(memory("x" * 600) for _ in range(9)))
     assert draw(shown, render(shown.text, STYLE)).text == "🧠 senha: curta"
+
+
+def below(text: str, *items: MemoryItem) -> Rendered:
+    return draw(OutgoingMessage(text, memories=items), render(text, STYLE))
+
+
+def test_memories_stand_below_the_text_that_rests_on_them_in_a_quote_that_opens() -> None:
+    rendered = below("É **a*b 😀**.", memory("a*b 😀"), memory("x", "outra"))
+    assert rendered.text == f"É a*b 😀.\n🧠 senha: a*b 😀 · {START:%Y-%m-%d}\n🧠 outra: x · {START:%Y-%m-%d}"
+    kinds = [kind for kind, _, _ in spans(rendered)]
+    assert kinds == ["bold", "expandable_blockquote", "bold", "bold"]
+    assert [cut_out(rendered, entity) for entity in rendered.entities] == [
+        "a*b 😀", rendered.text.partition("\n")[2], "senha", "outra",
+    ]  # fmt: skip
+
+
+@given(
+    st.integers(1, MAX_UNITS - 2),
+    st.lists(st.sampled_from(["x", "y" * 50, "z" * 200, "😀" * 700]), min_size=1, max_size=12),
+)
+@example(MAX_UNITS - 2, ["x"])
+@example(3000, ["z" * 600] * 10)
+def test_memories_are_shortened_to_the_room_below_a_text_which_stays_whole(chars: int, contents: list[str]) -> None:
+    text = "a" * chars
+    rendered = below(text, *map(memory, contents))
+    assert rendered.size <= MAX_UNITS
+    told, _, quote = rendered.text.partition("\n")
+    assert told == text
+    lines = quote.split("\n") if quote else []
+    left_out = int(lines.pop()[2:]) if lines and lines[-1].startswith("+ ") else 0
+    assert all(line.startswith("🧠 senha: ") and line.endswith(f" · {START:%Y-%m-%d}") for line in lines)
+    assert len(lines) + left_out == len(contents) if lines else chars > MAX_UNITS - 100
+
+
+def test_a_text_of_many_entities_keeps_them_all_and_the_quote_and_names_go_plain() -> None:
+    rendered = below("**a** " * 98, memory("x"), memory("y"))
+    assert [kind for kind, _, _ in spans(rendered)] == ["bold"] * 98 + ["expandable_blockquote"]
 
 
 def test_a_custom_emoji_which_bots_may_not_send_is_its_plain_self() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -12,12 +13,16 @@ from hypothesis import strategies as st
 from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ChannelBusy, ChannelError, ChannelGone, ProviderDown, StreamCut, Undelivered
-from core.outgoing import ChannelLimits, OutgoingMessage
-from core.types import Modal
+from core.outgoing import Button, ChannelLimits, OutgoingMessage
+from core.types import MemoryItem, MemoryKind, Modal
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
+from tests.fakes.handler import tell
 
 LIMITS = ChannelLimits(max_chars=4096, edit_interval_s=1.5)
+AT = datetime(2026, 3, 14, tzinfo=UTC)
+MEMORIES = (MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), AT, AT),)
+UNDO = (Button("Undo", "/undo"),)
 
 
 async def said(*chunks: str, clock: FakeClock | None = None, gap_s: float = 0.0) -> AsyncIterator[str]:
@@ -85,10 +90,77 @@ async def test_a_status_is_on_the_screen_when_the_call_returns_and_the_answer_ta
     view = View(channel, clock)
     await view.status("IA está pensando...")
     assert channel.screen == [OutgoingMessage("IA está pensando...", Modal.TEXT_FOR_REPLACE)]
-    assert await view.stream(said("É ", "123456.")) == "É 123456."
+    await tell(view, said("É ", "123456."))
     assert channel.screen == [OutgoingMessage("É 123456.")]
     assert [seen.handle for seen in channel.log] == ["m1", "m1"]
     await view.close()
+
+
+@pytest.mark.spec("T5", "T9")
+async def test_all_that_is_said_until_the_end_is_one_message_which_no_status_replaces(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
+    await view.status("IA está pensando...")
+    view.write("Guardei.")
+    await view.status("Buscando por memórias...")
+    await clock.advance(5.0)
+    assert channel.screen == [OutgoingMessage("Guardei.", final=False)]
+    view.write("\n\nA senha é ")
+    await view.status("IA está pensando...")
+    view.write("abc123.")
+    await view.finish(UNDO, MEMORIES)
+    await clock.advance(1.5)
+    assert channel.screen == [OutgoingMessage("Guardei.\n\nA senha é abc123.", choices=UNDO, memories=MEMORIES)]
+    assert channel.statuses == ["IA está pensando..."]
+    assert [seen.verb for seen in channel.log].count("post") == 1
+    assert not any(seen.shown.choices or seen.shown.memories for seen in channel.log[:-1]), "whole, at the end"
+    view.write("Outra.")
+    await view.finish()
+    assert channel.texts == ["Guardei.\n\nA senha é abc123.", "Outra."]
+    await view.close()
+
+
+@pytest.mark.spec("T9")
+async def test_memories_that_nothing_is_said_of_take_the_place_of_the_status(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
+    await view.status("Buscando por memórias...")
+    await view.finish(UNDO, MEMORIES)
+    assert channel.screen == [OutgoingMessage("🧠 senha: abc123 · 2026-03-14", Modal.MEMORY, MEMORIES, choices=UNDO)]
+    await view.finish(UNDO)
+    assert len(channel.log) == 2
+    await view.close()
+
+
+async def test_an_answer_that_a_restart_broke_off_goes_on_in_its_message(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock)
+    first = View(channel, clock)
+    first.write("Guardei.")
+    await first.status("pensando")
+    second = View(channel, clock, posted=["m1"])
+    second.write("Guardei.")
+    await second.status("pensando")
+    second.write("\n\nA senha é abc123.")
+    await second.finish(UNDO, MEMORIES)
+    await finish(clock, second)
+    assert channel.screen == [OutgoingMessage("Guardei.\n\nA senha é abc123.", choices=UNDO, memories=MEMORIES)]
+    third = View(channel, clock, posted=["m1"])
+    await third.show_again(channel.screen[0])
+    await finish(clock, third)
+    assert [seen.verb for seen in channel.log].count("post") == 1
+
+
+async def test_an_answer_that_is_cancelled_is_completed_even_in_a_slow_channel(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock, ChannelLimits(4096, edit_interval_s=3.0))
+    view = View(channel, clock, grace_s=5.0)
+    reading = asyncio.create_task(tell(view, said("um ", "dois ", "três", clock=clock, gap_s=0.1)))
+    await clock.advance(0.15)
+    reading.cancel()
+    closing = asyncio.create_task(view.close(within_s=2.0))
+    await clock.advance(5.0)
+    await closing
+    assert reading.cancelled()
+    assert channel.screen == [OutgoingMessage("um dois")]
 
 
 @pytest.mark.spec("T5", "T9")
@@ -144,9 +216,9 @@ async def test_a_channel_that_hangs_does_not_hold_back_the_turn(clock: FakeClock
     assert not showing.done()
     await clock.advance(0.1)
     assert showing.done()
-    reading = asyncio.create_task(view.stream(said("dois")))
+    reading = asyncio.create_task(tell(view, said("dois")))
     await clock.advance(1.0)
-    assert await reading == "dois"
+    await reading
     closing = asyncio.create_task(view.close(within_s=1.0))
     await clock.advance(1.0)
     await closing
@@ -155,9 +227,9 @@ async def test_a_channel_that_hangs_does_not_hold_back_the_turn(clock: FakeClock
 async def test_the_end_of_an_answer_does_not_wait_for_a_stretched_pace(clock: FakeClock) -> None:
     channel = RecordingChannel(clock)
     view = View(channel, clock, pace=Pace(stretch_edits=1))
-    reading = asyncio.create_task(view.stream(said(*"abcdefghijklm", clock=clock, gap_s=1.0)))
+    reading = asyncio.create_task(tell(view, said(*"abcdefghijklm", clock=clock, gap_s=1.0)))
     await clock.advance(20.0)
-    assert await reading == "abcdefghijklm"
+    await reading
     assert [seen.at_s for seen in channel.log] == [0.0, 3.0, 9.0, 13.0]
     await view.close()
 
@@ -165,12 +237,12 @@ async def test_the_end_of_an_answer_does_not_wait_for_a_stretched_pace(clock: Fa
 async def test_the_pace_of_the_channel_never_holds_back_the_model(clock: FakeClock) -> None:
     channel = SlowChannel(clock, ChannelLimits(4096, 5.0))
     view = View(channel, clock)
-    reading = asyncio.create_task(view.stream(said(*"abcdefghij", clock=clock, gap_s=0.1)))
+    reading = asyncio.create_task(tell(view, said(*"abcdefghij", clock=clock, gap_s=0.1)))
     await clock.advance(1.0)
     assert channel.texts == ["a"]
     await clock.advance(0.2)
     assert reading.done()
-    assert await reading == "abcdefghij"
+    await reading
     await finish(clock, view)
     assert channel.texts == ["abcdefghij"]
     assert len(channel.log) == 2
@@ -181,7 +253,7 @@ async def test_what_must_wait_does_not_hold_back_the_turn_but_close_waits_for_it
     view = View(channel, clock)
     await view.status("pensando")
     await view.show(OutgoingMessage("um"))
-    assert await view.stream(said("do", "is")) == "dois"
+    await tell(view, said("do", "is"))
     assert channel.log == []
     await finish(clock, view)
     assert [(seen.at_s, seen.shown.text) for seen in channel.log] == [(35.0, "um"), (35.0, "dois")]
@@ -195,10 +267,10 @@ async def test_a_flood_wait_anywhere_ends_with_the_final_text_once(
     channel = FloodedChannel(clock, refused=refused, retry_after_s=retry_after_s)
     view = View(channel, clock)
     words = [f"palavra{n} " for n in range(40)]
-    reading = asyncio.create_task(view.stream(said(*words, clock=clock, gap_s=0.2)))
+    reading = asyncio.create_task(tell(view, said(*words, clock=clock, gap_s=0.2)))
     await clock.advance(9.0)
     assert reading.done()
-    assert await reading == "".join(words)
+    await reading
     await finish(clock, view)
     assert channel.texts == ["".join(words).strip()]
     assert [seen.shown.final for seen in channel.log].count(True) == 1
@@ -220,7 +292,7 @@ async def test_a_channel_that_is_gone_is_told_once_and_written_to_no_more(clock:
     with pytest.raises(ChannelGone):
         await view.show(OutgoingMessage("um"))
     await view.show(OutgoingMessage("dois"))
-    assert await view.stream(said("três")) == "três"
+    await tell(view, said("três"))
     await view.close()
     await view.close()
     assert [seen.shown.text for seen in channel.log if seen.verb != "remove"] == ["pensando"]
@@ -229,7 +301,7 @@ async def test_a_channel_that_is_gone_is_told_once_and_written_to_no_more(clock:
 async def test_a_channel_that_goes_during_an_answer_ends_the_reading_of_the_model(clock: FakeClock) -> None:
     channel = RecordingChannel(clock, faults=[None, ChannelGone("kicked")])
     view = View(channel, clock)
-    reading = asyncio.create_task(view.stream(said(*"abcdefghij", clock=clock, gap_s=1.0)))
+    reading = asyncio.create_task(tell(view, said(*"abcdefghij", clock=clock, gap_s=1.0)))
     await clock.advance(4.0)
     assert reading.done()
     with pytest.raises(ChannelGone):
@@ -259,9 +331,9 @@ async def test_an_answer_that_nobody_reads_any_more_lets_go_of_the_model_at_once
 async def test_a_channel_that_goes_after_the_answer_is_told_by_close(clock: FakeClock) -> None:
     channel = RecordingChannel(clock, faults=[None, ChannelGone("kicked")])
     view = View(channel, clock)
-    reading = asyncio.create_task(view.stream(said("um ", "dois", clock=clock, gap_s=0.1)))
+    reading = asyncio.create_task(tell(view, said("um ", "dois", clock=clock, gap_s=0.1)))
     await clock.advance(0.3)
-    assert await reading == "um dois"
+    await reading
     closing = asyncio.create_task(view.close())
     await clock.advance(10)
     with pytest.raises(ChannelGone):
@@ -274,10 +346,9 @@ async def test_what_came_before_a_model_failed_is_completed_on_the_screen_first(
     view = View(channel, clock)
     await view.status("pensando")
     with pytest.raises(StreamCut):
-        await view.stream(broken("metade ", "de uma", error=StreamCut("cut")))
-    assert channel.screen == [OutgoingMessage("metade de uma")]
+        await tell(view, broken("metade ", "de uma", error=StreamCut("cut")))
     await view.show(OutgoingMessage("(interrompida)"))
-    assert channel.texts == ["metade de uma", "(interrompida)"]
+    assert channel.screen == [OutgoingMessage("metade de uma"), OutgoingMessage("(interrompida)")]
     await view.close()
 
 
@@ -297,7 +368,7 @@ async def test_a_model_that_fails_before_its_first_word_leaves_the_status_to_the
     view = View(channel, clock)
     await view.status("pensando")
     with pytest.raises(ProviderDown):
-        await view.stream(broken(error=ProviderDown("down")))
+        await tell(view, broken(error=ProviderDown("down")))
     await view.show(OutgoingMessage("Não consegui."))
     assert channel.screen == [OutgoingMessage("Não consegui.")]
     await view.close()
@@ -333,7 +404,7 @@ async def test_cancelling_completes_what_is_there_and_goes_on_as_a_cancellation(
 async def test_a_cancelled_close_still_writes_what_it_can_within_the_grace(clock: FakeClock) -> None:
     channel = RecordingChannel(clock)
     view = View(channel, clock, grace_s=5.0)
-    reading = asyncio.create_task(view.stream(said("um ", "dois", clock=clock, gap_s=0.1)))
+    reading = asyncio.create_task(tell(view, said("um ", "dois", clock=clock, gap_s=0.1)))
     await clock.advance(0.3)
     await reading
     closing = asyncio.create_task(view.close())
@@ -400,7 +471,7 @@ async def test_blank_text_is_never_posted_and_keeps_the_status_for_the_next(cloc
     view = View(channel, clock)
     await view.status(" ")
     await view.status("pensando")
-    assert await view.stream(said(" ", "\n")) == " \n"
+    await tell(view, said(" ", "\n"))
     await view.show(OutgoingMessage(" "))
     await view.show(OutgoingMessage("oi"))
     assert channel.screen == [OutgoingMessage("oi")]
@@ -412,9 +483,9 @@ async def test_an_answer_longer_than_a_message_goes_on_in_the_next(clock: FakeCl
     view = View(channel, clock)
     text = "```python\n" + "".join(f"valor{n} = {n} * 2\n" for n in range(40)) + "```\nPronto."
     chunks = [text[at : at + 7] for at in range(0, len(text), 7)]
-    reading = asyncio.create_task(view.stream(said(*chunks, clock=clock, gap_s=0.1)))
+    reading = asyncio.create_task(tell(view, said(*chunks, clock=clock, gap_s=0.1)))
     await clock.advance(60.0)
-    assert await reading == text
+    await reading
     await finish(clock, view)
     assert all(len(shown) <= 100 for shown in channel.texts)
     assert all(shown.startswith("```python\n") for shown in channel.texts[:-1])
@@ -427,7 +498,7 @@ async def test_first_words_may_be_asked_to_wait_until_there_are_some(clock: Fake
     channel = RecordingChannel(clock)
     view = View(channel, clock, pace=Pace(first_chars=30))
     await view.status("pensando")
-    reading = asyncio.create_task(view.stream(said(*["abcde "] * 10, clock=clock, gap_s=0.1)))
+    reading = asyncio.create_task(tell(view, said(*["abcde "] * 10, clock=clock, gap_s=0.1)))
     await clock.advance(5.0)
     await reading
     assert all(len(seen.shown.text) >= 30 for seen in channel.log if seen.shown.modal is Modal.TEXT)
@@ -450,10 +521,10 @@ def test_the_law_of_delivery(
         channel = RecordingChannel(clock, ChannelLimits(50, interval_s), faults=list(faults))
         view = View(channel, clock)
         await view.status("pensando")
-        reading = asyncio.create_task(view.stream(said(*chunks, clock=clock, gap_s=gap_s)))
+        reading = asyncio.create_task(tell(view, said(*chunks, clock=clock, gap_s=gap_s)))
         await clock.advance(60.0)
         assert reading.done()
-        assert await reading == "".join(chunks)
+        await reading
         await view.show(OutgoingMessage("fim", Modal.MEMORY))
         await finish(clock, view, 10_000.0)
         assert "".join("".join(channel.texts).split()) == "".join("".join(chunks).split()) + "fim"
