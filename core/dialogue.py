@@ -131,7 +131,7 @@ class Tool:
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A whole call of a tool. `arguments` is JSON as the model wrote it, so it may be malformed; `id` is unique in
-    the turn. `extra` is what the provider wants back with the call, as it came.
+    the turn. `extra` maps the name of the model that made the call to what it wants back with it.
     """
 
     id: str
@@ -162,7 +162,8 @@ class PromptTurn:
     """One entry of the dialogue sent to a language model; `role` is USER or ASSISTANT.
 
     An ASSISTANT entry may have tool `calls`, after its text, which may be empty then; the USER entry after it has a
-    result for each, before its text.
+    result for each, before its text. `volatile` is text after `text` that will not be there in the next turn, and so
+    no part of what providers are told to cache.
     """
 
     role: MessageRole
@@ -170,6 +171,12 @@ class PromptTurn:
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
     thoughts: Thoughts | None = None
+    volatile: str = ""
+
+    @property
+    def whole_text(self) -> str:
+        """The text with its volatile part."""
+        return "\n\n".join(part for part in (self.text, self.volatile) if part)
 
 
 @dataclass(frozen=True, slots=True)

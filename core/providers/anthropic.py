@@ -6,6 +6,7 @@ than all else (bench/models.py).
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,13 +17,14 @@ import anthropic
 import httpx2
 from anthropic import AsyncStream
 
-from core.dialogue import Prompt, PromptTurn, Stop, Usage
+from core.dialogue import Delta, Prompt, PromptTurn, Stop, ToolCall, Usage
 from core.errors import BadReply, ContextTooLong, ProviderDown
 from core.ports import Tokenizer
 from core.providers.failure import by_status, forbid_long_waits
 from core.providers.ladder import SCHEMA_WORDS, Concessions, Ladder, Params, Rung, as_note
-from core.providers.streamed import ModelOptions, RawStream, Reading, StreamedModel, sendable
-from core.types import JSONValue
+from core.providers.streamed import ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
+from core.providers.tool_forms import arguments_of, is_object, reply_schema, tool_ladder
+from core.types import JSONValue, MessageRole
 
 BASE_URL = "https://api.anthropic.com"
 
@@ -96,12 +98,21 @@ class AnthropicModel(StreamedModel):
         super().__init__(provider, options, concessions)
         self._client = client
 
-    def _body(self, prompt: Prompt, turns: Sequence[PromptTurn]) -> Params:
-        """Mark the system text and the turn before the last for the cache: only the last turn changes."""
-        messages: list[JSONValue] = [{"role": turn.role.value, "content": turn.text} for turn in turns]
-        if len(turns) > 1:
-            block: JSONValue = {"type": "text", "text": turns[-2].text, **_CACHED}
-            messages[-2] = {"role": turns[-2].role.value, "content": [block]}
+    def _body(self, prompt: Prompt) -> Params:
+        """Return the body, with the ends of what stays the same marked for the cache: at most four may be.
+
+        They are the system text, after the tools; the entry before the one to answer; and the stable part of that one.
+        Every entry is a list of blocks, so that it is the same in the next turn.
+        """
+        asked = max(at for at, turn in enumerate(prompt.turns) if turn.role is MessageRole.USER and not turn.results)
+        messages: list[JSONValue] = []
+        for at, turn in enumerate(prompt.turns):
+            blocks = self._blocks(turn)
+            if at == asked - 1:
+                blocks[-1] |= _CACHED
+            elif at == asked and turn.volatile and len(blocks) > 1:
+                blocks[0] |= _CACHED
+            messages.append({"role": turn.role.value, "content": [*blocks]})
         body: dict[str, JSONValue] = {
             "model": self._options.model,
             "max_tokens": prompt.max_tokens,
@@ -112,13 +123,31 @@ class AnthropicModel(StreamedModel):
             body["system"] = [{"type": "text", "text": sendable(prompt.system), **_CACHED}]
         return body
 
+    def _blocks(self, turn: PromptTurn) -> list[dict[str, JSONValue]]:
+        """Return the blocks of an entry. Thoughts stand before the calls that they led to, as the API wants them."""
+        blocks: list[dict[str, JSONValue]] = []
+        if turn.thoughts is not None and turn.thoughts.model == self.name:
+            blocks += [dict(block) for block in turn.thoughts.blocks if isinstance(block, Mapping)]
+        for result in turn.results:
+            block: dict[str, JSONValue] = {"type": "tool_result", "tool_use_id": result.call.id}
+            blocks.append(block | {"content": sendable(result.text)} | ({"is_error": True} if result.failed else {}))
+        blocks += [{"type": "text", "text": sendable(text)} for text in (turn.text, turn.volatile) if text.strip()]
+        for call in turn.calls:
+            named: dict[str, JSONValue] = {"type": "tool_use", "id": call.id, "name": call.name}
+            blocks.append(named | {"input": arguments_of(call)})
+        return blocks or [{"type": "text", "text": sendable("")}]
+
     def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
-        """Return schema, effort and temperature. This API has no verbosity."""
+        """Return tools or schema, effort and temperature. This API has no verbosity."""
         ladders: list[Ladder] = []
-        if prompt.schema is not None:
-            form: Params = {"output_config": {"format": {"type": "json_schema", "schema": prompt.schema}}}
-            note = as_note(prompt.schema)
-            ladders.append([Rung("json_schema", form, SCHEMA_WORDS), Rung("prompted", note=note)])
+        if prompt.tools:
+            tools: list[JSONValue] = [
+                {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+                for tool in prompt.tools
+            ]
+            ladders.append(tool_ladder({"tools": tools}, _structured(reply_schema(prompt.tools)), self._options.tools))
+        elif prompt.schema is not None:
+            ladders.append(_structured(prompt.schema))
         if self._options.effort is not None:
             ladders.append(_effort(self._options.effort))
         if self._options.temperature is not None:
@@ -130,8 +159,8 @@ class AnthropicModel(StreamedModel):
             "/v1/messages", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
         )
 
-    def _reading(self) -> Reading:
-        return _Reading(self.name)
+    def _reading(self, *, has_tools: bool) -> Reading:
+        return _Reading(self.name, has_tools=has_tools)
 
     def _failures(self) -> AbstractContextManager[None]:
         return _failures(self.name)
@@ -163,29 +192,77 @@ def _effort(effort: str) -> Ladder:
     ]
 
 
-class _Reading(Reading):
-    """Read text blocks only: thinking and tool blocks have deltas of other types."""
+def _structured(schema: Params) -> Ladder:
+    """Return the forms of a typed answer: enforced by the server, or requested in the prompt."""
+    form: Params = {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+    return [Rung("json_schema", form, SCHEMA_WORDS), Rung("prompted", note=as_note(schema))]
 
-    def __init__(self, name: str) -> None:
+
+class _Reading(Reading):
+    """Read text blocks, and, if tools were offered, calls and thoughts: deltas of other types are ignored."""
+
+    def __init__(self, name: str, *, has_tools: bool) -> None:
         self.stop: Stop | None = None
         self.usage = Usage()
+        self.thoughts: list[JSONValue] = []
         self._name = name
+        self._has_tools = has_tools
         self._counts: dict[str, object] = {}
-        self._said = False
+        self._has_begun = False
+        self._block: dict[str, JSONValue] = {}
+        self._arguments = ""
+        self._doubtful: list[ToolCall] = []
 
-    def take(self, event: object) -> str:
+    def take(self, event: object) -> Sequence[Part]:
         match event:
             case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
-                self._said = self._said or bool(text)
-                return text
+                self._has_begun = self._has_begun or bool(text)
+                return (Delta(text),) if text else ()
+            case {"type": "content_block_start" | "content_block_delta" | "content_block_stop"} if self._has_tools:
+                return self._take_block(event)
             case {"type": "message_start", "message": {"usage": Mapping() as usage}}:
                 self._count(usage)
             case {"type": "message_delta", "delta": {"stop_reason": str(reason)}, **rest}:
                 self.stop = _STOPS.get(reason, Stop.END)
                 self._count(rest.get("usage"))
-                if reason == "model_context_window_exceeded" and not self._said:
+                if reason == "model_context_window_exceeded" and not self._has_begun:
                     raise ContextTooLong(f"{self._name} had no room left for an answer")
-        return ""
+                return self._doubtful if self.stop is Stop.END else ()
+        return ()
+
+    def _take_block(self, event: object) -> Sequence[Part]:
+        """Collect a block of thinking or a call, which is given when it is whole.
+
+        The block of a call that reached the length limit is closed like any other, before the reason is told: a call
+        that is no whole JSON waits for the reason, and so do those after it.
+        """
+        match event:
+            case {"type": "content_block_start", "content_block": Mapping() as block}:
+                self._block, self._arguments = dict(block), ""
+            case {"delta": {"type": "input_json_delta", "partial_json": str(piece)}}:
+                self._arguments += piece
+            case {"delta": {"type": "thinking_delta", "thinking": str(piece)}}:
+                self._block["thinking"] = f"{self._block.get('thinking') or ''}{piece}"
+            case {"delta": {"type": "signature_delta", "signature": str(piece)}}:
+                self._block["signature"] = piece
+            case {"type": "content_block_stop"}:
+                return self._end_block()
+        return ()
+
+    def _end_block(self) -> Sequence[Part]:
+        block, self._block = self._block, {}
+        match block:
+            case {"type": "thinking" | "redacted_thinking"}:
+                self.thoughts.append(block)
+            case {"type": "tool_use", "id": str(call_id), "name": str(name), **rest}:
+                self._has_begun = True
+                given = rest.get("input")  # compatible servers give it whole
+                call = ToolCall(call_id, name, self._arguments or json.dumps(given or {}))
+                if self._doubtful or not (given or is_object(self._arguments)):
+                    self._doubtful.append(call)
+                else:
+                    return (call,)
+        return ()
 
     def _count(self, usage: object) -> None:
         """Keep the latest of each count: the last event repeats some counts of the first, and may lack others."""

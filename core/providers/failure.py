@@ -30,6 +30,7 @@ _WINDOW = re.compile(
     r"|tokens allowed\D{1,4}|must be <= |n_ctx\W{1,4}|> )(\d{3,9})|(\d{3,9}) maximum context",
     re.IGNORECASE,
 )
+_NO_TOOLS = re.compile(r"param: tools|tools param|--jinja")  # llama.cpp, with a 500
 _BAD_KEY = re.compile(r"api.?key", re.IGNORECASE)  # Gemini's compatible endpoint says so with a 400
 _DECLINED = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
 _KIND = re.compile(r"[A-Za-z_]{1,40}")
@@ -62,7 +63,7 @@ def by_status(name: str, status: int, kind: str | None, complaint: str, headers:
         return KeyRejected(message)
     if status in _BUSY:
         return ProviderBusy(message, retry_after_s(headers))
-    if status in _REQUEST:
+    if status in _REQUEST or _NO_TOOLS.search(said):
         return ProviderRefused(message) if _DECLINED.search(said) else Rejected(message, said)
     return ProviderDown(message)
 

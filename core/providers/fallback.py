@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 
-from core.dialogue import Delta, Finish, Prompt, Reply, Stop, StreamEvent
+from core.dialogue import Delta, Finish, Prompt, Reply, Stop, StreamEvent, ToolCall
 from core.errors import BadReply, EmptyReply, KeyRejected, ProviderBusy, ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
@@ -134,10 +134,10 @@ class FallbackModel(ChatModel):
 
 
 async def _opening(events: AsyncIterator[StreamEvent], name: str, *, whole: bool) -> list[StreamEvent]:
-    """Read the first word of the answer, or all of it if `whole`.
+    """Read the first word or call of the answer, or all of it if `whole`.
 
     Raises:
-        EmptyReply: it ended without a word.
+        EmptyReply: it ended without either.
         ProviderError: it broke off.
     """
     read: list[StreamEvent] = []
@@ -147,6 +147,8 @@ async def _opening(events: AsyncIterator[StreamEvent], name: str, *, whole: bool
         match event:
             case Delta(text):
                 said = said or bool(text.strip())
+            case ToolCall():
+                said = True
             case Finish(stop):
                 if not said and stop is not Stop.REFUSED:
                     raise EmptyReply(f"{name} answered nothing")

@@ -30,13 +30,15 @@ Params: TypeAlias = Mapping[str, JSONValue]
 class Rung:
     """One form of a parameter. `label` is remembered after a refusal: NAME, or NAME=VALUE.
 
-    `words` appear in errors about it (lower case); `note` is added to the prompt.
+    `words` appear in errors about it (lower case); `note` is added to the prompt. `written`: tools are told, called and
+    answered in the text.
     """
 
     label: str = ""
     params: Params = field(default_factory=dict)
     words: tuple[str, ...] = ()
     note: str = ""
+    written: bool = False
 
 
 Ladder: TypeAlias = Sequence[Rung]
@@ -48,12 +50,14 @@ Answer = TypeVar("Answer")
 class Concessions:
     """What the models of one endpoint refused, and their context windows in tokens (`windows`), for this process.
 
-    Learning costs one refused request for each form and model; a catalogue of models would become outdated.
+    `callers` are the models that called a tool as the protocol has it. Learning costs one refused request for each form
+    and model; a catalogue of models would become outdated.
     """
 
     def __init__(self) -> None:
         self._refused: dict[str, set[str]] = {}
         self.windows: dict[str, int] = {}
+        self.callers: set[str] = set()
 
     async def settle(
         self, model: str, ladders: Sequence[Ladder], send: Callable[[Sequence[Rung]], Awaitable[Answer]]
@@ -88,8 +92,12 @@ class Concessions:
         label = min(named, key=lambda entry: entry[0])[1].label
         if "value" not in complaint:
             label = label.partition("=")[0]
-        self._refused.setdefault(model, set()).add(label)
+        self.refuse(model, label)
         return True
+
+    def refuse(self, model: str, label: str) -> None:
+        """Use the form of that label no more."""
+        self._refused.setdefault(model, set()).add(label)
 
 
 def _is_refused(rung: Rung, refused: set[str]) -> bool:

@@ -6,19 +6,22 @@ than all else (bench/models.py), and servers differ from the types anyway.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 import httpx2
 import openai
 from openai import AsyncStream
 
-from core.dialogue import Prompt, PromptTurn, Stop, Usage
+from core.dialogue import Delta, Prompt, PromptTurn, Stop, ToolCall, Usage
 from core.errors import BadReply, ProviderDown
 from core.providers.failure import by_status, forbid_long_waits
-from core.providers.ladder import SCHEMA_WORDS, Concessions, Ladder, Params, Rung, as_note
-from core.providers.streamed import ModelOptions, RawStream, Reading, StreamedModel, sendable
+from core.providers.ladder import SCHEMA_WORDS, Concessions, Ladder, Params, Rung, as_note, merged
+from core.providers.streamed import ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
+from core.providers.tool_forms import arguments_of, is_object, reply_schema, tool_ladder
 from core.types import JSONValue
 
 BASE_URL = "https://api.openai.com/v1"
@@ -51,7 +54,7 @@ class OpenAIEndpoint:
 
         self.provider = provider
         self.concessions = Concessions()
-        self.caps = _TOKEN_CAPS if base_url.rstrip("/") == BASE_URL else _TOKEN_CAPS[::-1]
+        self.is_openai = base_url.rstrip("/") == BASE_URL
         self.client = openai.AsyncOpenAI(
             api_key=api_key,
             base_url=base_url,
@@ -75,13 +78,35 @@ class OpenAIModel(StreamedModel):
     def __init__(self, endpoint: OpenAIEndpoint, options: ModelOptions) -> None:
         super().__init__(endpoint.provider, options, endpoint.concessions)
         self._client = endpoint.client
-        self._caps = endpoint.caps
+        self._is_openai = endpoint.is_openai
+        self._caps = _TOKEN_CAPS if endpoint.is_openai else _TOKEN_CAPS[::-1]
 
-    def _body(self, prompt: Prompt, turns: Sequence[PromptTurn]) -> Params:
-        messages: list[JSONValue] = [{"role": turn.role.value, "content": turn.text} for turn in turns]
+    def _body(self, prompt: Prompt) -> Params:
+        messages: list[JSONValue] = [message for turn in prompt.turns for message in self._messages(turn)]
         if prompt.system:
             messages.insert(0, {"role": "system", "content": sendable(prompt.system)})
         return {"model": self._options.model, "messages": messages, "stream": True}
+
+    def _messages(self, turn: PromptTurn) -> Iterator[JSONValue]:
+        """Yield the messages of an entry: one for each result, then its text with its calls."""
+        for result in turn.results:
+            yield {"role": "tool", "tool_call_id": result.call.id, "content": sendable(result.text)}
+        text = turn.whole_text
+        if not turn.calls:
+            if text.strip() or not turn.results:
+                yield {"role": turn.role.value, "content": sendable(text)}
+            return
+        message: dict[str, JSONValue] = {"role": turn.role.value, "content": sendable(text) if text.strip() else None}
+        if turn.thoughts is not None and turn.thoughts.model == self.name:
+            message = merged(message, *(block for block in turn.thoughts.blocks if isinstance(block, Mapping)))
+        yield message | {"tool_calls": [self._call(call) for call in turn.calls]}
+
+    def _call(self, call: ToolCall) -> JSONValue:
+        arguments = json.dumps(arguments_of(call), ensure_ascii=False)  # some servers parse what they are sent
+        function: JSONValue = {"name": call.name, "arguments": arguments}
+        extra = call.extra.get(self.name)
+        own = extra if isinstance(extra, Mapping) else {}
+        return {"id": call.id, "type": "function", "function": function, **own}
 
     def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
         options = self._options
@@ -90,7 +115,15 @@ class OpenAIModel(StreamedModel):
             [Rung(name, {name: cap}, (name,)) for name in self._caps],
             [Rung("usage", {"stream_options": {"include_usage": True}}, ("stream_options", "include_usage"))],
         ]
-        if prompt.schema is not None:
+        if prompt.tools:
+            tools: list[JSONValue] = [
+                {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
+                for t in prompt.tools
+            ]
+            ladders.append(tool_ladder({"tools": tools}, _structured(reply_schema(prompt.tools)), options.tools))
+        if prompt.cache_key and self._is_openai:
+            ladders.append([Rung("cache key", {"prompt_cache_key": prompt.cache_key}, ("prompt_cache_key",))])
+        if prompt.schema is not None and not prompt.tools:
             ladders.append(_structured(prompt.schema))
         if options.effort is not None:
             ladders.append(_effort(options.effort))
@@ -105,8 +138,8 @@ class OpenAIModel(StreamedModel):
             "/chat/completions", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
         )
 
-    def _reading(self) -> Reading:
-        return _Reading()
+    def _reading(self, *, has_tools: bool) -> Reading:
+        return _Reading(has_tools=has_tools)
 
     def _failures(self) -> AbstractContextManager[None]:
         return failures(self.name)
@@ -150,36 +183,130 @@ def _effort(effort: str | None) -> Ladder:
 
 
 class _Reading(Reading):
-    """Read `content` only: thinking comes as `reasoning` or `reasoning_content`, tools as `tool_calls`."""
+    """Read `content` and, if tools were offered, `tool_calls` and the thoughts that the server wants back."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_tools: bool) -> None:
         self.stop: Stop | None = None
         self.usage = Usage()
-        self._declined = False
-        self._thoughts = ThoughtFilter()
+        self.thoughts: list[JSONValue] = []
+        self._has_declined = False
+        self._filter = ThoughtFilter()
+        self._calls = _Calls() if has_tools else None
+        self._reasoning = ""
+        self._details: list[dict[str, JSONValue]] = []
 
-    def take(self, event: object) -> str:
+    def take(self, event: object) -> Sequence[Part]:
         match event:
             case {"usage": Mapping() as usage}:  # in the last event; Gemini repeats it in each, growing
                 self.usage = _usage(usage)
         match event:
             case {"choices": [choice, *_]}:
                 return self._choice(choice)
-        return ""
+        return ()
 
-    def _choice(self, choice: object) -> str:
+    def _choice(self, choice: object) -> Sequence[Part]:
         said = ""
         match choice:
             case {"delta": {"content": str(text)}}:
-                said = self._thoughts.feed(text)
+                said = self._filter.feed(text)
         match choice:
             case {"delta": {"refusal": str(refusal)}} if refusal:
-                self._declined = True
+                self._has_declined = True
+        if self._calls is not None:
+            self._collect(choice, self._calls)
+        calls: Sequence[ToolCall] = ()
         match choice:
             case {"finish_reason": str(reason)}:
-                said += self._thoughts.finish()
-                self.stop = Stop.REFUSED if self._declined else _STOPS.get(reason, Stop.END)
-        return said
+                said += self._filter.finish()
+                self.stop = Stop.REFUSED if self._has_declined else _STOPS.get(reason, Stop.END)
+                calls = self._end(self._calls) if self._calls is not None else ()
+        return (*([Delta(said)] if said else ()), *calls)
+
+    def _collect(self, choice: object, calls: _Calls) -> None:
+        match choice:
+            case {"delta": {"tool_calls": [*entries]}}:
+                for entry in entries:
+                    if isinstance(entry, Mapping):
+                        calls.add(entry)
+        match choice:
+            case {"delta": {"reasoning_details": [*details]}}:
+                _join_details(self._details, details)
+            case {"delta": {"reasoning_content": str(piece)}}:
+                self._reasoning += piece
+
+    def _end(self, calls: _Calls) -> Sequence[ToolCall]:
+        """Return the calls; they are known to be whole when the reason of the end is."""
+        if self._details:
+            self.thoughts.append({"reasoning_details": [*self._details]})
+        elif self._reasoning:
+            self.thoughts.append({"reasoning_content": self._reasoning})
+        return calls.end(is_cut=self.stop is not Stop.END)
+
+
+@dataclass
+class _PartialCall:
+    """A call while its pieces come."""
+
+    index: object
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    extra: dict[str, JSONValue] = field(default_factory=dict)
+
+
+class _Calls:
+    """Join the pieces of calls.
+
+    Servers differ: a call comes whole or in pieces; pieces have the call's index, its id, or neither (Gemini), or every
+    call has index 0 (Ollama); the name is sent once or with each piece; arguments are text, or an object.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[_PartialCall] = []
+
+    def add(self, entry: Mapping[str, object]) -> None:
+        """Take a piece of a call."""
+        function = entry.get("function")
+        known = function if isinstance(function, Mapping) else {}
+        index, own, name = entry.get("index"), _text(entry.get("id")), _text(known.get("name"))
+        call = next((call for call in reversed(self._calls) if index is None or call.index == index), None)
+        if call is None or (own and call.id and own != call.id) or (name and not own and is_object(call.arguments)):
+            call = _PartialCall(index)
+            self._calls.append(call)
+        call.id = call.id or own
+        call.name = call.name or name
+        arguments = known.get("arguments")
+        call.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else ""
+        match entry:
+            case {"extra_content": Mapping() as content}:
+                call.extra = {"extra_content": {**content}}
+
+    def end(self, *, is_cut: bool) -> list[ToolCall]:
+        """Return the calls, those without a name excepted, and if the answer `is_cut` those that are not whole."""
+        return [
+            ToolCall(call.id, call.name, call.arguments or "{}", call.extra)
+            for call in self._calls
+            if call.name and (is_object(call.arguments) or not is_cut)
+        ]
+
+
+def _join_details(known: list[dict[str, JSONValue]], pieces: Sequence[object]) -> None:
+    """Join pieces of OpenRouter's blocks of reasoning, which it wants back as if they had come whole."""
+    for piece in pieces:
+        if not isinstance(piece, Mapping):
+            continue
+        last = known[-1] if known else {}
+        if not known or any(piece.get(key) != last.get(key) for key in ("type", "index")):
+            known.append(dict(piece))
+            continue
+        for key, value in piece.items():
+            before = last.get(key)
+            is_joined = key in {"text", "summary", "data"} and isinstance(before, str) and isinstance(value, str)
+            last[key] = f"{before}{value}" if is_joined else before if value is None else value
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 class ThoughtFilter:

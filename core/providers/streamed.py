@@ -6,16 +6,20 @@ The module of each protocol builds requests, reads events, and translates failur
 from __future__ import annotations
 
 import asyncio
+import json
+import uuid
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
-from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Usage
+from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Thoughts, ToolCall, Usage
 from core.errors import ContextTooLong, ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel
 from core.providers.ladder import Concessions, Ladder, Params, Rung, merged
+from core.providers.tool_forms import TOOLS, in_words, turn_in_words
+from core.providers.written_calls import WrittenCalls
 from core.types import JSONValue
 
 _END = object()
@@ -23,6 +27,9 @@ _END = object()
 _CHARS_A_TOKEN: Final = 3  # more than most models count: an answer asked for too long is refused
 _LEAST_ANSWER_TOKENS: Final = 128
 _USUAL_ANSWER_TOKENS: Final = 1_024
+_ID_CHARS: Final = 9  # Mistral's servers take ids of exactly nine letters and digits
+
+Part: TypeAlias = Delta | ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,8 @@ class ModelOptions:
     `effort` is none, minimal, low, medium, high, xhigh or max ("none": answer without thinking); `verbosity` low,
     medium or high. `max_tokens` limits the whole answer, thinking included; None takes the prompt's limit.
     `window_tokens` is the context window, prompt and answer together; None if unknown. `timeout_s` is the longest
-    silence: until the answer starts, and between any two pieces of it.
+    silence between two pieces of the answer, `first_token_timeout_s` the longest before its first word, between any two
+    signs of thinking; None is `timeout_s`. `tools`: False if the model is known not to call tools by itself.
     """
 
     model: str
@@ -42,6 +50,8 @@ class ModelOptions:
     max_tokens: int | None = None
     window_tokens: int | None = None
     timeout_s: float = 30.0
+    first_token_timeout_s: float | None = None
+    tools: bool = True
 
 
 class RawStream(Protocol):
@@ -55,13 +65,71 @@ class RawStream(Protocol):
 
 
 class Reading(Protocol):
-    """Read one answer from its events."""
+    """Read one answer from its events.
+
+    `thoughts` are blocks that the model wants back with the results of its calls. A call without an id has "".
+    """
 
     stop: Stop | None
     usage: Usage
+    thoughts: Sequence[JSONValue]
 
-    def take(self, event: object) -> str:
-        """Return the text that the event adds to the answer, or ""."""
+    def take(self, event: object) -> Sequence[Part]:
+        """Return what the event adds to the answer, or completes."""
+
+
+class _Answer:
+    """Read one answer, calls in its text included.
+
+    Each call gets an id that no other of the turn has; one made as the protocol has it, the model's name in `extra`.
+    """
+
+    def __init__(self, name: str, reading: Reading, written: WrittenCalls | None, known_ids: set[str]) -> None:
+        self.reading = reading
+        self.has_begun = False
+        self.has_called = False
+        self._name = name
+        self._written = written
+        self._known_ids = known_ids
+
+    @property
+    def has_written_calls(self) -> bool:
+        """Whether a call came as text."""
+        return self._written is not None and self._written.found
+
+    def take(self, event: object) -> Sequence[Part]:
+        """Return what the event adds to the answer."""
+        parts = self.reading.take(event)
+        if self._written is not None and parts:
+            parts = self._with_ids([read for part in parts for read in self._read(part, self._written)])
+        self.has_begun = self.has_begun or bool(parts)
+        return parts
+
+    def finish(self, *, is_cut: bool) -> Sequence[Part]:
+        """Return what was held back of the text."""
+        return self._with_ids(self._written.finish(is_cut=is_cut)) if self._written is not None else ()
+
+    def _read(self, part: Part, written: WrittenCalls) -> Sequence[Part]:
+        if isinstance(part, Delta):
+            return written.feed(part.text)
+        self.has_called = True
+        return [*written.finish(), replace(part, extra={self._name: part.extra})]
+
+    def _with_ids(self, parts: Sequence[Part]) -> Sequence[Part]:
+        return [part if isinstance(part, Delta) else self._with_id(part) for part in parts]
+
+    def _with_id(self, call: ToolCall) -> ToolCall:
+        own = call.id if call.id and call.id not in self._known_ids else uuid.uuid4().hex[:_ID_CHARS]
+        self._known_ids.add(own)
+        return replace(call, id=own)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request that was accepted, and the reader of its answer."""
+
+    raw: RawStream
+    answer: _Answer
 
 
 class StreamedModel(ChatModel):
@@ -78,20 +146,20 @@ class StreamedModel(ChatModel):
         return self._name
 
     @abstractmethod
-    def _body(self, prompt: Prompt, turns: Sequence[PromptTurn]) -> Params:
-        """Return the required part of a request."""
+    def _body(self, prompt: Prompt) -> Params:
+        """Return the required part of a request. Calls and results in the turns are sent as the protocol has them."""
 
     @abstractmethod
     def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
-        """Return the parameters that a model may refuse."""
+        """Return the parameters that a model may refuse, tools among them."""
 
     @abstractmethod
     async def _post(self, body: dict[str, JSONValue]) -> RawStream:
         """Send a request. Raises what `_failures` translates."""
 
     @abstractmethod
-    def _reading(self) -> Reading:
-        """Return the reader of a new answer."""
+    def _reading(self, *, has_tools: bool) -> Reading:
+        """Return the reader of a new answer. Without tools it ignores calls and thoughts."""
 
     @abstractmethod
     def _failures(self) -> AbstractContextManager[None]:
@@ -100,14 +168,14 @@ class StreamedModel(ChatModel):
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Ask. The request is sent when the context is entered, the connection released when it is left."""
-        raw = await self._ask(replace(prompt, max_tokens=self._options.max_tokens or prompt.max_tokens))
+        asked = await self._ask(replace(prompt, max_tokens=self._options.max_tokens or prompt.max_tokens))
         try:
-            async with aclosing(self._events(raw, self._reading())) as events:
+            async with aclosing(self._events(asked)) as events:
                 yield events
         finally:
-            await raw.close()
+            await asked.raw.close()
 
-    async def _ask(self, prompt: Prompt) -> RawStream:
+    async def _ask(self, prompt: Prompt) -> _Asked:
         """Send the prompt; if it leaves too little room for the answer, ask for a shorter one."""
         while True:
             prompt = replace(prompt, max_tokens=self._answer_tokens(prompt))
@@ -129,55 +197,90 @@ class StreamedModel(ChatModel):
         reserved = max(min(_USUAL_ANSWER_TOKENS, window // 4), _LEAST_ANSWER_TOKENS)
         return min(prompt.max_tokens, max(window - prompt_tokens(prompt), reserved))
 
-    async def _send(self, prompt: Prompt) -> RawStream:
-        async def send(rungs: Sequence[Rung]) -> RawStream:
+    async def _send(self, prompt: Prompt) -> _Asked:
+        known_ids = {call.id for turn in prompt.turns for call in turn.calls}
+
+        async def send(rungs: Sequence[Rung]) -> _Asked:
+            is_form = any(rung.written for rung in rungs)
             with self._failures():
-                return await self._post(self._request(prompt, rungs))
+                raw = await self._post(self._request(prompt, rungs, is_form=is_form))
+            reading = self._reading(has_tools=bool(prompt.tools) and not is_form)
+            written = WrittenCalls([tool.name for tool in prompt.tools], is_form=is_form) if prompt.tools else None
+            return _Asked(raw, _Answer(self._name, reading, written, known_ids))
 
         try:
-            async with asyncio.timeout(self._options.timeout_s):
+            async with asyncio.timeout(self._first_timeout_s):
                 return await self._concessions.settle(self._options.model, self._ladders(prompt), send)
         except TimeoutError:
-            raise self._silent() from None
+            raise self._silent(self._first_timeout_s) from None
 
-    def _request(self, prompt: Prompt, rungs: Sequence[Rung]) -> dict[str, JSONValue]:
-        *earlier, last = prompt.turns
-        text = "\n\n".join((last.text, *(rung.note for rung in rungs if rung.note)))
-        turns = [PromptTurn(turn.role, sendable(turn.text)) for turn in (*earlier, PromptTurn(last.role, text))]
-        return merged(self._body(prompt, turns), *(rung.params for rung in rungs))
+    def _request(self, prompt: Prompt, rungs: Sequence[Rung], *, is_form: bool) -> dict[str, JSONValue]:
+        if is_form or not prompt.tools:
+            prompt = in_words(prompt)
+        *earlier, last = (turn if self._is_own(turn) else turn_in_words(turn) for turn in prompt.turns)
+        notes = [rung.note for rung in rungs if rung.note]
+        if last.volatile:
+            last = replace(last, volatile="\n\n".join((last.volatile, *notes)))
+        else:
+            last = replace(last, text="\n\n".join((last.text, *notes) if last.text else notes))
+        body = self._body(replace(prompt, turns=(*earlier, last)))
+        return merged(body, *(rung.params for rung in rungs))
 
-    async def _events(self, raw: RawStream, reading: Reading) -> AsyncGenerator[StreamEvent, None]:
-        said = False
+    def _is_own(self, turn: PromptTurn) -> bool:
+        """Return whether this model made the calls: another's lack what it wants back, and their ids may not fit."""
+        calls = (*turn.calls, *(result.call for result in turn.results))
+        return all(self._name in call.extra for call in calls)
+
+    async def _events(self, asked: _Asked) -> AsyncGenerator[StreamEvent, None]:
+        answer, reading = asked.answer, asked.answer.reading
         try:
             with self._failures():
-                while (event := await self._next(raw)) is not _END:
-                    if text := reading.take(event):
-                        said = True
-                        yield Delta(text)
+                while (event := await self._next(asked.raw, has_begun=answer.has_begun)) is not _END:
+                    for part in answer.take(event):
+                        yield part
             if reading.stop is None:
                 raise ProviderDown(f"{self._name} ended its answer without a stop reason")
+            for part in answer.finish(is_cut=reading.stop is not Stop.END):
+                yield part
         except ProviderError as error:
-            raise (StreamCut(str(error)) if said else error) from None
-        yield Finish(reading.stop, reading.usage)
+            raise (StreamCut(str(error)) if answer.has_begun else error) from None
+        if answer.has_called:
+            self._concessions.callers.add(self._options.model)
+        elif answer.has_written_calls and self._options.model not in self._concessions.callers:
+            self._concessions.refuse(self._options.model, TOOLS)
+        thoughts = Thoughts(self._name, tuple(reading.thoughts)) if reading.thoughts else None
+        yield Finish(reading.stop, reading.usage, thoughts=thoughts)
 
-    async def _next(self, raw: RawStream) -> object:
+    async def _next(self, raw: RawStream, *, has_begun: bool) -> object:
         """Return the next event, or _END. Silence is timed here, because pings keep the connection itself alive."""
+        limit_s = self._options.timeout_s if has_begun else self._first_timeout_s
         try:
-            async with asyncio.timeout(self._options.timeout_s):
+            async with asyncio.timeout(limit_s):
                 return await raw.__anext__()
         except StopAsyncIteration:
             return _END
         except TimeoutError:
-            raise self._silent() from None
+            raise self._silent(limit_s) from None
 
-    def _silent(self) -> ProviderDown:
-        return ProviderDown(f"{self._name} was silent for {self._options.timeout_s:g} s")
+    @property
+    def _first_timeout_s(self) -> float:
+        return self._options.first_token_timeout_s or self._options.timeout_s
+
+    def _silent(self, limit_s: float) -> ProviderDown:
+        return ProviderDown(f"{self._name} was silent for {limit_s:g} s")
 
 
 def prompt_tokens(prompt: Prompt) -> int:
     """Return an upper estimate of a prompt's tokens, for nearly all languages."""
-    chars = len(prompt.system) + sum(len(turn.text) + 10 for turn in prompt.turns)
+    chars = len(prompt.system) + sum(_chars(turn) for turn in prompt.turns)
+    for tool in prompt.tools:
+        chars += len(tool.name) + len(tool.description) + len(json.dumps(tool.schema))
     return chars // _CHARS_A_TOKEN
+
+
+def _chars(turn: PromptTurn) -> int:
+    calls = sum(len(call.name) + len(call.arguments) + 10 for call in turn.calls)
+    return len(turn.whole_text) + 10 + calls + sum(len(result.text) + 10 for result in turn.results)
 
 
 def sendable(text: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task
+from core.dialogue import Delta, Finish, Stop, StreamEvent, Task
 from core.limited import LimitedMind
 from core.models import complete
 from core.ports import ChatModel
@@ -18,7 +18,7 @@ from core.providers.openai import OpenAIEndpoint
 from core.providers.streamed import ModelOptions
 from tests.fakes.http_server import Answer, Asked
 from tests.fakes.model import HashEmbedder, ScriptedModel
-from tests.fakes.wires import Api, prompt, wire
+from tests.fakes.wires import Api, gather, prompt, wire
 
 SAID = "Guardei: a senha é 123456."
 
@@ -29,7 +29,7 @@ def echo(text: str) -> list[str]:
 
 
 def echoing(api: Api) -> Callable[[Asked], Answer]:
-    return lambda asked: api.says(*echo(asked.body["messages"][-1]["content"]))
+    return lambda asked: api.says(*echo(api.words(asked.body["messages"][-1])))
 
 
 @pytest.fixture(params=["anthropic", "openai", "llmock-anthropic", "llmock-openai", "scripted", "limited"])
@@ -52,11 +52,6 @@ async def model(request: pytest.FixtureRequest) -> AsyncIterator[ChatModel]:
                 lab = await stack.enter_async_context(wire(label))
                 lab.server.answers = [echoing(lab.api)]
                 yield await stack.enter_async_context(lab.model())
-
-
-async def gather(model: ChatModel, question: Prompt) -> list[StreamEvent]:
-    async with model.stream(question) as events:
-        return [event async for event in events]
 
 
 def text_of(events: list[StreamEvent]) -> str:

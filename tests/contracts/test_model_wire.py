@@ -26,7 +26,8 @@ from core.providers.streamed import ModelOptions
 from core.types import JSONValue
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import HEAD, Answer, Break
-from tests.fakes.wires import KEY, WORDS, Wire, prompt, wire
+from tests.fakes.tool_calls import Call
+from tests.fakes.wires import KEY, WORDS, Wire, gather, prompt, wire
 
 SCHEMA: dict[str, JSONValue] = {
     "type": "object",
@@ -104,9 +105,13 @@ async def test_a_refusal_in_a_field_of_its_own_is_a_refusal() -> None:
 
 
 async def test_thoughts_and_tools_never_leak(lab: Wire) -> None:
-    lab.server.answers = [lab.api.says("<b>", "oi", " <think> is a word")]
+    lab.server.answers = [
+        lab.api.says("<b>", "oi", " <think> is a word"),
+        lab.api.calls(Call("x", {"SECRET": "TOOL"}), text="oi"),
+    ]
     async with lab.model() as model:
         assert (await complete(model, prompt())).text == "<b>oi <think> is a word"
+        assert [type(event) for event in await gather(model, prompt())] == [Delta, Finish]
 
 
 # --- failures --------------------------------------------------------------------------------------------------------
@@ -406,7 +411,7 @@ async def test_a_server_without_schemas_is_asked_in_words_once_and_for_all(lab: 
     tries = len(lab.server.bodies)
     assert tries == (3 if lab.label == "anthropic" else 4)  # OpenAI's protocol has JSON mode in between
     for body in lab.server.bodies[-2:]:
-        last = body["messages"][-1]["content"]
+        last = lab.api.words(body["messages"][-1])
         assert '"enum":["Finish","Question"]' in last
         assert WORDS in last
 

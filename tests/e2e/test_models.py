@@ -28,8 +28,9 @@ def thought(body: Mapping[str, Any]) -> str:
     last = turns[-1]
     schema = json.dumps(body.get("response_format") or body.get("output_config") or "")
     if '"enum": ["MemorySearch"' in schema:
-        first = "so far:\nnone" in last["content"]
-        wish = "MemorySave" if "Lembre" in last["content"] else "MemorySearch"
+        said = json.dumps(last["content"], ensure_ascii=False)
+        first = r"so far:\nnone" in said
+        wish = "MemorySave" if "Lembre" in said else "MemorySearch"
         return json.dumps({"action": wish if first else "Finish"})
     if "bindings" in schema:
         return json.dumps({"items": [DRAFT]})

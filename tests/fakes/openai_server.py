@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import takewhile
+from typing import Any, TypeAlias
 
 from core.dialogue import Stop
 from tests.fakes.http_server import Answer, Asked, Break, failure
+from tests.fakes.tool_calls import Call, Result
+
+Body: TypeAlias = Mapping[str, Any]
 
 PATH = "/v1/chat/completions"
 _STOPS = {Stop.END: "stop", Stop.LENGTH: "length", Stop.REFUSED: "content_filter"}
@@ -36,14 +41,12 @@ GARBLED = b'data: {"id": "c1", "choi\n\n'
 
 
 def opening() -> list[bytes]:
-    """What comes before the first text: reasoning in every manner that servers have, and a tool call."""
-    call = {"index": 0, "id": "t", "type": "function", "function": {"name": "x", "arguments": '"SECRET TOOL"'}}
+    """What comes before the first text: reasoning in every manner that servers have."""
     return [
         _chunk({"role": "assistant", "content": ""}),
         PING,
         _chunk({"reasoning_content": "SECRET THOUGHT"}),
         _chunk({"reasoning": "SECRET THOUGHT", "content": None}),
-        _chunk({"tool_calls": [call]}),
         *(_chunk({"content": piece}) for piece in ("\n<th", "ink>SECRET", " THOUGHT</th", "ink>\n\n")),
     ]
 
@@ -66,8 +69,111 @@ def closing(reason: str) -> list[bytes]:
 
 
 def says(*pieces: str, stop: Stop = Stop.END) -> Answer:
-    """A whole answer, with thinking and a tool call before it: 100 tokens in, 50 of them cached, 9 out, 4 thought."""
+    """A whole answer, with thinking before it: 100 tokens in, 50 of them cached, 9 out, 4 thought."""
     return Answer(frames=[*opening(), *texts(pieces), *closing(_STOPS[stop])])
+
+
+class Manner(StrEnum):
+    """How a server streams tool calls."""
+
+    PIECES = "in pieces that have an index"
+    REPEATED = "in pieces that all have index, id and name"
+    UNINDEXED = "in pieces without an index"
+    WHOLE = "each whole, with index 0"
+    TOGETHER = "all in one piece, without index"
+    NAMELESS = "each whole, without index and id"
+    OBJECTS = "each whole, its arguments an object"
+
+
+def calls(
+    *made: Call,
+    text: str = "",
+    stop: Stop = Stop.END,
+    cut: int | None = None,
+    ending: Break = Break.NOT,
+    manner: Manner = Manner.PIECES,
+    reason: str = "tool_calls",
+) -> Answer:
+    """An answer with tool calls after its text; of all events of the calls only the first `cut`, and then no end."""
+    frames = [_chunk({"tool_calls": pieces}) for pieces in _pieces(made, manner)]
+    before = [*opening(), *texts([text] if text else [])]
+    if cut is not None:
+        return Answer(frames=[*before, *frames[:cut]], ending=ending, pings=PING)
+    return Answer(frames=[*before, *frames, *closing(reason if stop is Stop.END else _STOPS[stop])])
+
+
+def _pieces(made: Sequence[Call], manner: Manner) -> Iterator[list[dict[str, Any]]]:
+    if manner is Manner.TOGETHER:
+        yield [_entry(call, call.text, call.id) for call in made]
+        return
+    for index, call in enumerate(made):
+        match manner:
+            case Manner.WHOLE:
+                yield [_entry(call, call.text, call.id) | {"index": 0}]
+            case Manner.NAMELESS:
+                yield [_entry(call, call.text)]
+            case Manner.OBJECTS:
+                yield [_entry(call, call.arguments, call.id) | {"index": index}]
+            case _:
+                place = {} if manner is Manner.UNINDEXED else {"index": index}
+                yield [_entry(call, "", call.id) | place]
+                for piece in call.pieces:
+                    again = (
+                        _entry(call, piece, call.id)
+                        if manner is Manner.REPEATED
+                        else {"function": {"arguments": piece}}
+                    )
+                    yield [again | place]
+
+
+def _entry(call: Call, arguments: object, call_id: str = "") -> dict[str, Any]:
+    named = {"id": call_id} if call_id else {}
+    return {**named, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def adds(delta: dict[str, Any]) -> bytes:
+    """An event with any other delta."""
+    return _chunk(delta)
+
+
+def offered(body: Body) -> list[str]:
+    """The names of the tools in a request."""
+    return [tool["function"]["name"] for tool in body.get("tools", ())]
+
+
+def told(body: Body) -> list[Result]:
+    """The results that end a request."""
+    results = [Result(m["tool_call_id"], m["content"]) for m in takewhile(_is_result, reversed(body["messages"]))]
+    return results[::-1]
+
+
+def words(message: Body) -> str:
+    """The text of a message."""
+    return message["content"] or ""
+
+
+def problem(body: Body) -> str:
+    """What OpenAI would refuse in a request with tools, "" if nothing: a call is answered right after its message."""
+    open_ids: set[str] = set()
+    for message in body["messages"]:
+        if _is_result(message):
+            if message["tool_call_id"] not in open_ids:
+                return "messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
+            open_ids.remove(message["tool_call_id"])
+            continue
+        if open_ids:
+            return f"an assistant message with 'tool_calls' must be followed by tool messages: {sorted(open_ids)}"
+        made = message.get("tool_calls", ())
+        if not made and not isinstance(message["content"], str):
+            return "messages: content must be a string"
+        if any(not isinstance(call["function"]["arguments"], str) for call in made):
+            return "tool_calls: arguments must be a string"
+        open_ids = {call["id"] for call in made}
+    return "messages: calls without results" if open_ids else ""
+
+
+def _is_result(message: Body) -> bool:
+    return bool(message["role"] == "tool")
 
 
 def refuses(words: str) -> Answer:

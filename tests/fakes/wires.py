@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from core.dialogue import Prompt, PromptContext, PromptTurn, Stop, Task
+from core.dialogue import Prompt, PromptContext, PromptTurn, Stop, StreamEvent, Task, Tool
 from core.ports import ChatModel
 from core.providers.anthropic import AnthropicEndpoint
 from core.providers.openai import OpenAIEndpoint
@@ -17,6 +17,7 @@ from core.providers.streamed import ModelOptions
 from core.types import JSONValue, Locale, MessageRole
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Break, LoopbackServer
+from tests.fakes.tool_calls import Call, Result
 
 KEY = "sk-SECRET-KEY"
 WORDS = "minha senha é SECRET WORDS"
@@ -29,12 +30,19 @@ def prompt(
     schema: dict[str, JSONValue] | None = None,
     system: str = "You are Elefante.",
     task: Task = Task.FINISH,
+    tools: tuple[Tool, ...] = (),
 ) -> Prompt:
     """A question; `earlier` are the turns before it, the person's first."""
     roles = (MessageRole.USER, MessageRole.ASSISTANT)
     turns = [PromptTurn(roles[index % 2], said) for index, said in enumerate((*earlier, text))]
     context = PromptContext(task, Locale.PT, text, datetime(2026, 3, 14, tzinfo=UTC), choices=("Finish", "Question"))
-    return Prompt(system, tuple(turns), context, schema)
+    return Prompt(system, tuple(turns), context, schema, tools=tools)
+
+
+async def gather(model: ChatModel, question: Prompt) -> list[StreamEvent]:
+    """Every event of an answer."""
+    async with model.stream(question) as events:
+        return [event async for event in events]
 
 
 class Api(Protocol):
@@ -51,6 +59,13 @@ class Api(Protocol):
     def garbles(self, *pieces: str) -> Answer: ...
     def errs(self, kind: str, *pieces: str) -> Answer: ...
     def fails(self, status: int, message: str = "", headers: dict[str, str] | None = None) -> Answer: ...
+    def calls(
+        self, *made: Call, text: str = "", stop: Stop = Stop.END, cut: int | None = None, ending: Break = Break.NOT
+    ) -> Answer: ...
+    def offered(self, body: Mapping[str, Any]) -> list[str]: ...
+    def told(self, body: Mapping[str, Any]) -> list[Result]: ...
+    def words(self, message: Mapping[str, Any]) -> str: ...
+    def problem(self, body: Mapping[str, Any]) -> str: ...
 
 
 Endpoint = AnthropicEndpoint | OpenAIEndpoint

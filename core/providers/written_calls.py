@@ -1,0 +1,318 @@
+"""Read the tool calls and answers that a model writes as JSON into its text, from the pieces of the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Generator, Sequence
+from typing import Final, TypeAlias
+
+from core.dialogue import Delta, ToolCall
+
+_MARKS: Final = (
+    "```json",
+    "```tool_call",
+    "```",
+    "<tool_call>",
+    "<function_call>",
+    "<|tool_call|>",
+    "<|python_tag|>",
+    "[TOOL_CALLS]",
+)
+"""What models put before a call that they write as text."""
+
+_CLOSINGS: Final = (*_MARKS, "</tool_call>", "</function_call>", "<|/tool_call|>", ";")
+_NAMES: Final = ("tool", "name", "function")
+_ARGUMENTS: Final = ("arguments", "parameters", "input")
+_LISTS: Final = ("reply", "calls", "tool_calls")
+_OTHERS: Final = ("type", "id")
+_ANSWER: Final = "answer"
+_DEEPEST: Final = 8
+
+_BLANK: Final = re.compile(r"\s*")
+_QUOTED: Final = re.compile(r'(?:[^"\\]+|\\.)*', re.DOTALL)
+_FLAT: Final = re.compile(r'[^"{}\[\]]*')
+_BARE: Final = re.compile(r'[^\s,}\]"{\[]*')
+_UNITS: Final = re.compile(  # all of a quoted text but an escape whose end, or other half, is still to come
+    r"""(?:
+        [^"\\]+
+      | \\u[dD][89abAB][\da-fA-F]{2} (?: \\u[\da-fA-F]{4} | (?=[^\\]) | (?=\\[^u]) )
+      | \\u(?![dD][89abAB])[\da-fA-F]{4}
+      | \\u(?=[\da-fA-F]{0,3}[^\da-fA-F])
+      | \\[^u]
+    )*""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE: Final = re.compile(r"\\(?:u([\da-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+_Steps: TypeAlias = Generator[None, None, bool]
+_Text: TypeAlias = Generator[None, None, str]
+
+
+class WrittenCalls:
+    """Turn the pieces of an answer's text into Deltas, and ToolCalls (with "" as id) of the tools of those `names`.
+
+    A call is looked for where the text or a line of it begins. What may become one is held back, and comes out as text
+    if it does not. With `is_form` the model was asked for the object of `tool_forms`: an answer in it comes out as text
+    while it is written, and so does prose before it, after it, or instead of it. How the text is cut changes nothing,
+    and nothing but the form itself is lost.
+
+    A generator reads `_raw` from `_at` on, and is resumed by each piece. What is before `_at` may still come out as
+    text until `_drop` forgets it.
+    """
+
+    def __init__(self, names: Collection[str], *, is_form: bool = False) -> None:
+        self.found = False
+        self._names = frozenset(names)
+        self._is_form = is_form
+        self._restart()
+
+    def feed(self, piece: str) -> Sequence[Delta | ToolCall]:
+        """Return what the piece adds."""
+        self._raw += piece
+        return self._advance()
+
+    def finish(self, *, is_cut: bool = False) -> Sequence[Delta | ToolCall]:
+        """Return what was held back. A call without its end is dropped if the answer `is_cut`, else malformed."""
+        self._ended, self._is_cut = True, is_cut
+        parts = self._advance()
+        self._restart()
+        return parts
+
+    def _restart(self) -> None:
+        self._raw = ""
+        self._at = 0
+        self._ended = self._is_cut = self._has_answered = False
+        self._parts: list[Delta | ToolCall] = []
+        self._reading = self._read()
+
+    def _advance(self) -> list[Delta | ToolCall]:
+        next(self._reading, None)
+        parts, self._parts = self._parts, []
+        return parts
+
+    def _read(self) -> Generator[None, None, None]:
+        """Read the whole text, line by line."""
+        after_call = False
+        while True:
+            is_opening = yield from self._opening(_CLOSINGS if after_call else _MARKS)
+            if after_call:
+                self._drop()
+            after_call = is_opening and (yield from self._value())
+            if after_call:
+                self._drop()
+                continue
+            self._at = 0
+            start = 1  # a bracket at 0 is none that begins a call
+            while not (cut := self._line(start)):
+                self._say(len(self._raw))
+                if self._ended:
+                    return
+                yield
+                start = 0
+            self._say(cut)
+
+    def _line(self, start: int) -> int:
+        """Return the length of the text up to where a call may begin; 0 if that is still to come."""
+        line, bracket = self._raw.find("\n") + 1, self._raw.find("{", start) if self._is_form else -1
+        return min((end for end in (line, bracket) if end > 0), default=0)
+
+    def _opening(self, marks: Sequence[str]) -> _Steps:
+        """Skip blanks and marks; return whether a bracket follows."""
+        while True:
+            yield from self._peek()
+            rest = self._raw[self._at : self._at + 16]
+            if not self._ended and any(mark != rest and mark.startswith(rest) for mark in marks):
+                yield
+                continue
+            mark = max((mark for mark in marks if rest.startswith(mark)), key=len, default="")
+            if not mark:
+                return rest[:1] in {"{", "["}
+            self._at += len(mark)
+
+    def _value(self) -> _Steps:
+        """Read an entry or a list of entries; False: it is something else, from `_at` = 0 on."""
+        if self._raw[self._at] == "{":
+            return (yield from self._entry())
+        return (yield from self._list()) > 0
+
+    def _list(self, depth: int = 0) -> Generator[None, None, int]:
+        """Return how many entries a list has; -1 if they are something else."""
+        self._at += 1
+        count = 0
+        while True:
+            sign = yield from self._peek()
+            if sign == "{":
+                if not (yield from self._entry(depth + 1)):
+                    return -1
+                count += 1
+            elif sign == "]":
+                self._at += 1
+                return count
+            elif sign == ",":
+                self._at += 1
+            else:
+                return count if count and not sign else -1
+
+    def _entry(self, depth: int = 0) -> _Steps:  # noqa: C901, PLR0911, PLR0912 -- one short branch a key of the forms
+        """Read a call, an answer, or an object around a list of them; False: it is something else."""
+        if depth > _DEEPEST:
+            return False
+        self._at += 1
+        name, arguments, others, is_done = "", "", dict[str, str](), False
+        while (sign := (yield from self._peek())) != "}":
+            if sign == ",":
+                self._at += 1
+                continue
+            key = _plain((yield from self._quoted())[1:-1]) if sign == '"' else ""
+            if not key or (yield from self._peek()) != ":":
+                return (yield from self._broken(name, arguments, is_done=is_done))
+            self._at += 1
+            sign = yield from self._peek()
+            if self._is_form and key == _ANSWER and sign == '"':
+                yield from self._answer()
+                is_done = True
+            elif key in _LISTS and sign == "[":
+                count = yield from self._list(depth)
+                if count < 0:
+                    return False
+                is_done = is_done or count > 0 or self._is_form
+            elif key in _NAMES and sign == "{":
+                if not (yield from self._entry(depth + 1)):
+                    return False
+                is_done = True
+            elif not (name or is_done or key in _ARGUMENTS or (key in _NAMES + _OTHERS and sign in {'"', ""})):
+                return False
+            else:
+                start = self._at
+                value = yield from self._json(sign)
+                if not value:
+                    return (yield from self._broken(name, arguments or self._raw[start:], is_done=is_done))
+                if key in _NAMES and not name:
+                    name = _plain(value[1:-1])
+                    if name not in self._names and not (self._is_form and key == "tool"):
+                        return False
+                elif key in _ARGUMENTS:
+                    arguments = value
+                elif key not in _OTHERS:
+                    others[key] = value
+        self._at += 1
+        if name and (arguments or others or self._is_form):
+            flat = ", ".join(f'"{key}": {value}' for key, value in others.items())
+            self._call(name, arguments or f"{{{flat}}}")
+            is_done = True
+        return is_done
+
+    def _broken(self, name: str, arguments: str, *, is_done: bool) -> _Steps:
+        """End an entry that is malformed, or whose end is missing: a call if its name is known, else text."""
+        while name and not self._ended:
+            yield
+        if self._ended and self._is_cut:
+            self._at = len(self._raw)
+        elif name:
+            self._call(name, arguments or self._raw[self._at :])
+        elif not is_done or self._at < len(self._raw):
+            return False
+        self._at = len(self._raw)
+        return True
+
+    def _answer(self) -> Generator[None, None, None]:
+        """Give a quoted text as it comes."""
+        if self._has_answered:
+            self._parts.append(Delta("\n\n"))
+        self._has_answered = True
+        self._at += 1
+        while True:
+            self._drop()
+            self._at = _end(_UNITS, self._raw)
+            if text := _plain(self._raw[: self._at]):
+                self._parts.append(Delta(text))
+            self._drop()
+            if self._raw.startswith('"'):
+                self._at = 1
+                if not (yield from self._peek()) or self._raw[self._at] in ",}]":
+                    return
+                self._parts.append(Delta('"'))  # a quote that the model forgot to escape
+                self._at = 1
+            elif self._ended:
+                self._parts += [Delta(_plain(self._raw))] if self._raw and not self._is_cut else []
+                self._at = len(self._raw)
+                return
+            else:
+                yield
+
+    def _json(self, sign: str) -> _Text:
+        """Return the JSON of a value as it is written; "" if its end is missing."""
+        if sign == '"':
+            return (yield from self._quoted())
+        start, depth = self._at, 0
+        pattern = _FLAT if sign in {"{", "["} else _BARE
+        while True:
+            self._at = _end(pattern, self._raw, self._at)
+            if self._at == len(self._raw):
+                if self._ended:
+                    return ""
+                yield
+            elif pattern is _BARE:
+                return self._raw[start : self._at]
+            elif self._raw[self._at] == '"':
+                if not (yield from self._quoted()):
+                    return ""
+            else:
+                depth += 1 if self._raw[self._at] in "{[" else -1
+                self._at += 1
+                if not depth:
+                    return self._raw[start : self._at]
+
+    def _quoted(self) -> _Text:
+        """Return a quoted text with its quotes; "" if its end is missing."""
+        start = self._at
+        self._at += 1
+        while True:
+            self._at = _end(_QUOTED, self._raw, self._at)
+            if self._raw[self._at : self._at + 1] == '"':
+                self._at += 1
+                return self._raw[start : self._at]
+            if self._ended:
+                return ""
+            yield
+
+    def _peek(self) -> _Text:
+        """Skip blanks; return the next character, "" at the end of the text."""
+        while True:
+            self._at = _end(_BLANK, self._raw, self._at)
+            if self._at < len(self._raw) or self._ended:
+                return self._raw[self._at : self._at + 1]
+            yield
+
+    def _call(self, name: str, arguments: str) -> None:
+        self.found = True
+        self._parts.append(ToolCall("", name, _plain(arguments[1:-1]) if arguments.startswith('"') else arguments))
+        self._drop()
+
+    def _say(self, length: int) -> None:
+        if length:
+            self._parts.append(Delta(self._raw[:length]))
+        self._at = length
+        self._drop()
+
+    def _drop(self) -> None:
+        self._raw, self._at = self._raw[self._at :], 0
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int = 0) -> int:
+    """Return where the pattern, which matches the empty text as well, ends."""
+    found = pattern.match(text, start)
+    return found.end() if found else start
+
+
+def _plain(quoted: str) -> str:
+    """Return what a JSON string of that inside stands for; halves of surrogate pairs become U+FFFD."""
+    if "\\" not in quoted:
+        return quoted
+    text = _ESCAPE.sub(_unescaped, quoted)
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16)) if found[1] else _ESCAPED.get(found[2], found[2])
