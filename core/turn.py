@@ -43,7 +43,7 @@ from core.text.markdown import quoted, verbatim
 from core.text.unicode import one_line
 from core.texts import AGAIN, LENGTH_STOP
 from core.threads import TurnState
-from core.types import ChangeKind, Locale, MemoryItem, Message, MessageRole, Modal, OpenQuestion
+from core.types import ChangeKind, Learn, Locale, MemoryItem, Message, MessageRole, Modal, OpenQuestion
 
 _MEMORY_PREVIEW_CHARS = 160
 _BINDING_PREVIEW_CHARS = 60
@@ -68,8 +68,9 @@ class Reply:
 class Turn:
     """The answer to one message. `asked` is the person's message as it was stored.
 
-    `locale` is the language of our own sentences, `language` the one chosen for all that the person reads, if any.
-    `remembers` is False while the person wants nothing new to be remembered.
+    `locale` is the language of our own sentences, `language` the tag of the one chosen for answers, or "".
+    `remembers` is False while the person wants nothing new to be remembered; `learn` is what becomes of facts that they
+    tell in passing.
     """
 
     asked: Message
@@ -86,9 +87,10 @@ class Turn:
     _sent_tokens: int = 0
     _in_view: tuple[MemoryItem, ...] = ()
     remembers: bool = True
+    learn: Learn = Learn.OFFERED
     awaits_answer: bool = False
     """Whether the person was asked to confirm something: the turn ends with that question."""
-    language: Locale | None = None
+    language: str = ""
     actions: tuple[ActionInfo, ...] = ()
     """The actions that are on; set by the cycle."""
     _question: OpenQuestion | None = None
