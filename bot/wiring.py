@@ -197,7 +197,8 @@ async def _build_over(
         machine=open_machine(settings, hot_models, stack),
         draw=draw,
         broadcast_interval_s=settings.broadcast_interval_s,
-        language=settings.locale,
+        language=settings.language,
+        learn=settings.learn,
     )
     await features.open()
     parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)

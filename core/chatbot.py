@@ -41,7 +41,7 @@ from core.stores import ChangeContext, Inbox
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.threads import TurnState
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Locale, Role, room_name
+from core.types import ConversationKey, Incoming, Learn, Role, room_name
 
 _LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)
@@ -63,7 +63,8 @@ class TurnLimits:
 class ChatBotParts:
     """Parts of a ChatBot: the engine's, then those of features.
 
-    `language` is the language of every answer if the owner fixed one; `catch_up` loads what other processes decided.
+    `language` is the tag of the language of every answer if the owner fixed one, or ""; `learn` is the most that the
+    owner lets people choose; `catch_up` loads what other processes decided.
     """
 
     inbox: Inbox
@@ -83,7 +84,8 @@ class ChatBotParts:
     commands: CommandTable
     preferences: PreferencesOf
     catch_up: Callable[[], Awaitable[None]]
-    language: Locale | None = None
+    language: str = ""
+    learn: Learn = Learn.OFFERED
     log_content: bool = False  # the owner wants to read what people ask
 
 
@@ -229,6 +231,7 @@ class ChatBot(MessageHandler):
             confirmations=parts.confirmations,
             remembers=preferences.remembers,
             language=preferences.language or parts.language,
+            learn=(preferences.learn or parts.learn).within(parts.learn),
         )
 
     async def _run(self, turn: Turn, incoming: Incoming) -> None:

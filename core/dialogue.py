@@ -100,8 +100,9 @@ class PromptContext:
     `message` is the person's text in this turn, with its `attachments` and `quotes`; `now` is in the person's time
     zone; `history` are the messages shown to the model, oldest first, with this turn's; `steps` are those of this turn;
     `choices` the action names that a decision may answer. `locale` is the language of our own sentences, `language` the
-    one that the person, or the owner for all, chose for answers. `actions` are those that are on; `memories` those that
-    the history shows or tells of, in their present state; `question` is the one in the last answer before this turn.
+    tag of the one that the person, or the owner for all, chose for answers, or "". `actions` are those that are on;
+    `memories` those that the history shows or tells of, in their present state; `question` is the one in the last
+    answer before this turn.
     """
 
     task: Task
@@ -113,7 +114,7 @@ class PromptContext:
     choices: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
-    language: Locale | None = None
+    language: str = ""
     actions: tuple[ActionInfo, ...] = ()
     memories: tuple[MemoryItem, ...] = ()
     question: OpenQuestion | None = None

@@ -7,7 +7,7 @@ from contextlib import suppress
 from core.errors import StorageError
 from core.hooks import PreferencesOf
 from core.stores import HistoryStore
-from core.text.language import choose, spoken
+from core.text.language import choose, from_tag, spoken
 from core.types import ConversationKey, Incoming, Locale, MessageRole, UserKey
 
 _MESSAGES_LOOKED_AT = 20
@@ -15,15 +15,16 @@ _THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet
 
 
 class Locales:
-    """Choose a language: the person's choice, else the owner's `fixed` one, else that of their message.
+    """Choose a language: the person's choice, else the owner's `fixed` one (a tag), else that of their message.
 
-    Next come their earlier messages, the platform's tag, and Portuguese.
+    Next come their earlier messages, the platform's tag, and Portuguese. A choice that is none of ours is passed over:
+    then it is that of answers only.
     """
 
-    def __init__(self, preferences: PreferencesOf, history: HistoryStore, fixed: Locale | None = None) -> None:
+    def __init__(self, preferences: PreferencesOf, history: HistoryStore, fixed: str = "") -> None:
         self._preferences = preferences
         self._history = history
-        self._fixed = fixed
+        self._fixed = from_tag(fixed)
 
     async def of(self, incoming: Incoming) -> Locale:
         """Return the language to answer a message in."""
@@ -40,7 +41,7 @@ class Locales:
 
     async def _chosen(self, user: UserKey) -> Locale | None:
         try:
-            return (await self._preferences(user)).language or self._fixed
+            return from_tag((await self._preferences(user)).language) or self._fixed
         except StorageError:  # this failure may be the very thing to report
             return self._fixed
 

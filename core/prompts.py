@@ -15,7 +15,7 @@ from core.clock import zone_name
 from core.dialogue import Prompt, PromptContext, PromptTurn, Step, committed
 from core.history.conversation import Context
 from core.history.rendering import is_withheld, rendered
-from core.locales import head
+from core.text.language_names import english_name
 from core.text.marks import SUMMARY_MARK, WINDOW_MARK, quoted
 from core.types import MessageRole, Modal
 
@@ -159,7 +159,7 @@ def build_single(context: PromptContext, shown: Context, candidates: str, *, max
 
 
 def _task(context: PromptContext, lines: Sequence[str]) -> str:
-    language = f"Write in {head(context.language)['english_name']}." if context.language else _OWN_LANGUAGE
+    language = f"Write in {english_name(context.language)}." if context.language else _OWN_LANGUAGE
     return "\n".join(("<task>", f"Now: {_minute(context.now)}.", *lines, language, "</task>"))
 
 

@@ -11,7 +11,19 @@ from datetime import datetime
 from typing import Protocol
 
 from core.threads import Threads, ToldMemories
-from core.types import Change, ChatKey, Incoming, MemoryDraft, MemoryItem, MemoryKind, Message, UserKey, Vector, Vectors
+from core.types import (
+    Change,
+    ChatKey,
+    ConversationKey,
+    Incoming,
+    MemoryDraft,
+    MemoryItem,
+    MemoryKind,
+    Message,
+    UserKey,
+    Vector,
+    Vectors,
+)
 
 
 class Inbox(Protocol):
@@ -68,6 +80,15 @@ class HistoryStore(Threads, ToldMemories, Protocol):
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""
+
+    async def offer(self, message_id: int, drafts: Sequence[MemoryDraft]) -> None:
+        """Keep, in place of those before, the memories that the person may have saved from a message of theirs.
+
+        They go with the message's words.
+        """
+
+    async def offered(self, conversation: ConversationKey, message_id: int, since: datetime) -> Sequence[MemoryDraft]:
+        """Return what was offered for that message; nothing if it was said before then or in another conversation."""
 
     async def forget(self, user: UserKey) -> None:
         """Remove every thread and message of that person's. None is found from the first moment on."""

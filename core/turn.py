@@ -48,6 +48,7 @@ from core.texts import AGAIN, LENGTH_STOP
 from core.threads import TurnState
 from core.types import (
     ChangeKind,
+    Learn,
     Locale,
     MemoryItem,
     Message,
@@ -81,8 +82,9 @@ class Reply:
 class Turn:
     """The answer to one message. `asked` is the person's message as it was stored.
 
-    `locale` is the language of our own sentences, `language` the one chosen for all that the person reads, if any.
-    `remembers` is False while the person wants nothing new to be remembered.
+    `locale` is the language of our own sentences, `language` the tag of the one chosen for answers, or "".
+    `remembers` is False while the person wants nothing new to be remembered; `learn` is what becomes of facts that they
+    tell in passing.
     """
 
     asked: Message
@@ -99,9 +101,10 @@ class Turn:
     _sent_tokens: int = 0
     _in_view: tuple[MemoryItem, ...] = ()
     remembers: bool = True
+    learn: Learn = Learn.OFFERED
     awaits_answer: bool = False
     """Whether the person was asked to confirm something: the turn ends with that question."""
-    language: Locale | None = None
+    language: str = ""
     actions: tuple[ActionInfo, ...] = ()
     """The actions that are on; set by the cycle."""
     _question: OpenQuestion | None = None

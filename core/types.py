@@ -101,15 +101,32 @@ class ConversationKey:
     user: UserKey
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
-    """A person's choices: a language (None: that of their messages), whether to remember anything new, and whether they
-    want the owners' broadcasts (`news`).
+class Learn(StrEnum):
+    """What becomes of facts that people tell about themselves in passing, without asking for it; from least to most.
+
+    ASKED: nothing. OFFERED: a button below the answer saves them. AUTO: they are saved.
     """
 
-    language: Locale | None = None
+    ASKED = "asked"
+    OFFERED = "offered"
+    AUTO = "auto"
+
+    def within(self, most: Learn) -> Learn:
+        """Return the lesser of this and `most`."""
+        return min(self, most, key=list(Learn).index)
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """A person's choices: the `language` of answers, as a tag ("": that of their messages), whether to remember
+    anything new, whether they want the owners' broadcasts (`news`), and what becomes of what they tell in passing
+    (None: what the owner set, which is the most that a person can choose).
+    """
+
+    language: str = ""
     remembers: bool = True
     news: bool = True
+    learn: Learn | None = None
 
 
 @dataclass(frozen=True, slots=True)

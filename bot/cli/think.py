@@ -72,7 +72,8 @@ async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONV
         turn = Turn(
             asked=await conversation.add(asked),
             locale=settings.locale or choose(asked.text, ""),
-            language=settings.locale,
+            language=settings.language,
+            learn=settings.learn,
             conversation=conversation,
             memory=app.features.memories.of(user),
             models=app.parts.models,

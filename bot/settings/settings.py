@@ -18,8 +18,10 @@ from bot.settings.telegram import TelegramSettings
 from core.chatbot import TurnLimits
 from core.errors import ConfigError
 from core.memory.memories import UNDO_WITHIN
+from core.text.language import from_tag
+from core.text.language_names import find_language
 from core.threads import THREAD_ID_RULE, is_thread_id
-from core.types import Locale, UserKey
+from core.types import Learn, Locale, UserKey
 
 
 class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings, QuotaSettings):
@@ -69,7 +71,14 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     )
     language: str = Field(
         default="",
-        description=f"Answer everybody in this language ({', '.join(Locale)}). Default: each person's own.",
+        description="Answer everybody in this language, named by its tag (de, pt-BR) or name (German); the bot's own "
+        f"sentences are in it where it is one of {', '.join(Locale)}. Default: each person's own.",
+    )
+    learn: Learn = Field(
+        default=Learn.OFFERED,
+        description="What becomes of facts that people tell about themselves in passing, at most: only what they ask "
+        "for is saved (asked), a button below the answer offers to save it (offered), it is saved (auto). Each person "
+        "can choose less by /memory.",
     )
     actions_off: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Actions that are not offered, separated by commas, such as MemoryDelete."
@@ -114,9 +123,9 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     @field_validator("language")
     @classmethod
     def _is_spoken(cls, value: str) -> str:
-        if value and value not in set(Locale):
-            raise ConfigError("LANGUAGE", f"write one of {', '.join(Locale)}, or nothing")
-        return value
+        if value and not (tag := find_language(value)):
+            raise ConfigError("LANGUAGE", "write a language's tag or name, such as de, pt-BR or German, or nothing")
+        return tag if value else ""
 
     @field_validator("default_thread")
     @classmethod
@@ -172,8 +181,8 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
 
     @property
     def locale(self) -> Locale | None:
-        """The language set for everybody, or None."""
-        return Locale(self.language) if self.language else None
+        """The language of the bot's own sentences that is set for everybody, or None."""
+        return from_tag(self.language)
 
 
 def load(env_file: Path | None = Path(".env"), **overrides: Any) -> Settings:

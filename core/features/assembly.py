@@ -56,7 +56,7 @@ from core.models import Models
 from core.ports import Clock
 from core.stores import HistoryStore, Inbox
 from core.threads import ConfirmationStore, PendingInputs
-from core.types import Locale
+from core.types import Learn
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,10 @@ class Stores:
 
 
 class Features:
-    """Every feature of a running bot. `draw` draws charts; `language`, if set, is that of every answer."""
+    """Every feature of a running bot. `draw` draws charts; `language`, if set, is the tag of that of every answer.
+
+    `learn` is the most that people can choose to have saved unasked.
+    """
 
     def __init__(
         self,
@@ -98,7 +101,8 @@ class Features:
         machine: Machine,
         draw: Draw | None = None,
         broadcast_interval_s: float = 1.0,
-        language: Locale | None = None,
+        language: str = "",
+        learn: Learn = Learn.OFFERED,
     ) -> None:
         self.access = access
         self.stores = stores
@@ -108,6 +112,7 @@ class Features:
         self.clock = clock
         self.quotas = quotas
         self._language = language
+        self._learn = learn
         self.notifier = Notifier(clock)
         self.locales = Locales(stores.preferences.of, stores.history, language)
         self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales)
@@ -137,7 +142,7 @@ class Features:
         self._decider = Decider(stores.decisions, access, clock, self.effects)
         self._usage = UsageCommand(quotas)
         self._browsing = MemoryCommands(self._listed, stores.memories, stores.history, self._replies)
-        self._preferences = PreferenceCommands(stores.preferences, self._browsing.share)
+        self._preferences = PreferenceCommands(stores.preferences, self._browsing.share, learn)
         self._export = ExportCommands(
             self.takeout, stores.spool, stores.copies, decisions=stores.decisions, notifier=self.notifier, clock=clock
         )
@@ -173,6 +178,7 @@ class Features:
             preferences=self.stores.preferences.of,
             catch_up=self.effects.catch_up,
             language=self._language,
+            learn=self._learn,
             log_content=log_content,
         )
 

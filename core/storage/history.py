@@ -12,7 +12,7 @@ from core.storage.history_rows import MESSAGE, SUMMARY, THREAD, SqlToldMemories
 from core.storage.record import NO_LIMIT, OF_USER, microseconds, random_id, to_json, user_key
 from core.stores import HistoryStore, Said
 from core.threads import Summary, ThreadRecord, Transition
-from core.types import ChatKey, ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
+from core.types import ChatKey, ConversationKey, JSONValue, MemoryDraft, Message, Thread, ThreadStatus, UserKey
 
 _PLACE = f"{OF_USER} AND chat = ? AND topic = ?"
 _ACTIVE = f"SELECT {THREAD} FROM threads WHERE {_PLACE} AND status = 'active'"
@@ -185,6 +185,24 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             "SELECT DISTINCT memory_id FROM messages WHERE thread = ? AND memory_id != ''", (thread_id,)
         )
         return frozenset(memory_id for (memory_id,) in rows)
+
+    async def offer(self, message_id: int, drafts: Sequence[MemoryDraft]) -> None:
+        """Keep the drafts in the row of the message, so that whatever removes its words removes them."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(
+                "UPDATE messages SET offered = ? WHERE id = ?", (rows_of.offered_json(drafts), message_id)
+            )
+
+    async def offered(self, conversation: ConversationKey, message_id: int, since: datetime) -> Sequence[MemoryDraft]:
+        """Return what was offered for that message; nothing if it was said before then or in another conversation."""
+        rows = await self._database.rows(
+            f"""
+            SELECT offered FROM messages WHERE id = ? AND offered != '' AND at >= ?
+            AND thread IN (SELECT id FROM threads WHERE {_PLACE})
+            """,
+            (message_id, microseconds(since), *rows_of.place(conversation)),
+        )
+        return rows_of.offered(rows[0][0]) if rows else ()
 
     async def summary(self, thread_id: str) -> Summary | None:
         """Return the newest summary."""

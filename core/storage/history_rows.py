@@ -17,6 +17,9 @@ from core.threads import Summary, Told, ToldMemories, Transition, TurnState
 from core.types import (
     ChatKey,
     ConversationKey,
+    JSONValue,
+    MemoryDraft,
+    MemoryKind,
     Message,
     MessageRole,
     Modal,
@@ -125,6 +128,21 @@ def message_values(thread_id: str, message: Message) -> tuple[object, ...]:
         message.duration_s, message.error, message.pair, _enclosed(message),
         to_json(message.question.to_json()) if message.question else "",
     )  # fmt: skip
+
+
+def offered(data: str) -> tuple[MemoryDraft, ...]:
+    """Read what `offered_json` returned."""
+    return tuple(
+        MemoryDraft(MemoryKind(each["type"]), each["content"], tuple(each["bindings"])) for each in json.loads(data)
+    )
+
+
+def offered_json(drafts: Sequence[MemoryDraft]) -> str:
+    """Return the drafts as JSON; "" for none."""
+    entries: list[JSONValue] = [
+        {"type": draft.kind, "content": draft.content, "bindings": list(draft.bindings)} for draft in drafts
+    ]
+    return to_json(entries) if entries else ""
 
 
 def summary(row: Row) -> Summary:
@@ -290,7 +308,7 @@ async def _empty(transaction: Transaction, ids: Sequence[int], role: MessageRole
     """
     rows = await transaction.run(
         """
-        UPDATE messages SET content = '""', enclosed = '', question = ''
+        UPDATE messages SET content = '""', enclosed = '', question = '', offered = ''
         WHERE id IN (SELECT value FROM numbers(?)) AND role = ? AND content != '""' RETURNING id
         """,
         (to_json(list(ids)), role),

@@ -437,6 +437,11 @@ _NO_DRAFTS: Migration = (  # whether answers grow in a draft is a setting, and n
     "DELETE FROM decisions WHERE matter = 'drafts'",
 )
 
+_OFFERS: Migration = (
+    "ALTER TABLE messages ADD COLUMN offered TEXT NOT NULL DEFAULT ''",  # JSON of memories that it offers to save
+    "ALTER TABLE preferences ADD COLUMN learn TEXT NOT NULL DEFAULT ''",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -456,4 +461,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _POSTED,
     _OPEN_QUESTIONS,
     _NO_DRAFTS,
+    _OFFERS,
 )

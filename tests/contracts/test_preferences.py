@@ -9,7 +9,7 @@ import pytest
 
 from core.features.preferences.storage import SqlPreferences
 from core.features.preferences.store import PreferenceStore
-from core.types import Locale, Preferences, UserKey
+from core.types import Learn, Locale, Preferences, UserKey
 from tests.contracts.engines import ENGINES
 from tests.reference.preferences import InMemoryPreferences
 
@@ -27,18 +27,19 @@ async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
 
 
 async def test_who_chose_nothing_is_remembered_and_answered_as_they_write(preferences: PreferenceStore) -> None:
-    assert await preferences.of(ANA) == Preferences(language=None, remembers=True)
+    assert await preferences.of(ANA) == Preferences(language="", remembers=True, learn=None)
 
 
-@pytest.mark.parametrize("language", [None, *Locale])
+@pytest.mark.parametrize("language", ["", "pt-BR", "de", "zh-Hant"])
 @pytest.mark.parametrize("remembers", [True, False])
 @pytest.mark.parametrize("news", [True, False])
+@pytest.mark.parametrize("learn", [None, *Learn])
 async def test_what_was_chosen_last_is_kept_for_that_person_only(
-    preferences: PreferenceStore, language: Locale | None, remembers: bool, news: bool
+    preferences: PreferenceStore, language: str, remembers: bool, news: bool, learn: Learn | None
 ) -> None:
-    await preferences.put(ANA, Preferences(Locale.ES, not remembers, not news))
-    await preferences.put(ANA, Preferences(language, remembers, news))
-    assert await preferences.of(ANA) == Preferences(language, remembers, news)
+    await preferences.put(ANA, Preferences(Locale.ES, not remembers, not news, Learn.AUTO))
+    await preferences.put(ANA, Preferences(language, remembers, news, learn))
+    assert await preferences.of(ANA) == Preferences(language, remembers, news, learn)
     assert await preferences.of(ABROAD) == Preferences()
 
 

@@ -25,10 +25,12 @@ class AccountEntry(Exact):
     """What the account is to the bot; null: nobody gave it a role."""
     name: str
     since: datetime | None
-    language: Literal["pt-BR", "en", "es"] | None
-    """Chosen by /language; null: that of what is written."""
+    language: str | None
+    """A tag (BCP 47), chosen by /language; null: that of what is written."""
     remembers: bool
     """Chosen by /memory."""
+    learn: Literal["asked", "offered", "auto"] | None
+    """What becomes of what is told in passing, chosen by /memory; null: what the owner set."""
     news: bool
     """Chosen by /news."""
 

@@ -34,7 +34,7 @@ from core.ports import Clock
 from core.stores import HistoryStore, Inbox, SearchableMemoryStore
 from core.threads import ConfirmationStore, PendingInputs
 from core.turn import Turn
-from core.types import ChatKey, Incoming, Locale, Message, MessageRole, UserKey
+from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.machine import machine
@@ -84,7 +84,8 @@ class House:
     trusted: tuple[str, ...] = ("test",)
     mode: Mode = Mode.PRIVATE
     off: tuple[str, ...] = ()
-    language: Locale | None = None
+    language: str = ""
+    learn: Learn = Learn.OFFERED
     log_content: bool = False
     links: LinkCodes = field(default_factory=InMemoryLinkCodes)
     pending_inputs: PendingInputs = field(default_factory=InMemoryPendingInputs)
@@ -145,6 +146,7 @@ class House:
             machine=self.machine,
             draw=self.draw,
             language=self.language,
+            learn=self.learn,
         )
 
     def chatbot(self, access: Access | None = None) -> ChatBot:

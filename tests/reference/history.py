@@ -11,7 +11,7 @@ from core.errors import StorageError
 from core.storage.record import random_id, storable
 from core.stores import HistoryStore, Said
 from core.threads import Summary, ThreadRecord, Transition
-from core.types import ConversationKey, JSONValue, Message, Thread, ThreadStatus, UserKey
+from core.types import ConversationKey, JSONValue, MemoryDraft, Message, Thread, ThreadStatus, UserKey
 from tests.reference.told_memories import InMemoryTold
 
 
@@ -120,6 +120,16 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""
         return frozenset(message.memory_id for message in self._messages.get(thread_id, []) if message.memory_id)
+
+    async def offer(self, message_id: int, drafts: Sequence[MemoryDraft]) -> None:
+        """Keep what may be saved of that message."""
+        self._offers[message_id] = tuple(drafts)
+
+    async def offered(self, conversation: ConversationKey, message_id: int, since: datetime) -> Sequence[MemoryDraft]:
+        """Return what was offered for that message; nothing if it was said before then or in another conversation."""
+        here = (t.id for t in self._threads.values() if t.conversation == conversation)
+        said = (m for thread_id in here for m in self._messages[thread_id] if m.id == message_id)
+        return next((self._offers.get(m.id, ()) for m in said if m.at is not None and m.at >= since), ())
 
     async def summary(self, thread_id: str) -> Summary | None:
         """Return the newest summary."""

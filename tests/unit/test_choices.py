@@ -44,11 +44,11 @@ async def test_auto_goes_back_to_the_language_that_is_written() -> None:
         "Listo: respondo en el idioma en que escribas.",
         "I do not know the command /x. See /help.",
     ]
-    assert await house.preferences.of(ANA) == Preferences(None, remembers=False)
+    assert await house.preferences.of(ANA) == Preferences("", remembers=False)
 
 
-@pytest.mark.parametrize("argument", ["", " klingon", " fr"])
-async def test_a_language_that_we_do_not_speak_changes_nothing(argument: str) -> None:
+@pytest.mark.parametrize("argument", ["", " gobbledygook", " qq", " ?", " de fr", " <task>"])
+async def test_a_language_that_nobody_speaks_changes_nothing(argument: str) -> None:
     house = House()
     (told,) = await ask(house, f"/language{argument}")
     assert told.startswith("Choose: /language pt")

@@ -30,7 +30,7 @@ def test_the_environment_beats_the_file(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.spec("D3")
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("MAX_STEPS", "0"), ("LANGUAGE", "klingon"), ("TURN_TIMEOUT_S", "soon"), ("LOG_LEVEL", "LOUD")],
+    [("MAX_STEPS", "0"), ("LANGUAGE", "gobbledygook"), ("TURN_TIMEOUT_S", "soon"), ("LOG_LEVEL", "LOUD")],
 )
 def test_a_wrong_setting_is_named(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)

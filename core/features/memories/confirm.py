@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -10,17 +11,23 @@ from core import outcomes
 from core.actions.change_report import erase_button, narrowed_text, undo_button
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
+from core.actions.memory_save import NAME as MEMORY_SAVE
+from core.actions.memory_save import keep, told
 from core.actions.memory_update import NAME as MEMORY_UPDATE
 from core.actions.memory_update import WRITING as UPDATING
 from core.actions.memory_update import rewrite
+from core.actions.offer import OFFERED_FOR
 from core.actions.proposal import PROPOSALS, Deletion, Proposal, Rewrites
 from core.commands.command import Command, Request
 from core.confirmations import Confirmations
 from core.dialogue import Outcome, Step
+from core.features.preferences.commands import NOT_REMEMBERING
 from core.text.catalogue import counted, forms, text
 from core.types import ChangeKind, MemoryItem, Message, MessageRole
 
 YES: Final = "yes"
+SAVE: Final = "save"
+_MAX_ID_CHARS: Final = 18  # of a message's id, an integer of 64 bits
 MAX_NUMBERS: Final = 50
 Each = TypeVar("Each")
 
@@ -34,11 +41,14 @@ class ConfirmCommand:
     @property
     def command(self) -> Command:
         """The command; menus do not show it."""
-        return Command("confirm", text("commands.confirm"), self._confirm, usage=" yes|no CODE", in_menus=False)
+        return Command("confirm", text("commands.confirm"), self._confirm, usage=" yes|no CODE|save ID", in_menus=False)
 
     async def _confirm(self, request: Request, argument: str) -> None:
         """Do all of the proposal, or the parts that the numbers name; with "no", leave everything as it is."""
         verb, code, *numbers = [*argument.casefold().split(), "", ""][: 2 + MAX_NUMBERS]
+        if verb == SAVE:  # no question: an open one stays open
+            await _save(request, code)
+            return
         here = request.incoming.conversation
         if not request.incoming.pressed and not request.incoming.text.startswith("/"):  # they said it in words
             said = Message(MessageRole.USER, request.incoming.text, source_id=request.incoming.message_id)
@@ -54,6 +64,24 @@ class ConfirmCommand:
             await _delete(request, _of(proposal.memory_ids, chosen), asked_at)
         else:
             await _rewrite(request, Rewrites(tuple(_of(proposal.rewrites, chosen))), asked_at)
+
+
+async def _save(request: Request, message_id: str) -> None:
+    """Save what was offered for that message of the person's, and say what was saved and what was known before."""
+    turn, here = request.turn, request.incoming.conversation
+    known_form = message_id.isascii() and message_id.isdecimal() and len(message_id) <= _MAX_ID_CHARS
+    asked_id, since = int(message_id) if known_form else 0, turn.clock.now() - OFFERED_FOR
+    drafts = await turn.conversation.store.offered(here, asked_id, since)
+    if not drafts:
+        await request.tell(OFFER_OVER)
+    elif not turn.remembers:
+        await request.tell(NOT_REMEMBERING)
+    else:
+        [said] = await turn.conversation.store.said(here.user, [asked_id])
+        turn.asked = replace(said.message, turn=turn.asked.turn)  # what the memories rest on
+        kept = await keep(turn, drafts)
+        turn.steps.append(Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.saved, *kept.known), writes=ChangeKind.SAVED))
+        await turn.say(told(turn, kept), in_history=True, choices=await undo_button(turn))
 
 
 async def _delete(request: Request, memory_ids: Sequence[str], asked_at: datetime) -> None:
@@ -106,6 +134,7 @@ def _of(each: Sequence[Each], chosen: Sequence[int]) -> Sequence[Each]:
     return [each[at] for at in chosen if 0 <= at < len(each)] if chosen else each
 
 
+OFFER_OVER = text("memories.confirm.offer_over")
 NOT_OPEN = text("memories.confirm.not_open")
 LEFT = text("memories.confirm.left")
 GONE = text("memories.confirm.gone")

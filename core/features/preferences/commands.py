@@ -1,4 +1,8 @@
-"""/language and /memory: what people choose for themselves, which holds until they choose otherwise."""
+"""/language and /memory: what people choose for themselves, which holds until they choose otherwise.
+
+What becomes of facts that they tell in passing is theirs to choose up to the most that the owner allows (`LEARN`):
+whoever runs the bot and whoever talks to it both have to want that something is saved unasked.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,15 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from core.commands.command import ONLY_IN_PRIVATE, Command, Request
+from core.features.preferences.language import AUTO, choose_language
 from core.features.preferences.store import PreferenceStore
 from core.locales import head
+from core.outgoing import Button
 from core.text.catalogue import text
-from core.text.language import from_tag
-from core.types import Locale
+from core.types import Learn, Locale, Localized
 
-AUTO: Final = "auto"
 _SWITCH: Final = {"on": True, "off": False}
+_LEARN: Final = {"ask": Learn.ASKED, "offer": Learn.OFFERED, "auto": Learn.AUTO}
 _SHARING: Final = {"share": True, "unshare": False}
 
 
@@ -26,37 +31,36 @@ class ShareMemory(Protocol):
 
 
 class PreferenceCommands:
-    """Offer /language and /memory."""
+    """Offer /language and /memory. `learn` is the most that the owner lets people choose."""
 
-    def __init__(self, preferences: PreferenceStore, share: ShareMemory) -> None:
+    def __init__(self, preferences: PreferenceStore, share: ShareMemory, learn: Learn) -> None:
         self._preferences = preferences
         self._share = share
+        self._learn = learn
 
     @property
     def language(self) -> Command:
         """The command /language."""
-        usage = f" {' | '.join(each.code for each in Locale)} | {AUTO}"
+        usage = f" {' | '.join(each.code for each in Locale)} | … | {AUTO}"
         return Command("language", text("commands.language"), self._language, usage=usage)
 
     @property
     def memory(self) -> Command:
         """The command /memory."""
-        return Command("memory", text("commands.memory"), self._memory, usage=" off | on | share N | unshare N")
+        usage = f" off | on | {' | '.join(_LEARN)} | share N | unshare N"
+        return Command("memory", text("commands.memory"), self._memory, usage=usage)
 
     async def _language(self, request: Request, argument: str) -> None:
         """Choose the language of every answer, or let it follow what the person writes."""
-        chosen = None if argument.casefold() == AUTO else from_tag(argument)
-        if chosen is None and argument.casefold() != AUTO:
+        told = await choose_language(request.turn, self._preferences, argument)
+        if told is None:
             offered = ", ".join(f"/language {each.code} ({head(each)['name']})" for each in Locale)
             await request.tell(LANGUAGES, languages=offered)
-            return
-        user = request.incoming.user
-        await self._preferences.put(user, replace(await self._preferences.of(user), language=chosen))
-        name = head(chosen)["name"] if chosen else ""
-        await request.turn.tell((CHOSEN if chosen else AUTOMATIC)[chosen or request.locale].format(language=name))
+        else:
+            await request.turn.tell(told)
 
     async def _memory(self, request: Request, argument: str) -> None:
-        """Show or choose whether anything new is remembered; or share a memory with rooms, or stop sharing it."""
+        """Show or choose whether anything new is remembered, and what of that unasked; or share a memory with rooms."""
         verb, _, rest = argument.partition(" ")
         if verb.casefold() in _SHARING:
             if request.incoming.private:
@@ -64,16 +68,38 @@ class PreferenceCommands:
             else:
                 await request.tell(ONLY_IN_PRIVATE)
             return
-        user, wanted = request.incoming.user, _SWITCH.get(argument.casefold())
-        preferences = await self._preferences.of(user)
-        if wanted is not None:
-            preferences = replace(preferences, remembers=wanted)
-            await self._preferences.put(user, preferences)
-        await request.tell(REMEMBERING if preferences.remembers else NOT_REMEMBERING)
+        user, word = request.incoming.user, argument.casefold()
+        before = chosen = await self._preferences.of(user)
+        if word in _SWITCH:
+            chosen = replace(before, remembers=_SWITCH[word])
+        elif word in _LEARN:
+            chosen = replace(before, learn=_LEARN[word])
+        if chosen != before:
+            await self._preferences.put(user, chosen)
+        if not chosen.remembers:
+            await request.tell(NOT_REMEMBERING)
+            return
+        locale, learn = request.locale, (chosen.learn or self._learn).within(self._learn)
+        lines = [REMEMBERING[locale], LEARNING[learn][locale]]
+        lines += [NOT_ALLOWED[locale]] if word in _LEARN and learn is not chosen.learn else []
+        others = [
+            (verb, each) for verb, each in _LEARN.items() if each is not learn and each.within(self._learn) is each
+        ]
+        choices = [Button(CHOOSE[each][locale], f"/memory {verb}", in_place=True) for verb, each in others]
+        await request.turn.tell("\n".join(lines), choices=choices)
 
 
 LANGUAGES = text("preferences.choices.languages")
-CHOSEN = text("preferences.choices.chosen")
-AUTOMATIC = text("preferences.choices.automatic")
+LEARNING: dict[Learn, Localized] = {
+    Learn.ASKED: text("preferences.learn.asked"),
+    Learn.OFFERED: text("preferences.learn.offered"),
+    Learn.AUTO: text("preferences.learn.auto"),
+}
+NOT_ALLOWED = text("preferences.learn.not_allowed")
+CHOOSE: dict[Learn, Localized] = {
+    Learn.ASKED: text("preferences.learn.choose.asked"),
+    Learn.OFFERED: text("preferences.learn.choose.offered"),
+    Learn.AUTO: text("preferences.learn.choose.auto"),
+}
 REMEMBERING = text("preferences.choices.remembering")
 NOT_REMEMBERING = text("preferences.choices.not_remembering")

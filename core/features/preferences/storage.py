@@ -6,8 +6,7 @@ from __future__ import annotations
 from core.features.preferences.store import PreferenceStore
 from core.storage.database import Database
 from core.storage.record import OF_USER, user_key
-from core.text.language import from_tag
-from core.types import Preferences, UserKey
+from core.types import Learn, Preferences, UserKey
 
 
 class SqlPreferences(PreferenceStore):
@@ -19,23 +18,29 @@ class SqlPreferences(PreferenceStore):
     async def of(self, user: UserKey) -> Preferences:
         """Return what they chose; the defaults, where they chose nothing."""
         rows = await self._database.rows(
-            f"SELECT language, remembers, news FROM preferences WHERE {OF_USER}", user_key(user)
+            f"SELECT language, remembers, news, learn FROM preferences WHERE {OF_USER}", user_key(user)
         )
         if not rows:
             return Preferences()
-        [(language, remembers, news)] = rows
-        return Preferences(language=from_tag(language), remembers=bool(remembers), news=bool(news))
+        [(language, remembers, news, learn)] = rows
+        return Preferences(language, bool(remembers), bool(news), Learn(learn) if learn else None)
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
         """Store what they chose, in place of what they chose before."""
         async with self._database.transaction() as transaction:
             await transaction.run(
                 """
-                INSERT INTO preferences (platform, "user", language, remembers, news) VALUES (?, ?, ?, ?, ?)
+                INSERT INTO preferences (platform, "user", language, remembers, news, learn) VALUES (?, ?, ?, ?, ?, ?)
                 ON CONFLICT (platform, "user") DO UPDATE SET language = excluded.language,
-                    remembers = excluded.remembers, news = excluded.news
+                    remembers = excluded.remembers, news = excluded.news, learn = excluded.learn
                 """,
-                (*user_key(user), preferences.language or "", int(preferences.remembers), int(preferences.news)),
+                (
+                    *user_key(user),
+                    preferences.language,
+                    int(preferences.remembers),
+                    int(preferences.news),
+                    preferences.learn or "",
+                ),
             )
 
     async def forget(self, user: UserKey) -> None:

@@ -119,8 +119,9 @@ class Takeout:
             "role": role.value if role else None,
             "name": person.name if person else "",
             "since": _time(person.since) if person else None,
-            "language": chosen.language.value if chosen.language else None,
+            "language": chosen.language or None,
             "remembers": chosen.remembers,
+            "learn": chosen.learn.value if chosen.learn else None,
             "news": chosen.news,
         }
 

@@ -1,0 +1,56 @@
+"""Offer to save what the person told about themselves in passing: a button below the answer.
+
+The drafts are stored with the person's message, and go with it. The offer is no question: it waits for no reply, closes
+no open question, and ends quietly. `/confirm save ID`, which the button says, saves them in the feature of memories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from core.memory.user_memory import distinct
+from core.outgoing import Button
+from core.text.catalogue import text
+from core.text.words import FUNCTION_WORDS, folded_words
+from core.turn import Turn
+from core.types import Learn, MemoryDraft, Message
+
+OFFERED_FOR: Final = timedelta(days=1)
+_PIECE_CHARS: Final = 3
+"""Words with other endings, and scripts without spaces, share pieces of this length."""
+
+
+async def offer_saving(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[Button, ...]:
+    """Store what may be saved of the person's message, and return the button that saves it; none if nothing may be.
+
+    What was offered for the message before stays offered. Left out is what the person did not say themselves
+    (`own_words`), and what they have in memory.
+    """
+    if turn.learn is Learn.ASKED or not turn.remembers or not turn.asked.id:
+        return ()
+    store, memory, here = turn.conversation.store, turn.memory, turn.conversation.thread.conversation
+    known = [await memory.store.find(memory.owner, draft.kind, draft.content) for draft in drafts]
+    new = own_words(turn.asked, [draft for draft, item in zip(drafts, known, strict=True) if item is None])
+    before = await store.offered(here, turn.asked.id, turn.clock.now() - OFFERED_FOR)
+    if not (offered := distinct([*before, *new])):
+        return ()
+    await store.offer(turn.asked.id, offered)
+    return (Button(REMEMBER_THIS[turn.locale], f"/confirm save {turn.asked.id}"),)
+
+
+def own_words(asked: Message, drafts: Sequence[MemoryDraft]) -> list[MemoryDraft]:
+    """Return the drafts without those that hold more of the quotes in the message than of the person's own text."""
+    own = _pieces([asked.text])
+    others = _pieces(part for quote in asked.quotes for part in (quote.text, quote.excerpt)) - own
+    held = [_pieces([draft.content]) for draft in drafts]
+    return [draft for draft, pieces in zip(drafts, held, strict=True) if len(pieces & others) <= len(pieces & own)]
+
+
+def _pieces(texts: Iterable[str]) -> set[str]:
+    words = {word for each in texts for word in folded_words(each)} - FUNCTION_WORDS
+    return {word[at : at + _PIECE_CHARS] for word in words for at in range(max(len(word) - _PIECE_CHARS + 1, 1))}
+
+
+REMEMBER_THIS = text("actions.offer.remember_this")
