@@ -28,7 +28,7 @@ from core.dialogue import (
     ToolCall,
     committed,
 )
-from core.errors import EmptyReply, ProviderError, ProviderRefused
+from core.errors import ContextTooLong, EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Context, Conversation
 from core.history.withholding import tells_of, told_of
 from core.memory.user_memory import UserMemory
@@ -47,6 +47,7 @@ from core.types import ChangeKind, Locale, MemoryItem, Message, MessageRole, Mod
 
 _MEMORY_PREVIEW_CHARS = 160
 _BINDING_PREVIEW_CHARS = 60
+_MAX_SHORTENINGS = 3
 _MAX_TOLD_LATELY = 4
 MEMORY_OFF = """\
 The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
@@ -82,7 +83,9 @@ class Turn:
     confirmations: Confirmations
     steps: list[Step] = field(default_factory=list)
     max_history_tokens: int | None = None
-    """Set once a model found the conversation too long."""
+    asks_instead: str = ""
+    """The model that found the conversation too long; "" while none did. The budget is its window from then on."""
+    _shortenings: int = 0
     _sent_tokens: int = 0
     _in_view: tuple[MemoryItem, ...] = ()
     remembers: bool = True
@@ -330,6 +333,7 @@ class Turn:
             instruction=instruction,
             max_tokens=self.max_history_tokens,
             mode=mode,
+            model=self.asks_instead,
             lookup=self.memory.get,
         )
         self._in_view = shown.memories
@@ -367,11 +371,17 @@ class Turn:
     def begin_prefetch(self) -> None:
         """Begin to search for memories that the message may need."""
 
-    def shorten(self) -> bool:
-        """Halve what models are shown of the conversation from now on; return False if that was done before."""
-        if self.max_history_tokens is not None:
+    def shorten(self, error: ContextTooLong) -> bool:
+        """Show models less of the conversation from now on; return False if that was done often enough.
+
+        It is fitted to the window of the model that found it too long, if that is known; then it is halved each time.
+        """
+        if self._shortenings == _MAX_SHORTENINGS:
             return False
-        self.max_history_tokens = max(self._sent_tokens // 2, self.asked.tokens, 1)  # the question always fits
+        self._shortenings += 1
+        if not error.model or error.model == self.asks_instead:
+            self.max_history_tokens = max(self._sent_tokens // 2, self.asked.tokens, 1)  # the question always fits
+        self.asks_instead = error.model
         self._base = None
         return True
 

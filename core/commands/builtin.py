@@ -1,7 +1,7 @@
-"""Commands of the engine itself: /reset, /stop and /retry. /help belongs to the table.
+"""Commands of the engine itself: /reset, /stop, /retry and /continue. /help belongs to the table.
 
 /retry is not run where there is a question to repeat: the chatbot answers that question again, in a new turn. What the
-first answer did to memory stays.
+first answer did to memory stays. Nor is /continue, which stands for a message that asks for the rest of an answer.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Final
 from core.commands.command import Command, Request
 from core.history.conversation import Conversation
 from core.hooks import ReplyReader
+from core.outgoing import Button
 from core.text.catalogue import text
-from core.types import Message, MessageRole
+from core.types import Locale, Message, MessageRole
 
 _MESSAGES_LOOKED_AT: Final = 200
 
@@ -26,6 +27,16 @@ def is_stop(text: str) -> bool:
 def is_retry(text: str) -> bool:
     """Return whether the text is /retry."""
     return text.casefold().split(maxsplit=1)[:1] == ["/retry"]
+
+
+def is_continue(text: str) -> bool:
+    """Return whether the text is /continue."""
+    return text.casefold().split(maxsplit=1)[:1] == ["/continue"]
+
+
+def continue_button(locale: Locale) -> Button:
+    """Return the button below an answer that reached its greatest length."""
+    return Button(CONTINUE[locale], "/continue")
 
 
 def again(turn: str) -> str:
@@ -65,8 +76,14 @@ AFRESH = text("conversations.afresh")
 NOTHING_WAITS = text("conversations.nothing_waits")
 NOTHING_TO_STOP = text("conversations.nothing_to_stop")
 NOTHING_ASKED = text("conversations.retry.nothing_asked")
+CONTINUE = text("conversations.continue.label")
+CONTINUE_PLEASE = text("conversations.continue.message")
+"""What the person says by /continue."""
 
 RESET = Command("reset", text("commands.reset"), reset, in_conversation=True, in_order=True)
+CONTINUE_COMMAND = Command(
+    "continue", text("commands.continue"), retry, in_menus=False, in_conversation=True, for_all=True, in_order=True
+)
 RETRY = Command("retry", text("commands.retry"), retry, in_conversation=True, for_all=True, in_order=True)
 
 
