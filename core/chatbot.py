@@ -18,7 +18,7 @@ from typing import Self
 from core import cycle, single
 from core.actions.change_report import undo_button
 from core.actions.registry import Registry
-from core.commands.builtin import again, asked_before, is_retry, is_stop
+from core.commands.builtin import CONTINUE_PLEASE, again, asked_before, is_continue, is_retry, is_stop
 from core.commands.command import Request
 from core.commands.table import CommandTable
 from core.confirmations import Arrival, Confirmations
@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """Limits of one turn, and `answers_at_once`: how many people of a room are answered side by side."""
+    """Limits of one turn, and how it is thought; `answers_at_once` people of a room are answered side by side."""
 
     cycle: Cycle = Cycle.AUTO
     max_steps: int = 8
@@ -217,6 +217,8 @@ class ChatBot(MessageHandler):
         incoming = replace(incoming, text=await parts.replies.read(incoming, arrival))
         if is_retry(incoming.text) and (asked := await asked_before(conversation, incoming.text)):
             incoming = replace(incoming, text=asked.text, attachments=asked.attachments, quotes=asked.quotes)
+        elif is_continue(incoming.text) and await asked_before(conversation, ""):
+            incoming = replace(incoming, text=CONTINUE_PLEASE[await parts.locales.of(incoming)])
         preferences = await parts.preferences(incoming.user)
         turn = uuid.uuid4().hex
         change = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
@@ -330,8 +332,8 @@ class _Record:
 
 
 def _overtakes(incoming: Incoming) -> bool:
-    """Return whether the message does not wait for earlier answers: a pressed button, except /retry."""
-    return incoming.pressed and not is_retry(incoming.text)
+    """Return whether the message does not wait for earlier answers: a pressed button, if it asks no model."""
+    return incoming.pressed and not (is_retry(incoming.text) or is_continue(incoming.text))
 
 
 async def _contained(work: Coroutine[None, None, None]) -> None:

@@ -88,18 +88,18 @@ async def _decide(turn: Turn, registry: Registry, *, max_steps: int) -> Action:
 
 
 async def shortened(turn: Turn, work: Callable[[], Awaitable[Result]]) -> Result:
-    """Do the work, and once more with less of the conversation if a model finds it too long.
+    """Do the work, again with less of the conversation as often as a model finds it too long.
 
     Repeating an action is safe: it asks a model before it changes anything, and its report raises no such error.
     """
     before = list(turn.steps)
-    try:
-        return await work()
-    except ContextTooLong:
-        if not turn.shorten():
-            raise
-        turn.steps[:] = before
-        return await work()
+    while True:
+        try:
+            return await work()
+        except ContextTooLong as error:
+            if not turn.shorten(error):
+                raise
+            turn.steps[:] = before
 
 
 def failed(action: Action) -> Step:

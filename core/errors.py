@@ -102,11 +102,15 @@ class EmptyReply(ProviderDown):
 
 
 class ContextTooLong(ProviderError):
-    """The prompt does not fit the model. `window_tokens` is the model's context window, 0 if it did not say."""
+    """The prompt does not fit the model named `model` ("" if unknown: `provider:model`).
 
-    def __init__(self, message: str, window_tokens: int = 0) -> None:
+    `window_tokens` is the model's context window, 0 if it did not say.
+    """
+
+    def __init__(self, message: str, window_tokens: int = 0, model: str = "") -> None:
         super().__init__(message)
         self.window_tokens = window_tokens
+        self.model = model
 
 
 class WindowTooSmall(BotError):

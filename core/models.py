@@ -45,6 +45,11 @@ class HotModel(ChatModel):
         """The name of the present model."""
         return self.model.name
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the present chain."""
+        return self.model.names
+
     def stream(self, prompt: Prompt) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
         """Ask the present model."""
         return self.model.stream(prompt)
@@ -82,11 +87,11 @@ class Cycle(StrEnum):
     SINGLE = "single"
 
     def is_single(self, models: Models) -> bool:
-        """Return whether these models answer in a single call: automatically if one model does it all."""
-        names = {models.heavy.name, models.reasoning.name, models.chat.name}
+        """Return whether these models answer in a single call: automatically if one model (or chain) does it all."""
+        is_one = models.heavy.names == models.reasoning.names == models.chat.names
         if models.is_limited:
             return False
-        return self is Cycle.SINGLE or (self is Cycle.AUTO and len(names) == 1)
+        return self is Cycle.SINGLE or (self is Cycle.AUTO and is_one)
 
 
 def mode_of(task: Task) -> str:

@@ -42,6 +42,11 @@ class ChatModel(Protocol):
     def name(self) -> str:
         """`provider:model`, for logs and the ledger."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all models of a chain, the preferred first."""
+        return (self.name,)
+
     def stream(self, prompt: Prompt) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
         """Ask. Nothing is sent before the context is entered."""
 

@@ -42,6 +42,7 @@ TRY_AGAIN = text("common.try_again")
 AGAIN = text("common.again")
 PAUSED = text("common.paused")
 LENGTH_STOP = text("common.length_stop")
+CONTINUE = text("conversations.continue.label")
 
 
 def failure_text(error: BaseException, locale: Locale) -> str:

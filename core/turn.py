@@ -29,7 +29,7 @@ from core.dialogue import (
     ToolCall,
     committed,
 )
-from core.errors import EmptyReply, ProviderError, ProviderRefused
+from core.errors import ContextTooLong, EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Context, Conversation
 from core.history.withholding import tells_of, told_of
 from core.memory.search import same
@@ -44,7 +44,7 @@ from core.text.citations import Citations
 from core.text.markdown import quoted, verbatim
 from core.text.unicode import fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words
-from core.texts import AGAIN, LENGTH_STOP
+from core.texts import AGAIN, CONTINUE, LENGTH_STOP
 from core.threads import TurnState
 from core.types import (
     ChangeKind,
@@ -60,6 +60,7 @@ from core.types import (
 
 _MEMORY_PREVIEW_CHARS = 160
 _BINDING_PREVIEW_CHARS = 60
+_MAX_SHORTENINGS = 3
 _MAX_TOLD_LATELY = 4
 _SMALL_NUMBER = re.compile(r"\d{1,2}|(?:19|20)\d\d|\w")
 MEMORY_OFF = """\
@@ -97,7 +98,9 @@ class Turn:
     confirmations: Confirmations
     steps: list[Step] = field(default_factory=list)
     max_history_tokens: int | None = None
-    """Set once a model found the conversation too long."""
+    asks_instead: str = ""
+    """The model that found the conversation too long; "" while none did. The budget is its window from then on."""
+    _shortenings: int = 0
     _sent_tokens: int = 0
     _in_view: tuple[MemoryItem, ...] = ()
     remembers: bool = True
@@ -368,6 +371,7 @@ class Turn:
             instruction=instruction,
             max_tokens=self.max_history_tokens,
             mode=mode,
+            model=self.asks_instead,
             lookup=self.memory.get,
         )
         self._in_view = shown.memories
@@ -407,11 +411,17 @@ class Turn:
         """Begin to search for memories that the message may need."""
         self.prefetch = Prefetch(self.memory, self.clock, self.asked.text).start()
 
-    def shorten(self) -> bool:
-        """Halve what models are shown of the conversation from now on; return False if that was done before."""
-        if self.max_history_tokens is not None:
+    def shorten(self, error: ContextTooLong) -> bool:
+        """Show models less of the conversation from now on; return False if that was done often enough.
+
+        It is fitted to the window of the model that found it too long, if that is known; then it is halved each time.
+        """
+        if self._shortenings == _MAX_SHORTENINGS:
             return False
-        self.max_history_tokens = max(self._sent_tokens // 2, self.asked.tokens, 1)  # the question always fits
+        self._shortenings += 1
+        if not error.model or error.model == self.asks_instead:
+            self.max_history_tokens = max(self._sent_tokens // 2, self.asked.tokens, 1)  # the question always fits
+        self.asks_instead = error.model
         self._base = None
         return True
 
@@ -506,6 +516,7 @@ class Turn:
                             reply.thoughts = event.thoughts
                         if event.stop is Stop.LENGTH:
                             yield f"\n\n{LENGTH_STOP[self.locale]}"  # shown, and not stored
+                            self.add_buttons((Button(CONTINUE[self.locale], "/continue"),))
 
     def _memories(self, items: Sequence[MemoryItem]) -> OutgoingMessage:
         """Return the compact message that shows recalled memories."""

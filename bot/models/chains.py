@@ -63,8 +63,8 @@ async def build_chains(
 ) -> Chains:
     """Return the builder of the models. `stack` closes what they hold open; every call is passed to `record`.
 
-    `calibration` learns from the token counts that models report; `window_tokens` is the context of a model whose
-    mode has no setting of its own.
+    `calibration` learns from the token counts that models report, and is told their windows; `window_tokens` is assumed
+    for a model whose window is unknown.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -128,7 +128,9 @@ class Chains:
         if self._meter is not None:
             model = self._meter.of(model, mode.value)
         if self._calibration is not None:
-            model = ReportingModel(model, self._calibration, learns_ratio=mode is Mode.CHAT)
+            if (window := self._settings.window_of(name)) and self._calibration.window(str(name)) is None:
+                self._calibration.observe_window(str(name), window)
+            model = ReportingModel(model, self._calibration)
         return Link(model, circuit)
 
     def _endpoint(self, provider: str) -> Endpoint:
@@ -169,17 +171,16 @@ def build_embedder(settings: ModelSettings, clock: Clock, meter: Meter | None = 
 
 def _options(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens: int | None) -> ModelOptions:
     preset = PROVIDERS[name.provider]
-    usual_effort = None if settings.is_own_address(name.provider) else preset.efforts.get(mode)
 
     def knob(of: str) -> Any:
         return getattr(settings, f"model_{mode}_{of}")
 
     return ModelOptions(
         name.model,
-        effort=knob("effort") or usual_effort,
+        effort=settings.effort_of(mode, name.provider),
         verbosity=knob("verbosity") or None,
         temperature=knob("temperature"),
         max_tokens=knob("max_tokens"),
-        window_tokens=settings.context_tokens_of(mode) or window_tokens,
+        window_tokens=settings.window_of(name) or window_tokens,
         timeout_s=knob("timeout_s") or preset.timeout_s,
     )

@@ -25,18 +25,24 @@ class Wire(StrEnum):
     OPENAI = "openai"
 
 
-_THINKING: Final = MappingProxyType(
-    {Mode.HEAVY: "medium", Mode.REASONING: "low", Mode.CHAT: "none", Mode.SUMMARY: "low"}
-)
-"""Default effort: choosing an action needs thought; a chat answer should begin soon."""
+_LITTLE: Final = MappingProxyType({Mode.HEAVY: "low", Mode.REASONING: "low", Mode.SUMMARY: "low"})
+"""Default effort where models think as long as they see fit: a name or some JSON needs little, an answer its own."""
+
+_LITTLE_ALWAYS: Final = MappingProxyType({**_LITTLE, Mode.CHAT: "low"})
+"""The same for models whose own effort varies widely: a chat answer should begin soon."""
+
+_NONE: Final = MappingProxyType(dict.fromkeys(Mode, "none"))
+"""For models on the owner's machine, which think by default for longer than people wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
     """One provider. `key_setting` is "" if the server needs no key; `key_page` is where a key is made.
 
-    `efforts` are defaults for the provider's own address; another server at `url_setting` gets none. `window_tokens`
-    is the default context of a provider that cuts a longer prompt silently instead of refusing it.
+    `efforts` are defaults for the provider's own address; another server at `url_setting` gets none, unless every
+    address is the owner's (`is_local`). `window_tokens` is the default context of a provider that cuts a longer prompt
+    silently instead of refusing it. `first_token_timeout_s` is the longest wait for the answer to begin, thinking
+    included, `timeout_s` the longest silence after that.
     """
 
     wire: Wire
@@ -46,10 +52,13 @@ class Preset:
     key_page: str = ""
     efforts: Mapping[Mode, str] = field(default_factory=dict)
     timeout_s: float = 30.0
+    first_token_timeout_s: float = 120.0
     window_tokens: int | None = None
+    is_local: bool = False
 
 
-_LOCAL_TIMEOUT_S = 120.0  # the first question loads the model
+_LOCAL_TIMEOUT_S = 120.0
+_LOCAL_FIRST_TOKEN_TIMEOUT_S = 300.0  # the first question loads the model, and a long prompt is read slowly
 
 PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
     {
@@ -59,7 +68,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "ANTHROPIC_BASE_URL",
             "ANTHROPIC_API_KEY",
             "https://platform.claude.com/settings/keys",
-            _THINKING,
+            _LITTLE,
         ),
         "openai": Preset(
             Wire.OPENAI,
@@ -67,7 +76,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "OPENAI_BASE_URL",
             "OPENAI_API_KEY",
             "https://platform.openai.com/api-keys",
-            _THINKING,
+            _LITTLE,
         ),
         "gemini": Preset(
             Wire.OPENAI,
@@ -75,6 +84,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "GEMINI_BASE_URL",
             "GEMINI_API_KEY",
             "https://aistudio.google.com/apikey",
+            _LITTLE_ALWAYS,
         ),
         "openrouter": Preset(
             Wire.OPENAI,
@@ -87,12 +97,48 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             Wire.OPENAI,
             "http://127.0.0.1:11434/v1",
             "OLLAMA_BASE_URL",
+            efforts=_NONE,
             timeout_s=_LOCAL_TIMEOUT_S,
+            first_token_timeout_s=_LOCAL_FIRST_TOKEN_TIMEOUT_S,
             window_tokens=4_096,
+            is_local=True,
         ),
-        "llamacpp": Preset(Wire.OPENAI, "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", timeout_s=_LOCAL_TIMEOUT_S),
+        "llamacpp": Preset(
+            Wire.OPENAI,
+            "http://127.0.0.1:8080/v1",
+            "LLAMACPP_BASE_URL",
+            efforts=_NONE,
+            timeout_s=_LOCAL_TIMEOUT_S,
+            first_token_timeout_s=_LOCAL_FIRST_TOKEN_TIMEOUT_S,
+            is_local=True,
+        ),
     }
 )
+
+_WINDOWS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "claude-": 200_000,
+        "claude-fable-5": 1_000_000,
+        "claude-haiku-5": 1_000_000,
+        "claude-mythos-5": 1_000_000,
+        "claude-opus-5": 1_000_000,
+        "claude-sonnet-5": 1_000_000,
+        "gemini-": 1_048_576,
+        "gpt-4-1": 1_047_576,
+        "gpt-4o": 128_000,
+        "gpt-5": 272_000,
+        "gpt-6": 1_050_000,
+    }
+)
+"""Context windows of vendors' models by the beginning of their names; the longest that fits counts."""
+
+
+def known_window(model: str) -> int | None:
+    """Return the context window of a vendor's model in tokens, or None. "vendor/" before the name is left out."""
+    name = model.rpartition("/")[2].replace(".", "-")
+    known = max((beginning for beginning in _WINDOWS if name.startswith(beginning)), key=len, default="")
+    return _WINDOWS.get(known)
+
 
 EMBEDDING_DIMS: Final[Mapping[str, int]] = MappingProxyType(
     {

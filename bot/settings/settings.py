@@ -18,6 +18,7 @@ from bot.settings.telegram import TelegramSettings
 from core.chatbot import TurnLimits
 from core.errors import ConfigError
 from core.memory.memories import UNDO_WITHIN
+from core.models import Cycle
 from core.text.language import from_tag
 from core.text.language_names import find_language
 from core.threads import THREAD_ID_RULE, is_thread_id
@@ -82,6 +83,11 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     )
     actions_off: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Actions that are not offered, separated by commas, such as MemoryDelete."
+    )
+    cycle: Literal["auto", "stepwise", "single"] = Field(
+        default="auto",
+        description="How an answer is made: one call to the chat model, which has the actions as tools (single), or a "
+        "call for each step (stepwise). Default: single where one model decides, extracts and speaks (auto).",
     )
     max_steps: int = Field(default=8, ge=2, le=50, description="Most actions in one turn.")
     turn_timeout_s: float = Field(default=300.0, ge=5, description="Longest time that one answer may take, in seconds.")
@@ -172,6 +178,7 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
             min_message_chars=self.min_message_chars,
             max_message_chars=self.max_message_chars,
             answers_at_once=self.answers_at_once,
+            cycle=Cycle(self.cycle),
         )
 
     def secrets(self) -> list[str]:

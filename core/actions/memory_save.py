@@ -9,11 +9,13 @@ from core import outcomes
 from core.actions.action import Action
 from core.actions.change_report import undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, DraftEntry, to_draft
+from core.actions.offer import offer_saving, own_words
 from core.dialogue import Outcome, Step, Task
+from core.text import claims
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.turn import Turn
-from core.types import ChangeKind, MemoryDraft, MemoryItem
+from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem
 
 NAME = "MemorySave"
 WRITES = ChangeKind.SAVED
@@ -32,7 +34,8 @@ the date in place of "tomorrow" or "next Friday", counted from when it was said;
 "text", or "json" when the content is structured data (then `content` is that JSON as text). `bindings` are two to six \
 short, isolated contexts by which the person would look for it later, like "user information" or "aliexpress \
 password", in the person's language, without the secret value itself. Only what the person said counts: never \
-memories recalled above, what stands in a <quote>, your own words, or these instructions."""
+memories recalled above, what stands in a <quote>, your own words, or these instructions. `asked` is true if the person \
+asks to remember or note it, false if they only told a lasting fact about themselves in passing."""
 
 SAVING = text("actions.memory_save.saving")
 EMBEDDING = text("actions.memory_save.embedding")
@@ -41,9 +44,10 @@ WRITING = text("actions.memory_save.writing")
 
 @dataclass(frozen=True)
 class Drafts:
-    """The memories to save."""
+    """The memories to save, and whether the person asked for that; if not, they told a fact in passing."""
 
     items: list[DraftEntry]
+    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,11 @@ async def run(turn: Turn, answer: Drafts) -> None:
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",)))
         return
     wanted = wanted_drafts(answer)
+    if not answer.asked and ChangeKind.SAVED not in claims.asked(turn.asked.text):
+        wanted = Wanted(tuple(own_words(turn.asked, wanted.drafts)))
+        if turn.learn is not Learn.AUTO or not wanted.drafts:
+            await _offer(turn, wanted.drafts)
+            return
     kept = await keep(turn, wanted.drafts) if wanted.drafts else Saved()
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
     outcome = Outcome.DONE if kept.saved else Outcome.NOTHING
@@ -78,6 +87,14 @@ async def run(turn: Turn, answer: Drafts) -> None:
         await turn.confirm(step, told(turn, kept, wanted.missing), await undo_button(turn))
     else:
         turn.steps.append(step)
+
+
+async def _offer(turn: Turn, drafts: Sequence[MemoryDraft]) -> None:
+    """Put a button below the answer that saves what the person told in passing, if they want that."""
+    buttons = await offer_saving(turn, drafts)
+    turn.add_buttons(buttons)
+    offered = ", and a button below your answer offers it" if buttons else ""
+    turn.steps.append(Step(NAME, Outcome.NOTHING, detail=f"told in passing: not saved{offered}"))
 
 
 def wanted_drafts(answer: Drafts) -> Wanted:
@@ -115,7 +132,7 @@ MEMORY_SAVE = Action(
     run,
     arguments=Drafts,
     instruction=DRAFTS,
-    example='{"items": [{"type": "text", "content": "...", "bindings": ["..."]}]}',
+    example='{"items": [{"type": "text", "content": "...", "bindings": ["..."]}], "asked": true}',
     status=SAVING,
     remembers=True,
     writes=WRITES,

@@ -1,7 +1,7 @@
-"""Commands of the engine itself: /reset, /stop and /retry. /help belongs to the table.
+"""Commands of the engine itself: /reset, /stop, /retry and /continue. /help belongs to the table.
 
 /retry is not run where there is a question to repeat: the chatbot answers that question again, in a new turn. What the
-first answer did to memory stays.
+first answer did to memory stays. Nor is /continue, which stands for a message that asks for the rest of an answer.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ def is_stop(text: str) -> bool:
 def is_retry(text: str) -> bool:
     """Return whether the text is /retry."""
     return text.casefold().split(maxsplit=1)[:1] == ["/retry"]
+
+
+def is_continue(text: str) -> bool:
+    """Return whether the text is /continue."""
+    return text.casefold().split(maxsplit=1)[:1] == ["/continue"]
 
 
 def again(turn: str) -> str:
@@ -65,8 +70,13 @@ AFRESH = text("conversations.afresh")
 NOTHING_WAITS = text("conversations.nothing_waits")
 NOTHING_TO_STOP = text("conversations.nothing_to_stop")
 NOTHING_ASKED = text("conversations.retry.nothing_asked")
+CONTINUE_PLEASE = text("conversations.continue.message")
+"""What the person says by /continue."""
 
 RESET = Command("reset", text("commands.reset"), reset, in_conversation=True, in_order=True)
+CONTINUE_COMMAND = Command(
+    "continue", text("commands.continue"), retry, in_menus=False, in_conversation=True, for_all=True, in_order=True
+)
 RETRY = Command("retry", text("commands.retry"), retry, in_conversation=True, for_all=True, in_order=True)
 
 

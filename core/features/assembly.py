@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from core.actions.registry import Registry
 from core.chatbot import ChatBotParts, TurnLimits
-from core.commands.builtin import RESET, RETRY, stop_command
+from core.commands.builtin import CONTINUE_COMMAND, RESET, RETRY, stop_command
 from core.commands.command import Command
 from core.commands.table import CommandTable
 from core.confirmations import Confirmations
@@ -212,6 +212,7 @@ class Features:
             self._usage.command,
             RESET,
             RETRY,
+            CONTINUE_COMMAND,
             stop_command(self._replies),
             ConfirmCommand(self.confirmations).command,
             self.admin.command,

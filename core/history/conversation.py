@@ -14,7 +14,7 @@ from core.history import policy
 from core.history.policy import HistoryLimits, Policy
 from core.history.rendering import rendered
 from core.history.summary import Summaries
-from core.history.tokens import ByCharacters, count, shortened
+from core.history.tokens import ByCharacters, Calibration, count, shortened
 from core.history.window import Budget, fit, newest, parts
 from core.history.withholding import Knowledge, Lookup, clean_summary, known, withheld_of
 from core.ports import Clock, Tokenizer
@@ -70,8 +70,8 @@ class Context:
 class Conversations:
     """Open conversations, and manage their threads.
 
-    `system` is the system prompt, for which every context leaves room. `ratio` returns how many tokens the model counts
-    for one of the tokenizer's, `window` the context window of a mode's model, if known. Without `summaries` nothing is
+    `system` is the usual system prompt, for which contexts leave room. `model_of` returns the name of a mode's model;
+    `calibration` knows its window, and its tokens for one of the tokenizer's. Without `summaries` nothing is
     summarised. `version` is the program's, stored with each thread that it begins. Times are shown in `zone`.
     """
 
@@ -84,8 +84,8 @@ class Conversations:
         tokenizer: Tokenizer | None = None,
         summaries: Summaries | None = None,
         system: str = "",
-        ratio: Callable[[], float] = lambda: 1.0,
-        window: Callable[[str], int | None] = lambda _mode: None,
+        calibration: Calibration | None = None,
+        model_of: Callable[[str], str] = lambda _mode: "",
         place_settings: PlaceSettingsOf = usual_place_settings,
         version: str = "",
         zone: tzinfo = UTC,
@@ -95,13 +95,13 @@ class Conversations:
         self.limits = limits or HistoryLimits()
         self.tokenizer = tokenizer or ByCharacters()
         self.summaries = summaries
-        self.ratio = ratio
-        self._window = window
+        self.calibration = calibration or Calibration()
+        self._model_of = model_of
         self.zone = zone
         self._place_settings = place_settings
         self._version = version
         self._system = system
-        self._system_tokens: int | None = None
+        self._system_tokens: dict[tuple[str, str], int] = {}
         self._policies = self.limits.policies()
 
     async def open(self, conversation: ConversationKey, thread_id: str = "") -> Conversation:
@@ -166,20 +166,35 @@ class Conversations:
         chosen = next((name for name in (thread.policy, decided) if name in self._policies), self.usual_policy())
         return self._policies[chosen]
 
-    def window_tokens(self, mode: str) -> int:
-        """Return the context window of the mode's model, answer included, in the tokenizer's tokens."""
-        known, limit = self._window(mode), self.limits.context_tokens_of(mode)
-        return int((limit if known is None else min(known, limit)) / self.ratio())
+    def window_tokens(self, mode: str, model: str = "") -> int:
+        """Return what a prompt and its answer may take, in the tokenizer's tokens.
+
+        The window is that of the mode's model, or of another `model` that is asked in its place.
+        """
+        return self.calibration.room(model or self._model_of(mode), self.limits.max_context_tokens)
 
     async def count(self, text: str) -> int:
         """Return the tokens of a message of that text."""
         return await count(self.tokenizer, text)
 
-    async def system_tokens(self) -> int:
-        """Return the tokens of the system prompt."""
-        if self._system_tokens is None:
-            self._system_tokens = await self.count(self._system) if self._system else 0
-        return self._system_tokens
+    async def system_tokens(self, text: str | None = None) -> int:
+        """Return the tokens of a system prompt, or of the usual one. They are counted once: there are few."""
+        system = self._system if text is None else text
+        key = self.tokenizer.name, system
+        if key not in self._system_tokens:
+            self._system_tokens[key] = await self.count(system) if system else 0
+        return self._system_tokens[key]
+
+    async def longest_fitting(self, forms: Sequence[str], mode: str, model: str = "") -> int:
+        """Return the index of the first of the system prompts that leaves two thirds of the window; the last at worst.
+
+        `forms` are in order, the longest first, each with its tools as text (`core.history.tokens.offered`).
+        """
+        window = self.window_tokens(mode, model)
+        for at, form in enumerate(forms):
+            if 3 * await self.system_tokens(form) <= window:
+                return at
+        return len(forms) - 1
 
     async def _owned(self, user: UserKey, thread_id: str) -> Thread | None:
         thread = await self.store.thread(thread_id)
@@ -232,29 +247,36 @@ class Conversation:
         instruction: str = "",
         max_tokens: int | None = None,
         mode: str = "chat",
+        model: str = "",
+        system: str | None = None,
         lookup: Lookup | None = None,
     ) -> Context:
         """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
 
-        The budget leaves room for the `instruction` and the answer. `max_tokens` limits the messages further, after a
-        model found them too long; `mode` is that of the model. With `lookup`, memories are shown in their present
-        state, and text about deleted or replaced ones is withheld.
+        The budget leaves room for the `system` prompt (None: the usual one; with tools as text, if there are any), the
+        `instruction`, which is all that follows the messages, and the answer. `mode` is that of the model; `model`
+        names another that is asked in its place. `max_tokens` limits the messages further, after a model found them too
+        long. With `lookup`, memories are shown in their present state, and text about deleted or replaced ones is
+        withheld.
 
         Raises:
             InputTooLong: the person's last message does not fit; `max_chars` would.
             WindowTooSmall: the bot's own instructions do not fit.
         """
         chosen, persona = self._policy, self._place_settings.persona
-        window, limits = self.conversations.window_tokens(mode), self.conversations.limits
+        window, limits = self.conversations.window_tokens(mode, model), self.conversations.limits
         summary: Summary | None = None
         items: tuple[MemoryItem, ...] = ()
         if chosen.summarises:
             summary, items = await self._summary(limits.summary_tokens(window), lookup)
         bound = chosen.bound(summary)
-        own = [await self.conversations.count(text) for text in (persona, instruction) if text]
+        fixed = await self.conversations.system_tokens(system) + (
+            await self.conversations.count(persona) if persona else 0
+        )
+        last = await self.conversations.count(instruction) if instruction else 0
         room = Budget(
             max_tokens=window,
-            system=await self.conversations.system_tokens() + sum(own),
+            system=fixed + _rounded_up(last, window),
             summary=summary.tokens if summary else 0,
             answer=limits.answer_tokens_of(window),
         )
@@ -299,6 +321,12 @@ class Conversation:
     async def reset(self) -> None:
         """End this thread; the next `Conversations.open` begins another. Nothing is deleted."""
         await self.store.mark(self.thread.id, ThreadStatus.RESET, self.conversations.clock.now())
+
+
+def _rounded_up(tokens: int, window: int) -> int:
+    """Return the tokens as whole 32nds of the window, so that a part that varies leaves the same room for the rest."""
+    step = max(window // 32, 1)
+    return -(-tokens // step) * step
 
 
 _MAX_STEM_CHARS = 60  # of an id that gets a number

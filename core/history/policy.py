@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from core.enclosures import MAX_QUOTE_CHARS
 from core.threads import Summary
@@ -41,8 +41,9 @@ class Policy:
 class HistoryLimits:
     """Settings of conversation memory, with the values of the documents.
 
-    `policy` "" means the summary if a model can summarise, else the last messages. `max_context_tokens` is a model's
-    context window, answer included; the answer and the summary each get at most a quarter of it.
+    `policy` "" means the summary if a model can summarise, else the last messages. `max_context_tokens` is the most of
+    a model's context window that is used, answer included. In a small window the answer gets at most a quarter and the
+    summary an eighth; messages are summarised once they take three eighths with the summary.
     """
 
     policy: str = ""
@@ -55,12 +56,6 @@ class HistoryLimits:
     threshold_tokens: int = 3_500  # TOKEN_THRESHOLD
     max_summary_tokens: int = 800
     batch_tokens: int = 6_000
-    context_tokens: Mapping[str, int] = field(default_factory=dict)
-    """Context tokens by mode (`core.models.MODES`), where that is not `max_context_tokens` (H1)."""
-
-    def context_tokens_of(self, mode: str) -> int:
-        """Return the context window of the mode's model, answer included."""
-        return self.context_tokens.get(mode, self.max_context_tokens)
 
     def answer_tokens_of(self, window_tokens: int) -> int:
         """Return the tokens reserved for the answer in a window of that size."""
@@ -68,7 +63,11 @@ class HistoryLimits:
 
     def summary_tokens(self, window_tokens: int) -> int:
         """Return the most tokens of a summary in a window of that size."""
-        return min(self.max_summary_tokens, window_tokens // 4)
+        return min(self.max_summary_tokens, window_tokens // 8)
+
+    def threshold_tokens_of(self, window_tokens: int) -> int:
+        """Return the tokens from which on messages are summarised that are shown in a window of that size."""
+        return min(self.threshold_tokens, window_tokens * 3 // 8)
 
     def max_quote_chars(self) -> int:
         """Return the most characters of a quote, so that it leaves room for the message itself."""

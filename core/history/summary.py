@@ -54,7 +54,11 @@ _log = logging.getLogger(__name__)
 
 
 class Summarizer:
-    """Fold messages that left a thread's window into its summary. `window` returns the model's own window, if known."""
+    """Fold messages that left a thread's window into its summary.
+
+    `window` returns what the summary model's prompt and answer may take, `shown_in` the smallest window in which the
+    summary is shown, both in the tokenizer's tokens; None: `max_context_tokens`.
+    """
 
     def __init__(
         self,
@@ -65,6 +69,7 @@ class Summarizer:
         limits: HistoryLimits,
         *,
         window: Callable[[], int | None] = lambda: None,
+        shown_in: Callable[[], int | None] = lambda: None,
         zone: tzinfo = UTC,
         lookup: MemoriesOf | None = None,
     ) -> None:
@@ -74,29 +79,32 @@ class Summarizer:
         self._clock = clock
         self._limits = limits
         self._window = window
+        self._shown_in = shown_in
         self._zone = zone
         self._lookup = lookup
 
     @property
     def _window_tokens(self) -> int:
-        known = self._window()
-        limit = self._limits.context_tokens_of("summary")
-        return limit if known is None else min(known, limit)
+        return self._window() or self._limits.max_context_tokens
+
+    @property
+    def _shown_tokens(self) -> int:
+        return self._shown_in() or self._limits.max_context_tokens
 
     @property
     def _max_tokens(self) -> int:
-        return self._limits.summary_tokens(self._window_tokens)
+        return self._limits.summary_tokens(min(self._window_tokens, self._shown_tokens))
 
     @property
     def _batch_tokens(self) -> int:
-        return min(self._limits.batch_tokens, self._window_tokens // 2)
+        return min(self._limits.batch_tokens, self._window_tokens // 2 - self._max_tokens)
 
     async def is_due(self, thread_id: str) -> bool:
         """Return whether there are more messages than the window holds, and more tokens than the threshold (J4)."""
         summary = await self._store.summary(thread_id)
         messages, tokens = await self._store.totals(thread_id, summary.through if summary else 0)
         total = tokens + (summary.tokens if summary else 0)
-        return messages > self._limits.window_messages and total >= self._limits.threshold_tokens
+        return messages > self._limits.window_messages and total >= self._limits.threshold_tokens_of(self._shown_tokens)
 
     async def fold(self, thread_id: str) -> bool:
         """Extend the summary up to the window, if it is due; return whether anything was folded.

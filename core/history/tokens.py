@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
-from core.dialogue import Finish, Prompt, StreamEvent
+from core.dialogue import Finish, Prompt, StreamEvent, Tool
 from core.errors import ContextTooLong
 from core.ports import ChatModel, Tokenizer
 
@@ -90,10 +91,42 @@ def tokenizer_of(model: str) -> Tokenizer:
     return O200k() if model.startswith("openai:") else ByCharacters()
 
 
+class TokenizerInUse(Tokenizer):
+    """Count as the model in use does: `model` returns its name, `of` makes its tokenizer, once for each model."""
+
+    def __init__(self, model: Callable[[], str], of: Callable[[str], Tokenizer]) -> None:
+        self._model = model
+        self._of = of
+        self._made: dict[str, Tokenizer] = {}
+
+    @property
+    def name(self) -> str:
+        """That of the present tokenizer."""
+        return self._present().name
+
+    @property
+    def is_slow(self) -> bool:
+        """That of the present tokenizer."""
+        return self._present().is_slow
+
+    def count(self, text: str) -> int:
+        """Return the tokens of one message of that text."""
+        return self._present().count(text)
+
+    def _present(self) -> Tokenizer:
+        model = self._model()
+        if model not in self._made:
+            self._made[model] = self._of(model)
+        return self._made[model]
+
+
+_RATIO_STEPS: Final = 16  # in 1: a room that varies with each report would move the beginning of prompts
+
+
 class Calibration:
     """Learn how many tokens each model reports for one of our count, and its context window.
 
-    `first` maps providers to the ratio assumed before any report.
+    Models are named `provider:model`. `first` maps providers to the ratio assumed before any report.
     """
 
     _KEPT = 0.9  # weight of the earlier reports at each new one: about the last ten count
@@ -117,8 +150,13 @@ class Calibration:
         self._windows[model] = window_tokens
 
     def window(self, model: str) -> int | None:
-        """Return the model's context window in its own tokens; None until it refused a prompt for its length."""
+        """Return the model's context window in its own tokens; None if it is unknown."""
         return self._windows.get(model)
+
+    def room(self, model: str, most_tokens: int) -> int:
+        """Return what a prompt to the model and its answer may take, in our tokens: at most `most_tokens` of its."""
+        ratio = math.ceil(self.ratio(model) * _RATIO_STEPS) / _RATIO_STEPS
+        return int(min(self.window(model) or most_tokens, most_tokens) / ratio)
 
     def ratio(self, model: str) -> float:
         """Return the tokens that the model counts for one of ours."""
@@ -128,15 +166,18 @@ class Calibration:
 
 
 _LEAST_WINDOW_TOKENS = 2_000  # the least MAX_CONTEXT_TOKENS: a smaller guess would leave no room to talk
+_LEAST_ANSWER_TOKENS = 512
 
 
 class ReportingModel(ChatModel):
-    """Pass a model on and learn its context window from it, and, if `learns_ratio`, its tokens for one of ours."""
+    """Pass a model on, and learn from it its context window and its tokens for one of ours.
 
-    def __init__(self, model: ChatModel, calibration: Calibration, *, learns_ratio: bool = True) -> None:
+    A prompt that cannot fit its window is refused here: some servers would cut it without a word.
+    """
+
+    def __init__(self, model: ChatModel, calibration: Calibration) -> None:
         self._model = model
         self._calibration = calibration
-        self._learns_ratio = learns_ratio
 
     @property
     def name(self) -> str:
@@ -145,24 +186,28 @@ class ReportingModel(ChatModel):
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        """Ask, and learn from the Finish or from a refusal for length."""
+        """Ask, and learn from the Finish or from a refusal for length.
+
+        Raises:
+            ContextTooLong: the prompt does not fit; the window is known from then on, at least as an estimate.
+        """
+        ours = counted(prompt)
+        tokens = int(ours * self._calibration.ratio(self.name))
+        window = self._calibration.window(self.name)
+        if window is not None and tokens > window - min(_LEAST_ANSWER_TOKENS, window // 8):
+            raise ContextTooLong(f"{self.name} does not hold about {tokens} tokens", window, self.name)
         try:
             async with self._model.stream(prompt) as events:
-                yield self._overheard(prompt, events)
+                yield self._overheard(ours, events)
         except ContextTooLong as error:
-            self._calibration.observe_window(self._model.name, error.window_tokens or self._at_most(prompt))
-            raise
+            known = error.window_tokens or min(max(tokens, _LEAST_WINDOW_TOKENS), window or tokens)
+            self._calibration.observe_window(self.name, known)
+            raise ContextTooLong(str(error), known, self.name) from None
 
-    def _at_most(self, prompt: Prompt) -> int:
-        """Estimate the window from a prompt that did not fit, so that contexts shrink until they do."""
-        tokens = int(max(counted(prompt), _LEAST_WINDOW_TOKENS) * self._calibration.ratio(self.name))
-        return min(tokens, self._calibration.window(self.name) or tokens)
-
-    async def _overheard(self, prompt: Prompt, events: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
+    async def _overheard(self, ours: int, events: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
         async for event in events:
-            if isinstance(event, Finish) and self._learns_ratio:
-                reported = event.usage.input_tokens
-                self._calibration.observe(self._model.name, counted=counted(prompt), reported=reported)
+            if isinstance(event, Finish):
+                self._calibration.observe(self.name, counted=ours, reported=event.usage.input_tokens)
             yield event
 
 
@@ -170,5 +215,13 @@ def counted(prompt: Prompt) -> int:
     """Return our count of a prompt: messages of the history by their stored counts, the rest by characters."""
     history = prompt.context.history
     rest = sum(len(turn.text) for turn in prompt.turns) - sum(len(message.text) for message in history)
+    rest += sum(len(result.text) for turn in prompt.turns for result in turn.results)
+    rest += sum(len(call.arguments) for turn in prompt.turns for call in turn.calls)
+    rest += len(offered(prompt.tools)) + (len(json.dumps(dict(prompt.schema))) if prompt.schema else 0)
     by_characters = ByCharacters().count("x" * max(rest, 0)) + ByCharacters().count(prompt.system)
     return by_characters + sum(message.tokens for message in history)
+
+
+def offered(tools: Sequence[Tool]) -> str:
+    """Return tools as text of about the size in which they are sent, to be counted."""
+    return "".join(f"{tool.name}{tool.description}{json.dumps(dict(tool.schema))}" for tool in tools)

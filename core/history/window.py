@@ -2,12 +2,16 @@
 
 The budget is never exceeded, nothing is reordered, the person's last message always stays, and fitting what fits
 changes nothing. The cost depends on what is shown, never on the length of the thread.
+
+Whatever has to be trimmed is trimmed further than it must, to a boundary that stays where it is while the thread grows
+(`steady`): the next prompts then begin with the same bytes, which providers and local servers have in their caches.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from core.errors import InputTooLong
 from core.history.policy import Bound
@@ -36,7 +40,7 @@ class Budget:
 def fit(messages: Sequence[Message], max_tokens: int) -> tuple[Message, ...]:
     """Return the newest messages that fit, always with the person's last one (H3).
 
-    Messages are dropped oldest first; a tool's result is dropped with its request (L5).
+    Messages are dropped oldest first, up to a boundary (`steady`); a tool's result is dropped with its request (L5).
 
     Raises:
         InputTooLong: the person's last message alone does not fit; `max_chars` would (H4).
@@ -47,18 +51,43 @@ def fit(messages: Sequence[Message], max_tokens: int) -> tuple[Message, ...]:
         left -= messages[last].tokens
         if left < 0:
             raise InputTooLong(max(max_tokens, 0) * len(messages[last].text) // messages[last].tokens)
-    kept: list[Message] = []
-    for at in range(len(messages) - 1, -1, -1):
-        if at == last:
-            kept.append(messages[at])
-            continue
-        left -= messages[at].tokens
-        if left < 0:
-            if last is not None and last < at:
-                kept.append(messages[last])
+    start = len(messages)
+    while start and (left := left - (messages[start - 1].tokens if start - 1 != last else 0)) >= 0:
+        start -= 1
+    kept = tuple(messages[start:])
+    if start and last is not None and last < start:
+        return without_orphans((messages[last], *kept))
+    return without_orphans(steady(kept) if start else kept)
+
+
+_KEPT: Final = 0.6  # measured (bench/history.py): prompts begin anew more often at 0.7, and hardly less often at 0.5
+_LEAST_TOKENS: Final = 256  # fewer are read anew within a moment, and every one of them is worth more
+
+
+def steady(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the trimmed messages without some more of the oldest, so that later prompts begin at the same one.
+
+    The first is that of the roundest sequence, in binary, among those that leave at least `_KEPT` of the tokens: it
+    stays the roundest until it is so far back that the next as round takes its place. Nothing has to be stored for
+    that, and a budget that varies a little changes nothing. The person's last message and what follows it always stay.
+    Fewer than `_LEAST_TOKENS` stay as they are.
+    """
+    left = sum(message.tokens for message in messages)
+    least = max(left * _KEPT, _LEAST_TOKENS)
+    last = last_said(messages)
+    best = 0
+    for at, message in enumerate(messages):
+        if left < least or (last is not None and at > last):
             break
-        kept.append(messages[at])
-    return without_orphans(kept[::-1])
+        if _roundness(message) > _roundness(messages[best]):
+            best = at
+        left -= message.tokens
+    return tuple(messages[best:])
+
+
+def _roundness(message: Message) -> int:
+    """Return the greatest power of two that divides the sequence; 0 for a message that was not stored."""
+    return message.sequence & -message.sequence
 
 
 def without_orphans(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -94,16 +123,18 @@ async def newest(
     """Return the messages shown to a turn within the bound, oldest first; `max_tokens` only says when to stop reading.
 
     The bound does not apply to messages of this turn, which would otherwise search again for what it just found, nor to
-    the person's last message.
+    the person's last message. Where it leaves messages out that no summary covers, it leaves out some more (`steady`).
     """
     taken: list[Message] = []
     tokens = 0
-    said = False
+    said = is_cut = False
     async for message in backwards(store, thread_id):
         if not is_shown(message, turn) or withheld.hides(message):
             continue
         own = bool(turn) and message.turn == turn
-        full = tokens > max_tokens or (not own and _is_beyond(bound, message, len(taken), tokens))
+        beyond = not own and _is_beyond(bound, message, len(taken), tokens)
+        is_cut = is_cut or (beyond and message.sequence > bound.after)
+        full = tokens > max_tokens or beyond
         if full and said:
             break
         if full and not is_said_by_person(message):
@@ -111,7 +142,8 @@ async def newest(
         said = said or is_said_by_person(message)
         tokens += message.tokens
         taken.append(message)
-    return tuple(reversed(taken))
+    shown = tuple(reversed(taken))
+    return steady(shown) if is_cut else shown
 
 
 async def backwards(store: HistoryStore, thread_id: str) -> AsyncIterator[Message]:

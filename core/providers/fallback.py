@@ -8,7 +8,16 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 from core.dialogue import Delta, Finish, Prompt, Reply, Stop, StreamEvent, ToolCall
-from core.errors import BadReply, EmptyReply, KeyRejected, ProviderBusy, ProviderDown, ProviderError, StreamCut
+from core.errors import (
+    BadReply,
+    ContextTooLong,
+    EmptyReply,
+    KeyRejected,
+    ProviderBusy,
+    ProviderDown,
+    ProviderError,
+    StreamCut,
+)
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
 
@@ -65,6 +74,10 @@ class Circuit:
         until_s = self._clock.monotonic() + min(rest_s, LONGEST_REST_S)
         self._until_s = max(self._until_s, until_s)  # a call that began earlier does not shorten a rest
 
+    def rest(self) -> None:
+        """Leave the model alone for a short while."""
+        self._until_s = max(self._until_s, self._clock.monotonic() + FIRST_REST_S)
+
     def succeeded(self) -> None:
         """Reset the failures."""
         self._failures = 0
@@ -83,8 +96,9 @@ class FallbackModel(ChatModel):
     """A chain of at least one model, the preferred one first. The first that begins to answer gives the whole answer.
 
     The next is asked if one is busy, down, or rejects the key, but not if it declines or the prompt is too long: those
-    concern the prompt. A model that answers nothing, or breaks off before anything was shown, is asked twice. So is one
-    whose typed answer was cut off by its limit; the last model's is accepted as it is.
+    concern the prompt. If it is too long for a model asked in the place of another, the other rests, so that the
+    shortened prompt comes to the same model. A model that answers nothing, or breaks off before anything was shown, is
+    asked twice. So is one whose typed answer was cut off by its limit; the last model's is accepted as it is.
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
@@ -95,6 +109,11 @@ class FallbackModel(ChatModel):
         """The name of the preferred model."""
         return self._links[0].model.name
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all, in the order in which they are asked."""
+        return tuple(link.model.name for link in self._links)
+
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Ask one after the other until one begins to answer.
@@ -103,8 +122,18 @@ class FallbackModel(ChatModel):
             ProviderError: the last one's failure.
         """
         async with AsyncExitStack() as stack:
-            begun = await self._begin(prompt, stack)
+            try:
+                begun = await self._begin(prompt, stack)
+            except ContextTooLong as error:
+                self._rest_before(error.model)
+                raise
             yield await stack.enter_async_context(aclosing(begun))
+
+    def _rest_before(self, name: str) -> None:
+        """Let the models rest that are asked before the one of that name, if there is one."""
+        if name in self.names:
+            for link in self._links[: self.names.index(name)]:
+                link.circuit.rest()
 
     async def _begin(self, prompt: Prompt, stack: AsyncExitStack) -> AsyncGenerator[StreamEvent, None]:
         failure: ProviderError | None = None

@@ -24,13 +24,13 @@ kinds = st.sampled_from(
         (MessageRole.TOOL, Modal.TEXT, "call"),
     ]
 )
-talks = st.lists(st.tuples(kinds, st.integers(1, 30)), max_size=20).map(
+talks = st.lists(st.tuples(kinds, st.integers(1, 200)), max_size=30).map(
     lambda drawn: [
         Message(role, f"m{at}", modal, pair=pair, tokens=tokens, sequence=at + 1)
         for at, ((role, modal, pair), tokens) in enumerate(drawn)
     ]
 )
-budgets = st.integers(30, 200)
+budgets = st.integers(200, 3_000)
 
 
 def cost(messages: Sequence[Message]) -> int:
@@ -77,6 +77,24 @@ def test_the_oldest_go_first(talk: list[Message], budget: int) -> None:
     gone = [message.sequence for message in free if message not in kept]
     stayed = [message.sequence for message in free if message in kept]
     assert not gone or not stayed or max(gone) < min(stayed)
+
+
+@given(talks, budgets)
+def test_the_beginning_never_goes_back_while_the_talk_grows(talk: list[Message], budget: int) -> None:
+    plain = [message for message in talk if not message.pair]
+    firsts = [fit(plain[:size], budget)[0].sequence for size in range(1, len(plain) + 1)]
+    grown = [first for first, message in zip(firsts, plain, strict=True) if is_said_by_person(message)]
+    assert grown == sorted(grown)
+
+
+@given(talks, budgets)
+def test_no_more_is_left_out_than_is_worth_it(talk: list[Message], budget: int) -> None:
+    plain = [message for message in talk if not message.pair]
+    kept = fit(plain, budget)
+    if len(kept) < len(plain):
+        most = max((message.tokens for message in plain), default=0)
+        assert cost(kept) > min(256, budget - most) - most
+        assert cost(kept) > 0.6 * (budget - most) - most
 
 
 @pytest.mark.spec("L5")

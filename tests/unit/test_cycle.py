@@ -304,7 +304,7 @@ async def test_nobody_but_us_writes_a_task() -> None:
     assert text.count("</task>") == 1
 
 
-async def test_a_conversation_that_a_model_finds_too_long_is_halved_once_and_asked_again() -> None:
+async def test_a_conversation_that_a_model_finds_too_long_is_halved_and_asked_again() -> None:
     fits = {"now": False}
 
     def finish(prompt: Prompt) -> str | ContextTooLong:
@@ -327,4 +327,4 @@ async def test_a_conversation_that_stays_too_long_is_told() -> None:
     house = House({Task.DECIDE: [ContextTooLong("too long")]})
     with pytest.raises(ContextTooLong):
         await run(house, "hi")
-    assert len(house.model.asked(Task.DECIDE)) == 2
+    assert len(house.model.asked(Task.DECIDE)) == 4

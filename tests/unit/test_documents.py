@@ -20,7 +20,8 @@ from core.cycle import think
 from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
 from core.errors import InputError, ThreadTaken
 from core.features.transfer.thread_lines import from_lines, record_of, to_lines
-from core.history.tokens import ByCharacters
+from core.history.conversation import Conversations
+from core.history.tokens import ByCharacters, Calibration
 from core.threads import Summary, is_thread_id
 from core.turn import Turn
 from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, ThreadStatus
@@ -301,8 +302,11 @@ async def test_each_mode_is_shown_what_its_own_model_takes() -> None:
     house = House({Task.DECIDE: lambda prompt: "Finish" if prompt.context.steps else "MemorySearch"})
     house.model._script[Task.SEARCH_QUERIES] = [QUERY]
     await say(house, *(f"message {number} " + "x" * 400 for number in range(13)))
-    house.conversations.limits = replace(
-        house.conversations.limits, context_tokens={"chat": 1_700, "reasoning": 1_200}, answer_tokens=1_024
+    calibration = Calibration()
+    calibration.observe_window("test:chat", 1_700)
+    calibration.observe_window("test:reasoning", 1_200)
+    house.conversations = Conversations(
+        house.history, house.clock, calibration=calibration, model_of=lambda mode: f"test:{mode}"
     )
     house.model.prompts.clear()
     await say(house, "and now?")

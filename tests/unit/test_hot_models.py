@@ -126,16 +126,17 @@ async def test_a_model_that_lost_its_key_leaves_the_settings_own_in_place(caplog
     assert caplog.messages.count("a model that was decided cannot be asked") == 2
 
 
-async def test_what_the_chat_models_report_of_tokens_is_learnt_and_only_theirs() -> None:
+@pytest.mark.spec("H1")
+async def test_what_a_model_reports_of_tokens_is_learnt_of_it_and_not_of_another() -> None:
     calibration = Calibration()
     server = LoopbackServer([well])
     async with server.running(), AsyncExitStack() as stack:
-        given = ModelSettings(model="ollama:tiny", ollama_base_url=server.url)
+        given = ModelSettings(model="ollama:tiny", model_chat="ollama:other", ollama_base_url=server.url)
         models = (await build_chains(given, FakeClock(), stack, calibration=calibration)).models()
-        for model in (models.summary, models.chat):
-            before = calibration.ratio("ollama:tiny")
-            await complete(model, a_prompt())
-            assert (calibration.ratio("ollama:tiny") != before) is (model is models.chat)
+        await complete(models.heavy, a_prompt())
+    assert calibration.ratio("ollama:tiny") != 1.0
+    assert calibration.ratio("ollama:other") == 1.0
+    assert calibration.window("ollama:other") == 4_096
 
 
 def a_prompt() -> Prompt:

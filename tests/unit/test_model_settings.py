@@ -6,7 +6,6 @@ import pytest
 
 from bot.models.presets import PROVIDERS, Mode
 from bot.settings.models import ModelName, ModelSettings
-from bot.settings.settings import load
 from core.errors import ConfigError
 
 KEYS = {preset.key_setting: "sk-1" for preset in PROVIDERS.values() if preset.key_setting}
@@ -142,8 +141,52 @@ def test_every_setting_is_described() -> None:
 def test_ollama_which_cuts_without_a_word_is_taken_to_hold_what_it_holds_as_it_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert read(monkeypatch, MODEL="ollama:qwen3:8b").context_tokens_of(Mode.HEAVY) == 4_096
-    monkeypatch.setenv("MAX_CONTEXT_TOKENS", "16384")
-    assert load(None).context_tokens_of(Mode.HEAVY) is None
-    monkeypatch.setenv("MODEL_REASONING_HEAVY_CONTEXT_TOKENS", "8192")
-    assert load(None).context_tokens_of(Mode.HEAVY) == 8_192
+    name = ModelName("ollama", "qwen3:8b")
+    settings = read(monkeypatch, **KEYS, MODEL="anthropic:claude-haiku-5-5,ollama:qwen3:8b")
+    assert settings.window_of(name) == 4_096
+    assert read(monkeypatch, OLLAMA_CONTEXT_LENGTH="16384").window_of(name) == 16_384
+    assert read(monkeypatch, MODEL_CHAT_CONTEXT_TOKENS="200000").window_of(name) == 16_384
+    assert read(monkeypatch, MODEL_CHAT="ollama:qwen3:8b", MODEL_CHAT_CONTEXT_TOKENS="8192").window_of(name) == 8_192
+
+
+@pytest.mark.spec("H1")
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [
+        (ModelName("anthropic", "claude-haiku-5-5"), 1_000_000),
+        (ModelName("anthropic", "claude-haiku-4-5"), 200_000),
+        (ModelName("openrouter", "openai/gpt-6.1-sol"), 1_050_000),
+        (ModelName("openai", "gpt-4o-mini"), 128_000),
+        (ModelName("openai", "nobody-knows-it"), None),
+        (ModelName("llamacpp", "gpt-4o"), None),
+        (ModelName("limited"), None),
+    ],
+)
+def test_the_window_of_a_vendors_model_is_known_and_of_any_other_learnt(name: ModelName, tokens: int | None) -> None:
+    assert ModelSettings().window_of(name) == tokens
+
+
+def test_a_model_at_an_address_of_the_owners_is_not_taken_for_the_vendors(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = read(monkeypatch, OPENAI_BASE_URL="http://127.0.0.1:8000")
+    assert settings.window_of(ModelName("openai", "gpt-4o")) is None
+    assert settings.effort_of(Mode.HEAVY, "openai") is None
+
+
+@pytest.mark.spec("J7")
+@pytest.mark.parametrize(
+    ("provider", "heavy", "chat"),
+    [
+        ("anthropic", "low", None),
+        ("openai", "low", None),
+        ("gemini", "low", "low"),
+        ("ollama", "none", "none"),
+        ("llamacpp", "none", "none"),
+        ("openrouter", None, None),
+    ],
+)
+def test_decisions_think_little_and_answers_as_much_as_the_owner_says(
+    monkeypatch: pytest.MonkeyPatch, provider: str, heavy: str | None, chat: str | None
+) -> None:
+    settings = ModelSettings()
+    assert (settings.effort_of(Mode.HEAVY, provider), settings.effort_of(Mode.CHAT, provider)) == (heavy, chat)
+    assert read(monkeypatch, MODEL_CHAT_EFFORT="high").effort_of(Mode.CHAT, provider) == "high"

@@ -49,7 +49,12 @@ async def test_each_mode_asks_its_own_model_in_its_own_manner(clock: FakeClock) 
     assert "output_config" not in reasoning  # an own address may be any server: it is sent no habits of the vendor's
     assert summary["max_tokens"] == 99
     (chat,) = other.bodies
-    assert (chat["model"], chat["temperature"], chat["max_tokens"]) == ("small:1b", 0.5, 2048)
+    assert (chat["model"], chat["temperature"], chat["max_tokens"]) == (
+        "small:1b",
+        0.5,
+        4_079,
+    )  # what the prompt leaves of 4,096
+    assert chat["reasoning_effort"] == "none"  # such servers think by default
 
 
 async def test_the_vendors_own_address_is_asked_with_the_efforts_that_suit_each_mode(
@@ -69,8 +74,8 @@ async def test_the_vendors_own_address_is_asked_with_the_efforts_that_suit_each_
         for model in (models.heavy, models.reasoning, models.chat, models.summary):
             await complete(model, prompt())
     efforts = [body.get("output_config", {}).get("effort") for body in server.bodies]
-    assert efforts == ["medium", "low", None, "low"]
-    assert server.bodies[2]["thinking"] == {"type": "disabled"}
+    assert efforts == ["low", "low", None, "low"]
+    assert "thinking" not in server.bodies[2]
 
 
 async def test_a_chain_falls_over_to_the_next_provider(clock: FakeClock) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.commands.builtin import continue_button
 from core.dialogue import Prompt, Task
 from core.errors import BadReply, BotError, KeyRejected, ProviderBusy, ProviderDown, ProviderRefused, StreamCut
 from core.outgoing import MAX_COMMAND_BYTES
@@ -54,6 +55,27 @@ async def test_where_nothing_was_asked_that_is_said() -> None:
         await lobby.say("/reset", ANA)
         assert await lobby.say("/retry", ANA) == [NOTHING_ASKED]
         assert await lobby.say("/retry nothing-of-that-name", ANA) == [NOTHING_ASKED]
+
+
+@pytest.mark.parametrize(
+    ("said", "label", "message"),
+    [
+        ("how are you?", "Continue", "Continue, please."),
+        ("qual é a senha do wifi, por favor?", "Continuar", "Continue, por favor."),
+    ],
+)
+async def test_the_rest_of_an_answer_is_asked_for_by_a_button(said: str, label: str, message: str) -> None:
+    async with Lobby(counting()) as lobby:
+        assert await lobby.say("/continue", ANA) == [NOTHING_ASKED]
+        await lobby.say(said, ANA)
+        locale = lobby.house.model.asked(Task.FINISH)[-1].context.locale
+        button = continue_button(locale)
+        assert button.label == label
+        assert await lobby.say(button.command, ANA) == [f"{message} 2"]
+        assert lobby.house.model.asked(Task.FINISH)[-1].context.locale is locale
+        (thread,) = await lobby.house.history.threads(ANA)
+        asked = [each for each in await lobby.house.history.tail(thread.id, 99) if each.role is MessageRole.USER]
+        assert [each.text for each in asked] == [said, message]
 
 
 async def test_it_is_answered_in_the_language_of_the_question() -> None:

@@ -1,0 +1,183 @@
+"""Models of any window, alone and as the fallback of a larger one: what they are shown fits them, and they answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from core.dialogue import Finish, Prompt, StreamEvent, Task, Tool, Usage
+from core.errors import ContextTooLong, ProviderDown
+from core.history.conversation import Conversations
+from core.history.policy import LAST_MESSAGES, HistoryLimits
+from core.history.tokens import ByCharacters, Calibration, O200k, ReportingModel, TokenizerInUse, counted, offered
+from core.models import MODES, Cycle, HotModel, Models, complete
+from core.ports import ChatModel
+from core.prompts import SYSTEM
+from core.providers.fallback import Circuit, FallbackModel, Link
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import House
+from tests.fakes.model import HashEmbedder, ScriptedModel
+from tests.fakes.wires import prompt
+from tests.unit.test_cycle import run
+
+FILLER = " and some more words of a long message" * 20
+SCRIPT = {Task.DECIDE: ["Finish"], Task.FINISH: ["answered"]}
+
+
+class Narrow(ChatModel):
+    """A model that refuses what its window cannot hold, in its own tokens: `chars` characters each."""
+
+    def __init__(self, name: str, window: int, *, chars: int = 4, tells: bool = True) -> None:
+        self._inside = ScriptedModel(SCRIPT, name)
+        self._window = window
+        self._chars = chars
+        self._tells = tells
+        self.refused = 0
+
+    @property
+    def name(self) -> str:
+        return self._inside.name
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        return self._inside.prompts
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        tokens = (len(prompt.system) + sum(len(turn.text) for turn in prompt.turns)) // self._chars
+        if tokens > self._window:
+            self.refused += 1
+            raise ContextTooLong("too long", self._window if self._tells else 0)
+        async with self._inside.stream(prompt) as events:
+            yield self._counted(events, tokens)
+
+    async def _counted(self, events: AsyncIterator[StreamEvent], tokens: int) -> AsyncIterator[StreamEvent]:
+        async for event in events:
+            yield replace(event, usage=Usage(tokens, 5)) if isinstance(event, Finish) else event
+
+
+def house_of(clock: FakeClock, *models: ChatModel, known: dict[str, int] | None = None) -> House:
+    """A bot with one chain of models in every mode, whose windows are known or not."""
+    house, calibration = House(SCRIPT, clock=clock), Calibration()
+    for name, window in (known or {}).items():
+        calibration.observe_window(name, window)
+    chain = FallbackModel([Link(ReportingModel(model, calibration), Circuit(clock)) for model in models])
+    heavy, reasoning, chat, summary = (HotModel(chain) for _ in MODES)
+    house.models = Models(heavy, reasoning, chat, summary, house.embedder)
+    house.conversations = Conversations(
+        house.history,
+        clock,
+        HistoryLimits(LAST_MESSAGES, max_messages=1_000),
+        system=SYSTEM,
+        calibration=calibration,
+        model_of=lambda _: chain.name,
+    )
+    return house
+
+
+async def talked(house: House, turns: int = 12) -> list[str]:
+    return [(await run(house, f"message {number}{FILLER}")).texts[-1] for number in range(turns)]
+
+
+@pytest.mark.spec("H1", "H3")
+@pytest.mark.parametrize("window", [2_048, 4_096, 2_000_000])
+@pytest.mark.parametrize("tells", [True, False])
+@pytest.mark.parametrize("chars", [4, 2])
+async def test_a_model_of_any_window_answers_every_turn(clock: FakeClock, window: int, tells: bool, chars: int) -> None:
+    model = Narrow("a:1", window if chars == 4 else window * 2, chars=chars, tells=tells)
+    house = house_of(clock, model)
+    assert await talked(house) == ["answered"] * 12
+    assert model.refused <= 3
+
+
+async def test_a_prompt_that_a_server_would_cut_silently_is_not_sent(clock: FakeClock) -> None:
+    model = Narrow("a:1", 10**9)
+    house = house_of(clock, model, known={"a:1": 2_048})
+    assert await talked(house) == ["answered"] * 12
+    assert all(counted(prompt) < 2_048 for prompt in model.prompts)
+    with pytest.raises(ContextTooLong) as caught:
+        await complete(house.models.chat, prompt("word " * 2_000))
+    assert (caught.value.window_tokens, caught.value.model) == (2_048, "a:1")
+
+
+@pytest.mark.parametrize("known", [{}, {"b:2": 2_048}])
+async def test_a_fallback_with_a_smaller_window_answers_what_fits_it(clock: FakeClock, known: dict[str, int]) -> None:
+    down = ScriptedModel({task: [ProviderDown("a:1 is down")] for task in Task}, "a:1")
+    small = Narrow("b:2", 2_048)
+    house = house_of(clock, ScriptedModel(SCRIPT, "a:1"), known=known)
+    await talked(house)
+    broken = house_of(clock, down, small, known=known)
+    broken.conversations.store = house.history
+    assert (await run(broken, "and now?")).texts[-1] == "answered"
+    assert small.refused <= 1
+    assert small.prompts[-1].context.history[-1].text == "and now?"
+    assert len(small.prompts[-1].context.history) > 1
+
+
+async def test_the_shortened_prompt_comes_to_the_model_that_found_it_too_long(clock: FakeClock) -> None:
+    slow = ScriptedModel({Task.FINISH: [ProviderDown("silent for 120 s")]}, "a:1")
+    chain = FallbackModel(
+        [Link(ReportingModel(model, Calibration()), Circuit(clock)) for model in (slow, Narrow("b:2", 100))]
+    )
+    with pytest.raises(ContextTooLong):
+        await complete(chain, prompt("word " * 200))
+    assert (await complete(chain, prompt("word"))).text == "answered"
+    assert len(slow.prompts) == 1
+    await clock.advance(60)
+    await complete(chain, prompt("word"))
+    assert len(slow.prompts) == 2
+
+
+async def test_the_longest_form_of_instructions_that_leaves_room_is_taken(clock: FakeClock) -> None:
+    tool = Tool("MemorySave", "when they ask to remember", {"type": "object"})
+    forms = ["s" * 8_000 + offered([tool]), "s" * 2_000, "s" * 400]
+    calibration = Calibration()
+    conversations = Conversations(House().history, clock, calibration=calibration, model_of=lambda _: "a:1")
+    taken = []
+    for window in (32_000, 2_048, 1_000):
+        calibration.observe_window("a:1", window)
+        taken.append(await conversations.longest_fitting(forms, "chat"))
+    assert taken == [0, 1, 2]
+
+
+def test_tokens_are_counted_as_the_model_in_use_counts_them() -> None:
+    present, made = ["openai:x"], []
+
+    def of(name: str) -> ByCharacters | O200k:
+        made.append(name)
+        return O200k() if name.startswith("openai:") else ByCharacters()
+
+    tokenizer = TokenizerInUse(lambda: present[0], of)
+    assert (tokenizer.name, tokenizer.is_slow, tokenizer.count("Olá, me chamo Edmar")) == ("o200k_base", True, 11)
+    present[0] = "ollama:y"
+    assert (tokenizer.name, tokenizer.is_slow, tokenizer.count("Olá, me chamo Edmar")) == ("characters", False, 8)
+    present[0] = "openai:x"
+    assert tokenizer.name == "o200k_base"
+    assert made == ["openai:x", "ollama:y"]
+
+
+def chain_of(*names: str) -> ChatModel:
+    return HotModel(FallbackModel([Link(ScriptedModel({}, name), Circuit(FakeClock())) for name in names]))
+
+
+@pytest.mark.parametrize(
+    ("heavy", "chat", "single"),
+    [
+        (("a:1",), ("a:1",), {Cycle.AUTO, Cycle.SINGLE}),
+        (("a:1", "b:2"), ("a:1", "b:2"), {Cycle.AUTO, Cycle.SINGLE}),
+        (("a:1", "limited:mind"), ("a:1", "limited:mind"), {Cycle.AUTO, Cycle.SINGLE}),
+        (("a:1", "b:2"), ("b:2", "a:1"), {Cycle.SINGLE}),
+        (("a:1",), ("a:1", "b:2"), {Cycle.SINGLE}),
+        (("limited:mind",), ("limited:mind",), set()),
+        (("a:1",), ("limited:mind",), set()),
+    ],
+)
+def test_a_turn_is_one_call_where_one_model_does_all(
+    heavy: tuple[str, ...], chat: tuple[str, ...], single: set[Cycle]
+) -> None:
+    models = Models(chain_of(*heavy), chain_of(*heavy), chain_of(*chat), chain_of("c:3"), HashEmbedder())
+    for present in (models, models.now()):
+        assert {cycle for cycle in Cycle if cycle.is_single(present)} == single
