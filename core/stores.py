@@ -14,7 +14,6 @@ from core.threads import Threads, ToldMemories
 from core.types import (
     Change,
     ChatKey,
-    ConversationKey,
     Incoming,
     MemoryDraft,
     MemoryItem,
@@ -82,13 +81,7 @@ class HistoryStore(Threads, ToldMemories, Protocol):
         """Return the ids of all memories ever shown in the thread."""
 
     async def offer(self, message_id: int, drafts: Sequence[MemoryDraft]) -> None:
-        """Keep, in place of those before, the memories that the person may have saved from a message of theirs.
-
-        They go with the message's words.
-        """
-
-    async def offered(self, conversation: ConversationKey, message_id: int, since: datetime) -> Sequence[MemoryDraft]:
-        """Return what was offered for that message; nothing if it was said before then or in another conversation."""
+        """Set what the person may have saved from a message of theirs (`Message.offered`); it goes with its words."""
 
     async def forget(self, user: UserKey) -> None:
         """Remove every thread and message of that person's. None is found from the first moment on."""

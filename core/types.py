@@ -221,8 +221,8 @@ class Message:
     `duration_s` is the time it took and `error` the name of the failure that ended it. Messages of one non-empty `pair`
     are a tool request (by ASSISTANT) and its results (by TOOL), which are never shown without it.
 
-    `attachments` and `quotes` are those of the person's message (`Incoming`). `question` is what an answer asks, if its
-    model told.
+    `attachments` and `quotes` are those of the person's message (`Incoming`), and `offered` are the memories that they
+    may have saved from it. `question` is what an answer asks, if its model told.
     """
 
     role: MessageRole
@@ -242,6 +242,7 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
     question: OpenQuestion | None = None
+    offered: tuple[MemoryDraft, ...] = ()
 
     def to_wire(self) -> dict[str, JSONValue]:
         """Return exactly the four keys of document 1."""
@@ -308,6 +309,10 @@ class MemoryDraft:
     kind: MemoryKind
     content: str
     bindings: tuple[str, ...]
+
+    def to_json(self) -> dict[str, JSONValue]:
+        """Return the JSON form for the store and exports."""
+        return {"type": self.kind.value, "content": self.content, "bindings": list(self.bindings)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ no open question, and ends quietly. `/confirm save ID`, which the button says, s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -30,12 +31,12 @@ async def offer_saving(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[Butto
     """
     if turn.learn is Learn.ASKED or not turn.remembers or not turn.asked.id:
         return ()
-    store, memory, here = turn.conversation.store, turn.memory, turn.conversation.thread.conversation
+    store, memory = turn.conversation.store, turn.memory
     known = [await memory.store.find(memory.owner, draft.kind, draft.content) for draft in drafts]
     new = own_words(turn.asked, [draft for draft, item in zip(drafts, known, strict=True) if item is None])
-    before = await store.offered(here, turn.asked.id, turn.clock.now() - OFFERED_FOR)
-    if not (offered := distinct([*before, *new])):
+    if not (offered := distinct([*turn.asked.offered, *new])):
         return ()
+    turn.asked = replace(turn.asked, offered=tuple(offered))
     await store.offer(turn.asked.id, offered)
     return (Button(REMEMBER_THIS[turn.locale], f"/confirm save {turn.asked.id}"),)
 

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 
+from core.actions import ACTIONS
+from core.actions.action import Action
 from core.actions.registry import Registry
 from core.chatbot import ChatBotParts, TurnLimits
 from core.commands.builtin import CONTINUE_COMMAND, RESET, RETRY, stop_command
@@ -37,6 +39,7 @@ from core.features.memories.commands import REMEMBER, MemoryCommands
 from core.features.memories.confirm import ConfirmCommand
 from core.features.memories.listed import ListedMemories
 from core.features.pending_input.replies import PendingReplies
+from core.features.preferences.action import answer_language
 from core.features.preferences.commands import PreferenceCommands
 from core.features.preferences.store import PreferenceStore
 from core.features.privacy.erasure import Erasure, Forgets
@@ -81,6 +84,11 @@ class Stores:
     copies: Copies = field(default_factory=NoCopies)
     forgetting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
     foreign_version: Callable[[], Awaitable[int]] | None = None
+
+
+def actions(preferences: PreferenceStore) -> tuple[Action, ...]:
+    """Return every action: the engine's, and those of features before the last, which is the fallback."""
+    return (*ACTIONS[:-1], answer_language(preferences), ACTIONS[-1])
 
 
 class Features:

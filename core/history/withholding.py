@@ -97,7 +97,7 @@ class Knowledge:
 def withheld(message: Message) -> Message:
     """Return the message without its words. The ids of memories in its question stay: they tell nothing of them."""
     question = message.question and replace(message.question, subject="")
-    return replace(message, content="", attachments=(), quotes=(), question=question)
+    return replace(message, content="", attachments=(), quotes=(), question=question, offered=())
 
 
 async def known(store: HistoryStore, messages: Sequence[Message], lookup: Lookup) -> Knowledge:

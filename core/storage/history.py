@@ -187,22 +187,11 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         return frozenset(memory_id for (memory_id,) in rows)
 
     async def offer(self, message_id: int, drafts: Sequence[MemoryDraft]) -> None:
-        """Keep the drafts in the row of the message, so that whatever removes its words removes them."""
+        """Set what the person may have saved from a message of theirs; it goes with its words."""
         async with self._database.transaction() as transaction:
             await transaction.run(
                 "UPDATE messages SET offered = ? WHERE id = ?", (rows_of.offered_json(drafts), message_id)
             )
-
-    async def offered(self, conversation: ConversationKey, message_id: int, since: datetime) -> Sequence[MemoryDraft]:
-        """Return what was offered for that message; nothing if it was said before then or in another conversation."""
-        rows = await self._database.rows(
-            f"""
-            SELECT offered FROM messages WHERE id = ? AND offered != '' AND at >= ?
-            AND thread IN (SELECT id FROM threads WHERE {_PLACE})
-            """,
-            (message_id, microseconds(since), *rows_of.place(conversation)),
-        )
-        return rows_of.offered(rows[0][0]) if rows else ()
 
     async def summary(self, thread_id: str) -> Summary | None:
         """Return the newest summary."""

@@ -17,7 +17,6 @@ from core.threads import Summary, Told, ToldMemories, Transition, TurnState
 from core.types import (
     ChatKey,
     ConversationKey,
-    JSONValue,
     MemoryDraft,
     MemoryKind,
     Message,
@@ -32,7 +31,7 @@ from core.types import (
 THREAD = 'id, platform, "user", chat, topic, created_at, updated_at, status, title, policy, metadata'
 MESSAGE = (
     "id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,"
-    " enclosed, question"
+    " enclosed, question, offered"
 )
 SUMMARY = "text, through, after, tokens, at, model"
 
@@ -40,12 +39,12 @@ INSERT_THREAD = f"INSERT INTO threads ({THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?,
 _VALUES = """
     sequence, upto,
     thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair, enclosed,
-    question
+    question, offered
 """
 _APPENDED = """
     coalesce((SELECT max(sequence) FROM messages WHERE thread = ?), 0) + 1,
     coalesce((SELECT upto FROM messages WHERE thread = ? ORDER BY sequence DESC LIMIT 1), 0) + ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 """
 APPEND = f"""
     INSERT INTO messages ({_VALUES}) VALUES ({_APPENDED}) ON CONFLICT DO NOTHING RETURNING {MESSAGE}
@@ -95,7 +94,7 @@ def message(row: Row) -> Message:
     """Read a row of MESSAGE."""
     (
         message_id, sequence, role, modal, in_history, content, at_us, turn, source_id, memory_id,
-        tokens, duration_s, error, pair, enclosed, question,
+        tokens, duration_s, error, pair, enclosed, question, offers,
     ) = row  # fmt: skip
     attachments, quotes = enclosures_from_json(json.loads(enclosed)) if enclosed else ((), ())
     return Message(
@@ -116,6 +115,10 @@ def message(row: Row) -> Message:
         attachments=attachments,
         quotes=quotes,
         question=OpenQuestion.from_json(json.loads(question)) if question else None,
+        offered=tuple(
+            MemoryDraft(MemoryKind(each["type"]), each["content"], tuple(each["bindings"]))
+            for each in json.loads(offers or "[]")
+        ),
     )
 
 
@@ -126,23 +129,13 @@ def message_values(thread_id: str, message: Message) -> tuple[object, ...]:
         thread_id, message.role, message.modal, int(message.in_history), to_json(message.content),
         _microseconds(message.at), message.turn, message.source_id, message.memory_id, message.tokens,
         message.duration_s, message.error, message.pair, _enclosed(message),
-        to_json(message.question.to_json()) if message.question else "",
+        to_json(message.question.to_json()) if message.question else "", offered_json(message.offered),
     )  # fmt: skip
-
-
-def offered(data: str) -> tuple[MemoryDraft, ...]:
-    """Read what `offered_json` returned."""
-    return tuple(
-        MemoryDraft(MemoryKind(each["type"]), each["content"], tuple(each["bindings"])) for each in json.loads(data)
-    )
 
 
 def offered_json(drafts: Sequence[MemoryDraft]) -> str:
     """Return the drafts as JSON; "" for none."""
-    entries: list[JSONValue] = [
-        {"type": draft.kind, "content": draft.content, "bindings": list(draft.bindings)} for draft in drafts
-    ]
-    return to_json(entries) if entries else ""
+    return to_json([draft.to_json() for draft in drafts]) if drafts else ""
 
 
 def summary(row: Row) -> Summary:

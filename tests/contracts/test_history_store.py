@@ -497,34 +497,25 @@ async def test_erasing_removes_the_persons_words_too_and_what_came_along(history
 DRAFTS = (MemoryDraft(MemoryKind.JSON, '{"é": 1}', ("a", "b")), MemoryDraft(MemoryKind.TEXT, "4417", ("code",)))
 
 
-async def test_what_is_offered_for_a_message_is_found_in_its_conversation_while_it_is_new(
-    history: HistoryStore,
-) -> None:
-    _, asked, _, other = await telling(history)
+async def test_what_is_offered_for_a_message_stays_with_it(history: HistoryStore) -> None:
+    thread, asked, _, _ = await telling(history)
     await history.offer(asked.id, DRAFTS[:1])
     await history.offer(asked.id, DRAFTS)
-    assert tuple(await history.offered(ROOM, asked.id, START)) == DRAFTS
-    assert not await history.offered(ROOM, asked.id, LATER)
-    assert not await history.offered(ROOM, other.id, START)
-    assert not await history.offered(ROOM, 12345, START)
-    for elsewhere in (ConversationKey(ROOM.chat, BIA), ConversationKey(ChatKey("telegram", "room"), ANA)):
-        await history.open_thread(elsewhere, START)
-        assert not await history.offered(elsewhere, asked.id, START)
+    await history.offer(12345, DRAFTS)
+    kept = await history.tail(thread, 9)
+    assert [message.offered for message in kept] == [DRAFTS, (), ()]
+    assert [message.offered for message in await history.update(thread, kept)] == [DRAFTS, (), ()]
+    [said] = await history.said(ANA, [asked.id])
+    assert said.message.offered == DRAFTS
     await history.offer(asked.id, ())
-    assert not await history.offered(ROOM, asked.id, START)
+    assert not any(message.offered for message in await history.tail(thread, 9))
 
 
-@pytest.mark.parametrize("how", ["redact", "delete", "forget"])
-async def test_what_was_offered_goes_with_the_words_of_the_message(history: HistoryStore, how: str) -> None:
+async def test_what_was_offered_goes_with_the_words_of_the_message(history: HistoryStore) -> None:
     thread, asked, _, _ = await telling(history)
     await history.offer(asked.id, DRAFTS)
-    if how == "redact":
-        await history.redact(ANA, [CODE], own=True)
-    elif how == "delete":
-        await history.delete(thread)
-    else:
-        await history.forget(ANA)
-    assert not await history.offered(ROOM, asked.id, START)
+    await history.redact(ANA, [CODE], own=True)
+    assert not any(message.offered for message in await history.tail(thread, 9))
 
 
 async def test_a_summary_of_what_was_said_before_is_kept(history: HistoryStore) -> None:

@@ -117,6 +117,12 @@ class MessageEntry(Exact):
     tokens: Count
     duration_s: float | None
     error: str
+    question: dict[str, JsonValue] | None = None
+    """What an answer asks the person."""
+    attachments: list[dict[str, JsonValue]] = []
+    quotes: list[dict[str, JsonValue]] = []
+    offered: list[dict[str, JsonValue]] = []
+    """What can be saved of it by a button."""
 
 
 class ThreadEntry(Exact):

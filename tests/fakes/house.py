@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
-from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, TurnLimits
 from core.confirmations import Confirmations
@@ -16,7 +15,7 @@ from core.features.access.people import People
 from core.features.access.rules import Access, Mode
 from core.features.admin.decisions import Decisions, place_settings_by
 from core.features.admin.machine import Machine
-from core.features.assembly import Features, Stores
+from core.features.assembly import Features, Stores, actions
 from core.features.broadcast.broadcasts import Broadcasts
 from core.features.ledger.calls import Ledger
 from core.features.ledger.chart import Draw
@@ -116,7 +115,7 @@ class House:
         self.conversations = Conversations(
             self.history, self.clock, place_settings=place_settings_by(self.decisions), zone=self.zone
         )
-        self.registry = Registry(ACTIONS, self.off)
+        self.registry = Registry(actions(self.preferences), self.off)
 
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)

@@ -122,14 +122,9 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
         return frozenset(message.memory_id for message in self._messages.get(thread_id, []) if message.memory_id)
 
     async def offer(self, message_id: int, drafts: Sequence[MemoryDraft]) -> None:
-        """Keep what may be saved of that message."""
-        self._offers[message_id] = tuple(drafts)
-
-    async def offered(self, conversation: ConversationKey, message_id: int, since: datetime) -> Sequence[MemoryDraft]:
-        """Return what was offered for that message; nothing if it was said before then or in another conversation."""
-        here = (t.id for t in self._threads.values() if t.conversation == conversation)
-        said = (m for thread_id in here for m in self._messages[thread_id] if m.id == message_id)
-        return next((self._offers.get(m.id, ()) for m in said if m.at is not None and m.at >= since), ())
+        """Set what the person may have saved from a message of theirs; it goes with its words."""
+        for said in self._messages.values():
+            said[:] = [replace(m, offered=tuple(drafts)) if m.id == message_id else m for m in said]
 
     async def summary(self, thread_id: str) -> Summary | None:
         """Return the newest summary."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from core.threads import Summary, Told, ToldMemories
-from core.types import MemoryDraft, Message, MessageRole, Thread, UserKey
+from core.types import Message, MessageRole, Thread, UserKey
 
 
 class InMemoryTold(ToldMemories):
@@ -17,7 +17,6 @@ class InMemoryTold(ToldMemories):
         self._messages: dict[str, list[Message]] = {}
         self._summaries: dict[str, list[Summary]] = {}
         self._told: dict[int, set[Told]] = {}
-        self._offers: dict[int, Sequence[MemoryDraft]] = {}
 
     async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
         """Keep what each of those messages tells of; what is kept already is fine."""
@@ -78,8 +77,7 @@ class InMemoryTold(ToldMemories):
             kept = self._summaries[thread_id]
             self._summaries[thread_id] = [summary for summary in kept if summary.through < message.sequence]
             if message.role in roles and message.content != "":
-                blank = replace(message, content="", attachments=(), quotes=(), question=None)
+                blank = replace(message, content="", attachments=(), quotes=(), question=None, offered=())
                 self._messages[thread_id][message.sequence - 1] = blank
-                self._offers.pop(message.id, None)
                 emptied += 1
         return emptied

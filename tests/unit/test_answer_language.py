@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.dialogue import Task
+from core.outgoing import OutgoingMessage
 from core.types import Locale, Preferences
 from tests.fakes.house import ANA, House, Script
 
@@ -65,3 +66,54 @@ async def test_the_statuses_of_a_german_are_english_and_never_spanish() -> None:
     async with house.chatbot() as chatbot:
         await (await chatbot.receive(house.incoming("Wie heißt mein Hund?"), channel))
     assert channel.statuses[0] == "AI is thinking..."
+
+
+FROM_NOW_ON: Script = {
+    Task.DECIDE: lambda prompt: "Finish" if prompt.context.steps else "AnswerLanguage",
+    Task.ARGUMENTS: lambda _: '{"language": "German"}',
+    Task.FINISH: lambda _: "Gern!",
+}
+
+
+async def said(house: House, *texts: str) -> list[OutgoingMessage]:
+    """Say the texts one after the other; return what is on the screen at the end."""
+    channel = house.channel()
+    async with house.chatbot() as chatbot:
+        for number, text in enumerate(texts):
+            await (await chatbot.receive(house.incoming(text, message_id=f"m{number}"), channel))
+    return channel.screen
+
+
+async def test_a_language_asked_for_in_the_chat_holds_from_that_answer_on() -> None:
+    house = House(FROM_NOW_ON)
+    [first] = await said(house, "answer me in German from now on")
+    assert first.text == "Done: I always answer in German · Deutsch. My own short sentences stay in English.\n\nGern!"
+    assert (await house.preferences.of(ANA)).language == "de"
+    [finish] = house.model.asked(Task.FINISH)
+    assert "Write in German." in finish.turns[-1].text
+    assert "from now on, this answer included, you write in German" in finish.turns[-1].text
+    await said(house, "and what is two and two?")
+    assert all("Write in German." in prompt.turns[-1].text for prompt in house.model.prompts[3:])
+
+
+async def test_its_button_goes_back_to_what_was_chosen_before() -> None:
+    house = House(FROM_NOW_ON)
+    await house.preferences.put(ANA, Preferences(language="es"))
+    [first] = await said(house, "contéstame en alemán desde ahora")
+    assert [(each.label, each.command) for each in first.choices] == [("↩️ Deshacer", "/language es")]
+    await said(house, first.choices[0].command)
+    assert await house.preferences.of(ANA) == Preferences(language="es")
+
+
+async def test_our_own_sentences_follow_where_the_language_is_one_of_ours() -> None:
+    house = House({**FROM_NOW_ON, Task.ARGUMENTS: lambda _: '{"language": "es"}'})
+    [first] = await said(house, "answer me in Spanish from now on")
+    assert first.text.startswith("Listo: respondo siempre en español.")
+
+
+async def test_a_language_that_nobody_speaks_changes_nothing() -> None:
+    house = House({**FROM_NOW_ON, Task.ARGUMENTS: lambda _: '{"language": "gobbledygook"}'})
+    [first] = await said(house, "answer me in gobbledygook from now on")
+    assert first.text == "Gern!"
+    assert await house.preferences.of(ANA) == Preferences()
+    assert "no such language is known" in house.model.asked(Task.FINISH)[0].turns[-1].text

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from core.actions.action import Action
 from core.actions.memory_save import MEMORY_SAVE
 from core.actions.memory_update import MEMORY_UPDATE
-from core.dialogue import Outcome, Task
+from core.actions.registry import Registry
+from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
-from core.types import Locale, MemoryDraft, MemoryKind, Preferences, UserKey
+from core.models import MODES, HotModel, Models
+from core.text.language_names import name_in
+from core.turn import Turn
+from core.types import Learn, Locale, MemoryDraft, MemoryKind, Preferences, UserKey
 from tests.fakes.house import ANA, BIA, House
+from tests.fakes.model import ScriptedModel
 from tests.reference.preferences import InMemoryPreferences
 from tests.unit.test_commands import ask
 
@@ -55,6 +61,43 @@ async def test_a_language_that_nobody_speaks_changes_nothing(argument: str) -> N
     assert await house.preferences.of(ANA) == Preferences()
 
 
+@pytest.mark.parametrize(
+    ("argument", "tag", "name"),
+    [
+        ("de", "de", "German · Deutsch"),
+        ("alemão", "de", "German · Deutsch"),
+        ("日本語", "ja", "Japanese · 日本語"),
+        ("FRANCES", "fr", "French · français"),
+        ("pt-PT", "pt-PT", "Portuguese (Portugal) · português (Portugal)"),
+        ("Klingon", "tlh", "Klingon"),
+    ],
+)
+async def test_any_language_can_be_chosen_for_answers(argument: str, tag: str, name: str) -> None:
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["ok"]})
+    told, _ = await ask(house, f"/language {argument}", "what is my name?")
+    ours = tag.startswith("pt")
+    assert told == (
+        f"Combinado: respondo sempre em {name_in(tag, Locale.PT)}."
+        if ours
+        else f"Done: I always answer in {name}. My own short sentences stay in English."
+    )
+    assert (await house.preferences.of(ANA)).language == tag
+    assert {prompt.context.language for prompt in house.model.prompts} == {tag}
+    assert {prompt.context.locale for prompt in house.model.prompts} == {Locale.PT if ours else Locale.EN}
+
+
+async def test_without_a_language_model_it_is_said_which_languages_there_are() -> None:
+    house = House()
+    house.model = ScriptedModel({}, "limited:")
+    heavy, reasoning, chat, summary = (HotModel(house.model) for _ in MODES)
+    house.models = Models(heavy, reasoning, chat, summary, house.embedder)
+    (told,) = await ask(house, "/language de")
+    assert told.startswith("Noted: German · Deutsch. But I run without a language model now")
+    assert "English" in told
+    assert (await house.preferences.of(ANA)).language == "de"
+    assert await ask(house, "/language es") == ["Listo: respondo siempre en español."]
+
+
 async def test_choices_that_cannot_be_read_are_told_and_do_no_more_harm() -> None:
     class Broken(InMemoryPreferences):
         async def of(self, user: UserKey) -> Preferences:
@@ -83,6 +126,50 @@ async def test_memory_alone_says_how_it_is_and_changes_nothing() -> None:
     for argument in ("", " perhaps"):
         assert (await ask(house, f"/memory{argument}"))[0].startswith("Memory is off")
     assert (await ask(house, "/memory", user=BIA))[0].startswith("Memory is on")
+
+
+@pytest.mark.parametrize(
+    ("most", "word", "holds", "offered", "refused"),
+    [
+        (Learn.OFFERED, "", "only when you press", {"ask"}, False),
+        (Learn.OFFERED, "ask", "I do not save", {"offer"}, False),
+        (Learn.OFFERED, "auto", "only when you press", {"ask"}, True),
+        (Learn.AUTO, "", "and say so each time", {"ask", "offer"}, False),
+        (Learn.AUTO, "offer", "only when you press", {"ask", "auto"}, False),
+        (Learn.ASKED, "", "I do not save", set(), False),
+        (Learn.ASKED, "offer", "I do not save", set(), True),
+    ],
+)
+async def test_who_tells_something_in_passing_chooses_what_becomes_of_it_up_to_what_the_owner_allows(
+    most: Learn, word: str, holds: str, offered: set[str], refused: bool
+) -> None:
+    house = House(learn=most)
+    channel = house.channel()
+    async with house.chatbot() as chatbot:
+        await (await chatbot.receive(house.incoming(f"/memory {word}"), channel))
+        await (await chatbot.receive(house.incoming("/privacy", message_id="2"), channel))
+    [shown, privacy] = channel.screen
+    assert shown.text.startswith("Memory is on")
+    assert holds in shown.text
+    assert holds in privacy.text
+    assert ("owner of this bot does not allow" in shown.text) is refused
+    assert {choice.command for choice in shown.choices} == {f"/memory {each}" for each in offered}
+
+
+async def test_what_was_chosen_for_things_told_in_passing_is_kept_and_reaches_the_turn() -> None:
+    house = House(learn=Learn.AUTO)
+    await ask(house, "/memory ask")
+    assert await house.preferences.of(ANA) == Preferences(learn=Learn.ASKED)
+    seen: list[Learn] = []
+
+    async def look(turn: Turn, _: None) -> None:
+        seen.append(turn.learn)
+        turn.steps.append(Step("Look", Outcome.DONE))
+
+    house.registry = Registry([Action("Look", "always", look, ends_cycle=True)])
+    await ask(house, "hello")
+    await ask(house, "hello", user=BIA)
+    assert seen == [Learn.ASKED, Learn.AUTO]
 
 
 async def test_even_if_they_were_run_the_actions_that_keep_refuse_while_memory_is_off() -> None:

@@ -75,6 +75,7 @@ async def test_an_offer_neither_takes_the_place_of_an_open_question_nor_closes_i
         [item] = await talk.keep("the cat is grey")
         turn = await talk.house.turn("forget the cat", channel := talk.house.channel())
         await propose_deletion(turn, Step("MemoryDelete", Outcome.NOTHING), [item])
+        await turn.finish()
         [yes, _] = channel.screen[-1].choices
         [button] = await offered(talk)
         assert (await talk.say(button.command, pressed=True)).startswith("Saved:")

@@ -70,16 +70,16 @@ async def _save(request: Request, message_id: str) -> None:
     """Save what was offered for that message of the person's, and say what was saved and what was known before."""
     turn, here = request.turn, request.incoming.conversation
     known_form = message_id.isascii() and message_id.isdecimal() and len(message_id) <= _MAX_ID_CHARS
-    asked_id, since = int(message_id) if known_form else 0, turn.clock.now() - OFFERED_FOR
-    drafts = await turn.conversation.store.offered(here, asked_id, since)
-    if not drafts:
+    said = await turn.conversation.store.said(here.user, [int(message_id)]) if known_form else ()
+    since = turn.clock.now() - OFFERED_FOR
+    asked = next((one.message for one in said if one.chat == here.chat and (one.message.at or since) >= since), None)
+    if asked is None or not asked.offered:
         await request.tell(OFFER_OVER)
     elif not turn.remembers:
         await request.tell(NOT_REMEMBERING)
     else:
-        [said] = await turn.conversation.store.said(here.user, [asked_id])
-        turn.asked = replace(said.message, turn=turn.asked.turn)  # what the memories rest on
-        kept = await keep(turn, drafts)
+        turn.asked = replace(asked, turn=turn.asked.turn)  # what the memories rest on
+        kept = await keep(turn, asked.offered)
         turn.steps.append(Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.saved, *kept.known), writes=ChangeKind.SAVED))
         await turn.say(told(turn, kept), in_history=True, choices=await undo_button(turn))
 

@@ -15,8 +15,6 @@ from core.turn import Turn
 from core.types import Locale
 
 AUTO: Final = "auto"
-_LIMITED: Final = "limited:"
-"""What the names of models begin with that speak our languages only."""
 
 
 async def choose_language(turn: Turn, preferences: PreferenceStore, said: str) -> str | None:
@@ -32,7 +30,7 @@ async def choose_language(turn: Turn, preferences: PreferenceStore, said: str) -
     await preferences.put(user, replace(await preferences.of(user), language=tag))
     turn.language = tag
     turn.locale = from_tag(tag) or turn.locale
-    return _told(tag, turn.locale, limited=turn.models.chat.name.startswith(_LIMITED))
+    return _told(tag, turn.locale, limited=turn.models.is_limited)
 
 
 def _told(tag: str, locale: Locale, *, limited: bool) -> str:

@@ -237,6 +237,7 @@ def _message(message: Message) -> dict[str, JSONValue]:
         "error": message.error,
         **({"question": message.question.to_json()} if message.question else {}),
         **enclosures_to_json(message.attachments, message.quotes),
+        **({"offered": [draft.to_json() for draft in message.offered]} if message.offered else {}),
     }
 
 
