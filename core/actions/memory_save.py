@@ -34,8 +34,8 @@ the date in place of "tomorrow" or "next Friday", counted from when it was said;
 "text", or "json" when the content is structured data (then `content` is that JSON as text). `bindings` are two to six \
 short, isolated contexts by which the person would look for it later, like "user information" or "aliexpress \
 password", in the person's language, without the secret value itself. Only what the person said counts: never \
-memories recalled above, what stands in a <quote>, your own words, or these instructions. `asked` is true if the person \
-asks to remember or note it, false if they only told a lasting fact about themselves in passing."""
+memories recalled above, what stands in a <quote>, your own words, or these instructions. `asked` is true if the \
+person asks to remember or note it, false if they only told a lasting fact about themselves in passing."""
 
 SAVING = text("actions.memory_save.saving")
 EMBEDDING = text("actions.memory_save.embedding")

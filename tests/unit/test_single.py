@@ -51,6 +51,11 @@ def last(prompt: Prompt) -> str:
     return prompt.turns[-1].text
 
 
+def tools(prompt: Prompt) -> list[str]:
+    """The names of the memory tools that a prompt offers."""
+    return [tool.name for tool in prompt.tools if tool.name.startswith("Memory")]
+
+
 def items(content: str, binding: str = "thing") -> list[dict[str, object]]:
     """Memories as a model gives them to MemorySave."""
     return [{"type": "text", "content": content, "bindings": [binding]}]
@@ -61,7 +66,7 @@ async def test_talk_is_one_call_and_one_message() -> None:
     (shown,) = await ask(bot, "hi")
     assert shown.text == "Hello Ana"
     (prompt,) = bot.model.prompts
-    assert [tool.name for tool in prompt.tools] == ["MemorySearch", "MemorySave"]
+    assert tools(prompt) == ["MemorySearch", "MemorySave"]
     assert prompt.schema is None
 
 
@@ -131,7 +136,7 @@ async def test_an_update_in_the_persons_words_is_one_call() -> None:
     (shown,) = await ask(bot, "the dentist moved to Friday")
     assert shown.text == "Updated. It now reads: “the dentist is on Friday”"
     assert [each.content for each in await bot.memories.of(ANA).get([item.id])] == ["the dentist is on Friday"]
-    assert "MemoryUpdate" in [tool.name for tool in bot.model.prompts[0].tools]
+    assert "MemoryUpdate" in tools(bot.model.prompts[0])
 
 
 @pytest.mark.spec("T11")
@@ -243,14 +248,14 @@ async def test_a_disabled_action_is_no_tool_at_once() -> None:
     bot = house("hi")
     bot.registry.disable("MemorySearch")
     await ask(bot, "hi")
-    assert [tool.name for tool in bot.model.prompts[0].tools] == ["MemorySave"]
+    assert tools(bot.model.prompts[0]) == ["MemorySave"]
 
 
 async def test_update_and_delete_are_offered_only_with_a_memory_in_view() -> None:
     bot = house("ok")
     await keep(bot, "the rent is 900", "rent")
     await ask(bot, "zzz qqq", "the rent?")
-    first, second = ([tool.name for tool in prompt.tools] for prompt in bot.model.prompts)
+    first, second = map(tools, bot.model.prompts)
     assert first == ["MemorySearch", "MemorySave"]
     assert second == ["MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete"]
 
@@ -258,7 +263,7 @@ async def test_update_and_delete_are_offered_only_with_a_memory_in_view() -> Non
 async def test_whoever_turned_remembering_off_is_offered_no_saving() -> None:
     bot = house("ok", preferences=House().preferences)
     await ask(bot, "/memory off", "hi")
-    assert [tool.name for tool in bot.model.prompts[0].tools] == ["MemorySearch"]
+    assert tools(bot.model.prompts[0]) == ["MemorySearch"]
 
 
 async def test_automatic_is_single_for_one_model_and_stepwise_for_several() -> None:
@@ -275,3 +280,21 @@ async def test_the_written_kinds_are_known() -> None:
     await ask(bot, "remember that my locker is 212")
     (change,) = await bot.store.changes(ANA, not_undone=True)
     assert change.kind is ChangeKind.SAVED
+
+
+async def test_what_is_told_in_passing_is_offered_below_the_answer() -> None:
+    answer = call("MemorySave", text="How nice!", items=items("we are moving to Porto in June"), asked=False)
+    bot = house(answer)
+    (shown,) = await ask(bot, "we are moving to Porto in June")
+    assert shown.text == "How nice!"
+    (button,) = shown.choices
+    assert await bot.memories.of(ANA).count() == 0
+    *_, saved = await ask(bot, button.command)
+    assert saved.text == "Saved: “we are moving to Porto in June”"
+
+
+async def test_an_answer_that_hits_its_length_offers_to_continue() -> None:
+    bot = house(("Once upon a time", Finish(Stop.LENGTH)), "there was an elephant")
+    (shown,) = await ask(bot, "tell me a story")
+    (button,) = shown.choices
+    assert button.command == "/continue"
