@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from dataclasses import replace
 
 import pytest
@@ -33,8 +34,8 @@ async def screen(bot: House, *texts: str) -> RecordingChannel:
     """Say the texts one after the other, and return the channel."""
     channel = bot.channel()
     async with bot.chatbot() as chatbot:
-        for number, text in enumerate(texts):
-            await (await chatbot.receive(bot.incoming(text, message_id=str(number)), channel))
+        for text in texts:
+            await (await chatbot.receive(bot.incoming(text, message_id=uuid.uuid4().hex), channel))
     return channel
 
 
