@@ -15,7 +15,6 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from core import cycle, single
 from core.actions.change_report import undo_button
 from core.actions.registry import Registry
 from core.commands.builtin import CONTINUE_PLEASE, again, asked_before, is_continue, is_retry, is_stop
@@ -39,6 +38,7 @@ from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.stores import ChangeContext, Inbox
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
+from core.think import think
 from core.threads import TurnState
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Learn, Role, room_name
@@ -251,8 +251,8 @@ class ChatBot(MessageHandler):
         await turn.enter(TurnState.PENDING)
         await self._check(turn)
         await turn.enter(TurnState.VALIDATED)
-        is_single = self._parts.limits.cycle.is_single(turn.models)
-        if is_single:
+        limits = self._parts.limits
+        if limits.cycle.is_single(turn.models):
             turn.begin_prefetch()
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
@@ -260,8 +260,7 @@ class ChatBot(MessageHandler):
                 return
             await turn.recover(await undo_button(turn))
         await turn.enter(TurnState.INVOKED)
-        think = single.think if is_single else cycle.think
-        await think(turn, self._parts.registry, max_steps=self._parts.limits.max_steps)
+        await think(turn, self._parts.registry, limits.cycle, max_steps=limits.max_steps)
         await turn.enter(TurnState.RESPONDED)
 
     async def _check(self, turn: Turn) -> None:

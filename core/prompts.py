@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
@@ -153,8 +154,8 @@ def build_single(context: PromptContext, shown: Context, candidates: str, *, max
     if len(context.message) <= _MAX_REPEATED_CHARS:
         mark += f": <message>{quoted(context.message)}</message>"
     task = _task(context, [*told, *_open_question(context), mark])
-    zone = context.now.tzinfo or UTC
-    turns = merged((*transcript(shown, zone), PromptTurn(MessageRole.USER, task)))
+    turns = merged((*transcript(shown, context.now.tzinfo or UTC), PromptTurn(MessageRole.USER, "")))
+    turns = (*turns[:-1], replace(turns[-1], text=turns[-1].text.rstrip(), volatile=task))
     return Prompt(system_text(shown.persona, f"{SYSTEM}\n\n{SINGLE}"), turns, context, max_tokens=max_tokens)
 
 

@@ -52,9 +52,15 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
     """
     turn.actions = tuple(action.info for action in registry.enabled)
     await turn.status(THINKING[turn.locale])
+    if turn.prefetch is None:
+        turn.begin_prefetch()
     run = _Run(turn, registry, max_steps, tuple(tool_of(each) for each in registry.enabled if not each.is_text))
-    while not await run.next():
-        pass
+    try:
+        while not await run.next():
+            pass
+    finally:
+        if turn.prefetch is not None:
+            await turn.prefetch.close()
 
 
 @dataclass(slots=True)
@@ -145,6 +151,8 @@ class _Run:
         before, started_s = len(turn.steps), turn.clock.monotonic()
         turn.is_ending = is_last and not goes_on
         try:
+            if action.status is not None:
+                await turn.status(action.status[turn.locale])
             await action.run(turn, arguments)
         except BadReply as error:
             _log.warning("action failed", extra={"action": action.name, "error": str(error)})

@@ -11,7 +11,6 @@ import typer
 from bot.cli.shell import JsonOption, UserOption, load_settings, person, run, show
 from bot.settings.settings import Settings
 from bot.wiring import build
-from core.cycle import think as run_cycle
 from core.deadline import Deadline
 from core.delivery.view import View
 from core.dialogue import Step
@@ -19,6 +18,7 @@ from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.text.language import choose
 from core.text.unicode import clean
+from core.think import think as run_cycle
 from core.turn import Turn
 from core.types import ChatKey, ConversationKey, JSONValue, MemoryHit, Message, MessageRole, Modal, UserKey
 
@@ -82,7 +82,8 @@ async def think(settings: Settings, text: str, user: UserKey) -> dict[str, JSONV
             confirmations=app.features.confirmations,
         )
         async with Deadline(app.clock, settings.turn_timeout_s):
-            await run_cycle(turn, app.parts.registry, max_steps=settings.max_steps)
+            await run_cycle(turn, app.parts.registry, app.parts.limits.cycle, max_steps=settings.max_steps)
+            await turn.finish()
         await turn.view.close()
         messages = (await conversation.context("")).messages  # no turn's own view: all that was said
         return {

@@ -49,7 +49,7 @@ async def keep(bot: House, content: str, binding: str) -> MemoryItem:
 
 def last(prompt: Prompt) -> str:
     """The last entry of a prompt."""
-    return prompt.turns[-1].text
+    return prompt.turns[-1].whole_text
 
 
 def tools(prompt: Prompt) -> list[str]:
