@@ -173,7 +173,7 @@ async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> S
 def schema_of(shape: type[Any]) -> dict[str, JSONValue]:
     """Return the JSON schema of a dataclass in the strict form of providers.
 
-    No references, titles or defaults; every property required, no others allowed.
+    No references, titles, docstrings or defaults; every property required, no others allowed.
     """
     raw = TypeAdapter(shape).json_schema()
     return cast("dict[str, JSONValue]", _strict(raw, raw.get("$defs", {})))
@@ -191,7 +191,7 @@ def _strict(node: Any, definitions: Mapping[str, Any]) -> Any:
         if key == "properties"
         else _strict(value, definitions)
         for key, value in node.items()
-        if key not in {"$defs", "title", "default"}
+        if key not in {"$defs", "title", "default", "description"}
     }
     if kept.get("type") == "object":
         kept |= {"required": list(kept.get("properties", {})), "additionalProperties": False}

@@ -23,11 +23,7 @@ from core.types import MessageRole
 THINKING: Final = text("common.thinking")
 
 STOP: Final = "stop"
-_THEN: Final = {
-    "type": "string",
-    "enum": [STOP, "continue"],
-    "description": "stop: nothing is left to answer or to do after this; continue: something is",
-}
+_THEN: Final = {"type": "string", "enum": [STOP, "continue"]}
 _QUESTION_MARKS: Final = ("?", "？", "؟")
 _MAX_NAME_CHARS: Final = 40  # of a tool that a model made up
 
