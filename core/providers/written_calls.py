@@ -104,7 +104,7 @@ class WrittenCalls:
                 continue
             self._at = 0
             start = 1  # a bracket at 0 is none that begins a call
-            while not (cut := self._line(start)):
+            while (cut := self._line(start)) < 0:
                 self._say(len(self._raw))
                 if self._ended:
                     return
@@ -113,9 +113,10 @@ class WrittenCalls:
             self._say(cut)
 
     def _line(self, start: int) -> int:
-        """Return the length of the text up to where a call may begin; 0 if that is still to come."""
-        line, bracket = self._raw.find("\n") + 1, self._raw.find("{", start) if self._is_form else -1
-        return min((end for end in (line, bracket) if end > 0), default=0)
+        """Return the length of the text up to where a call may begin; -1 if that is still to come."""
+        line, bracket = self._raw.find("\n"), self._raw.find("{", start) if self._is_form else -1
+        ends = ([line + 1] if line >= 0 else []) + ([bracket] if bracket >= 0 else [])
+        return min(ends, default=-1)
 
     def _opening(self, marks: Sequence[str]) -> _Steps:
         """Skip blanks and marks; return whether a bracket follows."""
@@ -177,7 +178,7 @@ class WrittenCalls:
                 if count < 0:
                     return False
                 is_done = is_done or count > 0 or self._is_form
-            elif key in _NAMES and sign == "{":
+            elif key in _NAMES + _LISTS and sign == "{":
                 if not (yield from self._entry(depth + 1)):
                     return False
                 is_done = True
@@ -287,7 +288,8 @@ class WrittenCalls:
 
     def _call(self, name: str, arguments: str) -> None:
         self.found = True
-        self._parts.append(ToolCall("", name, _plain(arguments[1:-1]) if arguments.startswith('"') else arguments))
+        is_quoted = len(arguments) > 1 and arguments[0] == '"' == arguments[-1]
+        self._parts.append(ToolCall("", name, _plain(arguments[1:-1]) if is_quoted else arguments))
         self._drop()
 
     def _say(self, length: int) -> None:
