@@ -6,9 +6,9 @@
   the right number was saved, each word that has to be there is there, each that must not is not, the right memory was
   changed or deleted. A deletion that was only proposed is agreed to first; so a wrong proposal counts as a deletion.
 - said: the answer holds what it has to, nothing that it must not, and admits what is not known.
-- false claims: the answer says that something was saved, updated or deleted that was not, or it holds what the label
-  forbids it to say, or, where the person's own affairs are asked for, a number of three digits or more that is
-  neither in the conversation nor in a memory.
+- false claims: the answer says that something was saved, updated or deleted that was not; or it holds what the label
+  forbids it to say (where it says that the thing itself is not known, what is near may be told); or, where the
+  person's own affairs are asked for, a number of three digits or more that is in no message and no memory.
 - language: the answer is in the person's language, as far as scripts and common words tell. Only where no
   translation is asked for, and no sentence of our own stands for the answer.
 """
@@ -59,8 +59,9 @@ def judge(label: Label, seen: Observed) -> Verdict:
     """Judge one turn."""
     first = seen.steps[0][0] if seen.steps else ""
     says = words.holds_all(seen.text, label.says)
-    forbidden = [phrase for phrase in label.says_not if words.holds(seen.text, phrase)]
-    admits = not label.denies or words.denies(seen.text) or first == "Question"
+    denied = label.denies and words.denies(seen.text)
+    forbidden = [phrase for phrase in label.says_not if not denied and words.holds(seen.text, phrase)]
+    admits = not label.denies or denied or first == "Question"
     usage = [call.usage for call in seen.calls]
     return Verdict(
         id=label.id,

@@ -59,6 +59,7 @@ _DENIAL: Final = re.compile(
     r"ない|ません|なかった|没|沒|不|未|无|नहीं|нет|\bне\b|ничего|لا|لم|ليس|없|모르"
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s*|\n+")
+_QUOTED: Final = re.compile(r"“[^”]*”|«[^»]*»|\"[^\"\n]*\"|「[^」]*」")
 _NUMBER: Final = re.compile(r"\d(?:[\d\s().\-/]*\d)?")
 _MIN_DIGITS: Final = 3
 _SCRIPTS: Final = {
@@ -105,7 +106,8 @@ def holds_all(text: str, groups: Sequence[Sequence[str]]) -> bool:
 
 
 def claims(text: str) -> frozenset[str]:
-    """Return the kinds of change that a sentence of the text claims; one that denies anything claims nothing."""
+    """Return the kinds of change that the text claims, outside quotation marks, in a sentence that denies nothing."""
+    text = _QUOTED.sub("", text)
     sentences = [
         sentence.strip().casefold() for sentence in _SENTENCE.split(text.replace("’", "'")) if sentence.strip()
     ]
