@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from bench.eval.labels import HALVES, Label, load, sample
 from bench.eval.observed import Observed, open_bench
@@ -21,6 +22,7 @@ from bench.eval.results import Results, print_tables, summaries
 from bench.eval.score import Verdict, judge
 from bot.settings.settings import Settings
 from bot.settings.settings import load as load_settings
+from core.models import Cycle
 from tests.model.serving import serving
 
 LOCAL = ("qwen2.5-coder-1.5b", "qwen2.5-coder-0.5b")
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _run(labels: Sequence[Label], settings: Settings, results: Results, options: argparse.Namespace) -> None:
-    async with open_bench(settings, keeps_prompts=options.prompts) as bench:
+    async with open_bench(settings, Cycle(options.cycle), keeps_prompts=options.prompts) as bench:
         for number, label in enumerate(labels, 1):
             seen = await bench.run(label)
             verdict = judge(label, seen)
@@ -77,29 +79,33 @@ def _settings(model: str, options: argparse.Namespace) -> Iterator[Settings]:
 
     A local model is asked without randomness, and has all the time it wants: it shares the machine.
     """
-    shared = {"storage_url": "memory:", "turn_timeout_s": _PATIENCE_S, "cycle": options.cycle}
+    shared: dict[str, Any] = {"storage_url": "memory:", "turn_timeout_s": _PATIENCE_S}
     if model not in LOCAL:
         yield load_settings(model=model, **shared)
         return
     python = os.environ.get("LLAMA_PYTHON", "")
     if not python:
         sys.exit("the local models need LLAMA_PYTHON, an interpreter that has them: make eval")
-    local = {
+    local: dict[str, Any] = {
         "temperature": 0.0,
         "max_tokens": _LOCAL_MAX_TOKENS,
         "timeout_s": _PATIENCE_S,
         "context_tokens": _LOCAL_CONTEXT_TOKENS,
     }
-    knobs = {f"model_{mode}_{name}": value for mode in _MODES for name, value in local.items()}
+    knobs: dict[str, Any] = {f"model_{mode}_{name}": value for mode in _MODES for name, value in local.items()}
     with serving(python, model, options.threads) as address:
-        own = {"model": f"llamacpp:{model}", "llamacpp_base_url": f"{address}/v1", "max_steps": _LOCAL_MAX_STEPS}
+        own: dict[str, Any] = {
+            "model": f"llamacpp:{model}",
+            "llamacpp_base_url": f"{address}/v1",
+            "max_steps": _LOCAL_MAX_STEPS,
+        }
         yield load_settings(None, **own, **shared, **knobs)
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench eval", description="Judge models on labelled turns.")
     parser.add_argument("--model", default="", help=f"provider:model as in MODEL, or {' or '.join(LOCAL)}")
-    parser.add_argument("--cycle", default="auto", choices=("auto", "single", "stepwise"))
+    parser.add_argument("--cycle", default="auto", choices=tuple(Cycle))
     parser.add_argument("--half", default="tune", choices=HALVES)
     parser.add_argument("--limit", type=int, default=0, help="so many turns, of every category in turn")
     parser.add_argument("--only", default="", help="categories, separated by commas")

@@ -23,7 +23,7 @@ from bot.wiring import App, build, open_chatbot
 from core.ask import PLATFORM
 from core.dialogue import Delta, Finish, Prompt, StreamEvent, ToolCall, Usage
 from core.errors import ProviderError
-from core.models import MODES
+from core.models import MODES, Cycle
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.ports import Channel, ChatModel, MessageHandler
 from core.stores import ChangeContext
@@ -237,8 +237,8 @@ class Bench:
 
 
 @asynccontextmanager
-async def open_bench(settings: Settings, *, keeps_prompts: bool = False) -> AsyncIterator[Bench]:
-    """Open a bot in RAM over the models that the settings name.
+async def open_bench(settings: Settings, cycle: Cycle, *, keeps_prompts: bool = False) -> AsyncIterator[Bench]:
+    """Open a bot in RAM over the models that the settings name, which answers in that cycle.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -249,7 +249,8 @@ async def open_bench(settings: Settings, *, keeps_prompts: bool = False) -> Asyn
         heard: dict[str, Any] = {
             mode: Overheard(getattr(models, mode), calls, keeps_prompts=keeps_prompts) for mode in MODES
         }
-        opened = replace(app, parts=replace(app.parts, models=replace(models, **heard)))
+        limits = replace(app.parts.limits, cycle=cycle)
+        opened = replace(app, parts=replace(app.parts, models=replace(models, **heard), limits=limits))
         async with open_chatbot(opened) as chatbot:
             yield Bench(app, AttributedHandler(chatbot), calls)
 
