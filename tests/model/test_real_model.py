@@ -22,6 +22,7 @@ from core.ports import ChatModel
 from core.providers.openai import OpenAIEndpoint
 from core.providers.streamed import ModelOptions
 from tests.fakes.wires import prompt
+from tests.model.serving import serving
 
 PYTHON = os.environ.get("LLAMA_PYTHON", "")
 SYSTEM = "You are a helpful assistant."
@@ -34,14 +35,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    command = [PYTHON, str(Path(__file__).with_name("llama_server.py"))]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        yield server.stdout.readline().strip()
-        server.stdin.close()
+    with serving(PYTHON) as address:
+        yield address
 
 
 @pytest.fixture
