@@ -111,16 +111,17 @@ class _Models:
             told = json.dumps([astuple(call) for call in self.calls])
             self.calls.clear()
             return Answer(body=told.encode())
-        began_s = asyncio.get_running_loop().time()
+        began_s, model = asyncio.get_running_loop().time(), asked.body["model"]
         api: Any = anthropic_server if asked.path == anthropic_server.PATH else openai_server
         assert not api.problem(asked.body), api.problem(asked.body)
         said = self._said(asked.body, api)
         counted = self._count(asked.body, said, api)
         self.calls.append(counted)
         answered = api.calls(Call(said.tool, said.arguments, chars=4)) if said.tool else api.says(*pieces(said.text))
-        frames = _with_usage(answered, counted, api)
-        paced = asked.body["model"] == PACED
-        return Answer(frames=frames, gates=_gates(len(frames), len(api.opening()), began_s) if paced else {})
+        frames, opening = _with_usage(answered, counted, api), len(api.opening())
+        if api is openai_server:  # whose opening thinks aloud, which a bare bot would show
+            frames, opening = [frames[0], *frames[opening:]], 1
+        return Answer(frames=frames, gates=_gates(len(frames), opening, began_s) if model == PACED else {})
 
     def _said(self, body: Mapping[str, Any], api: Any) -> Said:
         request = _of_anthropic(body) if api is anthropic_server else _of_openai(body)
