@@ -27,6 +27,7 @@ from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.delivery.views import Views
+from core.enclosures import MAX_NAME_CHARS
 from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError
 from core.history.conversation import Conversations
 from core.hooks import Gate, Limiter, PreferencesOf, ReplyReader, Verdict
@@ -37,6 +38,7 @@ from core.models import Cycle, Models
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.stores import ChangeContext, Inbox
+from core.text.unicode import one_line
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.think import think
 from core.threads import TurnState
@@ -233,6 +235,7 @@ class ChatBot(MessageHandler):
             confirmations=parts.confirmations,
             remembers=preferences.remembers,
             language=preferences.language or parts.language,
+            speaker="" if incoming.private else one_line(incoming.user_name, MAX_NAME_CHARS),
             learn=(preferences.learn or parts.learn).within(parts.learn),
         )
 

@@ -100,9 +100,9 @@ class PromptContext:
     `message` is the person's text in this turn, with its `attachments` and `quotes`; `now` is in the person's time
     zone; `history` are the messages shown to the model, oldest first, with this turn's; `steps` are those of this turn;
     `choices` the action names that a decision may answer. `locale` is the language of our own sentences, `language` the
-    tag of the one that the person, or the owner for all, chose for answers, or "". `actions` are those that are on;
-    `memories` those that the history shows or tells of, in their present state; `question` is the one in the last
-    answer before this turn.
+    tag of the one that the person, or the owner for all, chose for answers, or "". `speaker` is the person's name in a
+    room, else "". `actions` are those that are on; `memories` those that the history shows or tells of, as they are
+    now; `question` is the one in the last answer before this turn.
     """
 
     task: Task
@@ -115,6 +115,7 @@ class PromptContext:
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
     language: str = ""
+    speaker: str = ""
     actions: tuple[ActionInfo, ...] = ()
     memories: tuple[MemoryItem, ...] = ()
     question: OpenQuestion | None = None

@@ -85,7 +85,7 @@ class Turn:
 
     `locale` is the language of our own sentences, `language` the tag of the one chosen for answers, or "".
     `remembers` is False while the person wants nothing new to be remembered; `learn` is what becomes of facts that they
-    tell in passing.
+    tell in passing. `speaker` is the person's name where others read along, else "".
     """
 
     asked: Message
@@ -108,6 +108,7 @@ class Turn:
     awaits_answer: bool = False
     """Whether the person was asked to confirm something: the turn ends with that question."""
     language: str = ""
+    speaker: str = ""
     actions: tuple[ActionInfo, ...] = ()
     """The actions that are on; set by the cycle."""
     _question: OpenQuestion | None = None
@@ -391,6 +392,7 @@ class Turn:
             attachments=self.asked.attachments,
             quotes=self.asked.quotes,
             language=self.language,
+            speaker=self.speaker,
             actions=self.actions,
             memories=shown.memories,
             question=self._asked_before(shown.messages),

@@ -34,6 +34,11 @@ def enclosed(message: Message) -> list[str]:
     return [*_attached(message.attachments), *(_quote(quote) for quote in message.quotes)]
 
 
+def speaker_mark(name: str) -> str:
+    """Return the mark that names who speaks in a room."""
+    return f"<speaker: {_name(name)}, in a room where others read along>"
+
+
 def is_withheld(message: Message) -> bool:
     """Return whether nothing of a message may be shown but that it was said."""
     return message.content == "" and not message.attachments and not message.quotes

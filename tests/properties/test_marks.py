@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from core.text.marks import labelled, quoted
 
-NAMES = ("task", "memory", "persona", "quote", "attached", "said-at", "withheld")
+NAMES = ("task", "memory", "persona", "quote", "attached", "said-at", "withheld", "speaker", "message")
 HEADS = ("HISTÓRICO_RESUMIDO", "JANELA_ATUAL", "MENSAGENS")
-OURS = re.compile(r"<[\s/]*(?:task|memory|persona|quote|attached|said-at|withheld)|\[\s*(?:historico|janela|mensagens)")
+OURS = re.compile(
+    r"<[\s/]*(?:task|memory|persona|quote|attached|said-at|withheld|speaker|message)|\[\s*(?:historico|janela|mensagens)"
+)
 NOISE = st.text(alphabet=" \t\n\u200b\u200d\u00ad\u2060\ufeff\u0301/_", max_size=3)
 WIDE = str.maketrans({chr(at): chr(at + 0xFEE0) for at in range(0x21, 0x7F)})
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from core.chatbot import TurnLimits
 from core.dialogue import Task
+from core.models import Cycle
 from core.outgoing import OutgoingMessage
 from core.types import Locale, Preferences
 from tests.fakes.house import ANA, House, Script
+from tests.fakes.model import call
 
 CYCLE: Script = {
     Task.DECIDE: lambda prompt: (
@@ -79,8 +82,8 @@ async def said(house: House, *texts: str) -> list[OutgoingMessage]:
     """Say the texts one after the other; return what is on the screen at the end."""
     channel = house.channel()
     async with house.chatbot() as chatbot:
-        for number, text in enumerate(texts):
-            await (await chatbot.receive(house.incoming(text, message_id=f"m{number}"), channel))
+        for text in texts:
+            await (await chatbot.receive(house.incoming(text, message_id=text), channel))
     return channel.screen
 
 
@@ -94,6 +97,18 @@ async def test_a_language_asked_for_in_the_chat_holds_from_that_answer_on() -> N
     assert "from now on, this answer included, you write in German" in finish.turns[-1].text
     await said(house, "and what is two and two?")
     assert all("Write in German." in prompt.turns[-1].text for prompt in house.model.prompts[3:])
+
+
+async def test_in_a_single_call_it_is_one_call_and_one_message() -> None:
+    single = TurnLimits(cycle=Cycle.SINGLE)
+    house = House({Task.SINGLE: [call("AnswerLanguage", language="de"), "Gern!"]}, limits=single)
+    [shown] = await said(house, "answer me in German from now on")
+    assert shown.text == "Done: I always answer in German · Deutsch. My own short sentences stay in English."
+    [prompt] = house.model.prompts
+    [tool] = [each for each in prompt.tools if each.name == "AnswerLanguage"]
+    assert tool.schema["required"] == ["language", "then"]
+    assert [each.text for each in await said(house, "thanks")] == ["Gern!"]
+    assert "Write in German." in house.model.prompts[-1].turns[-1].text
 
 
 async def test_its_button_goes_back_to_what_was_chosen_before() -> None:

@@ -16,7 +16,8 @@ from core.types import Locale
         ("pt-PT", "pt-PT"), ("en", "en"), ("es_mx", "es-MX"), ("iw", "he"), ("zh-hant", "zh-Hant"), ("tlh", "tlh"),
         ("German", "de"), ("alemão", "de"), ("alemao", "de"), ("ALLEMAND", "de"), ("deutsch", "de"), ("немецкий", "de"),
         ("الألمانية", "de"), ("日本語", "ja"), ("japones", "ja"), ("中文", "zh"), ("繁體中文", "zh-Hant"),
-        ("mandarin", "zh"), ("tiếng việt", "vi"), ("हिन्दी", "hi"), ("한국어", "ko"), ("farsi", "fa"), ("português do Brasil", "pt-BR"),
+        ("mandarin", "zh"),
+        ("tiếng việt", "vi"), ("हिन्दी", "hi"), ("한국어", "ko"), ("farsi", "fa"), ("português do Brasil", "pt-BR"),
         ("español", "es"), ("castellano", "es"), ("  English ", "en"),
     ],
 )  # fmt: skip
