@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.actions.action import Action
-from core.actions.memory_save import MEMORY_SAVE
-from core.actions.memory_update import MEMORY_UPDATE
+from core.actions.memory_drafts import DraftAnswer
+from core.actions.memory_save import MEMORY_SAVE, Drafts
+from core.actions.memory_update import MEMORY_UPDATE, Change, Changes
 from core.actions.registry import Registry
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
@@ -19,7 +20,6 @@ from tests.fakes.model import ScriptedModel
 from tests.reference.preferences import InMemoryPreferences
 from tests.unit.test_commands import ask
 
-SAVES = '{"items": [{"type": "text", "content": "abc123", "bindings": ["wifi"]}]}'
 UNKNOWN = {Locale.PT: "Não conheço", Locale.EN: "I do not know", Locale.ES: "No conozco"}
 
 
@@ -173,14 +173,15 @@ async def test_what_was_chosen_for_things_told_in_passing_is_kept_and_reaches_th
 
 
 async def test_even_if_they_were_run_the_actions_that_keep_refuse_while_memory_is_off() -> None:
-    house = House({Task.SAVE_DRAFTS: [SAVES]})
+    house = House()
     [item] = await house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "old", ("code",))], {})
     channel = house.channel()
-    for action in (MEMORY_SAVE, MEMORY_UPDATE):
+    draft = DraftAnswer("text", "abc123", ["wifi"])
+    change = Change(item.id, None, "7", None)
+    for action, answer in ((MEMORY_SAVE, Drafts([draft])), (MEMORY_UPDATE, Changes([change]))):
         turn = await house.turn("remember that the code is 7", channel)
         turn.remembers = False
-        await action.run(turn)
+        await action.run(turn, answer)
         [step] = turn.steps
         assert (step.outcome, step.detail) == (Outcome.NOTHING, "the person turned remembering off")
     assert await house.memories.of(ANA).page(limit=9) == [item]
-    assert not house.model.asked(Task.SAVE_DRAFTS)
