@@ -31,6 +31,7 @@ from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
 from core.ports import Clock
 from core.stores import HistoryStore, Inbox, SearchableMemoryStore
+from core.think import think
 from core.threads import ConfirmationStore, PendingInputs
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
@@ -157,6 +158,14 @@ class House:
 
     def channel(self) -> RecordingChannel:
         return RecordingChannel(self.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0))  # time stands still
+
+    async def think(self, turn: Turn, *, max_steps: int = 8) -> None:
+        """Think the turn through, and complete its answer."""
+        try:
+            await think(turn, self.registry, self.limits.cycle, max_steps=max_steps)
+        finally:
+            await turn.finish()
+        await turn.view.close()
 
     async def turn(self, text: str, channel: RecordingChannel, *, user: UserKey = ANA, chat: str = "c") -> Turn:
         conversation = await self.conversations.open(self.incoming(text, user=user, chat=chat).conversation)
