@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 
 BENCHES = {
+    "candidates": "memories found by a person's own words: how many, what small talk carries, what the search costs",
     "changes": "memory in rooms, undone, purged and linked, at 10,000 memories",
     "commands": "/memories and /recall at 10,000 memories, beside bare SQLite asked for the same",
     "discord": "CPU of an event beside the bare library, time to the first sign, edits at the reported limits",
