@@ -185,16 +185,16 @@ class Conversations:
             self._system_tokens[key] = await self.count(system) if system else 0
         return self._system_tokens[key]
 
-    async def longest_fitting(self, forms: Sequence[str], mode: str, model: str = "") -> int:
-        """Return the index of the first of the system prompts that leaves two thirds of the window; the last at worst.
+    async def longest_fitting(self, forms: Sequence[str], mode: str, model: str = "") -> int | None:
+        """Return the index of the first of the system prompts that takes at most half of the window; None: none does.
 
         `forms` are in order, the longest first, each with its tools as text (`core.history.tokens.offered`).
         """
         window = self.window_tokens(mode, model)
         for at, form in enumerate(forms):
-            if 3 * await self.system_tokens(form) <= window:
+            if 2 * await self.system_tokens(form) <= window:
                 return at
-        return len(forms) - 1
+        return None
 
     async def _owned(self, user: UserKey, thread_id: str) -> Thread | None:
         thread = await self.store.thread(thread_id)

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from core.dialogue import Prompt, Task
+from core.dialogue import Finish, Prompt, Stop, Task
 from core.errors import BadReply, BotError, KeyRejected, ProviderBusy, ProviderDown, ProviderRefused, StreamCut
 from core.outgoing import MAX_COMMAND_BYTES
-from core.texts import CONTINUE
 from core.types import Incoming, Locale, MessageRole
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import Lobby
+from tests.fakes.model import Answer
 from tests.reference.inbox import InMemoryInbox
 from tests.unit.test_chatbot import stuck
 
@@ -60,21 +60,29 @@ async def test_where_nothing_was_asked_that_is_said() -> None:
 @pytest.mark.parametrize(
     ("said", "label", "message"),
     [
-        ("how are you?", "Continue", "Continue, please."),
+        ("how are you today, my friend?", "Continue", "Continue, please."),
         ("qual é a senha do wifi, por favor?", "Continuar", "Continue, por favor."),
     ],
 )
-async def test_the_rest_of_an_answer_is_asked_for_by_a_button(said: str, label: str, message: str) -> None:
-    async with Lobby(counting()) as lobby:
+async def test_the_rest_of_an_answer_that_reached_its_limit_is_asked_for_by_a_button(
+    said: str, label: str, message: str
+) -> None:
+    def answer(prompt: Prompt) -> Answer:
+        return ("a long", Finish(Stop.LENGTH)) if prompt.context.message == said else "answer"
+
+    async with Lobby(House({Task.DECIDE: lambda _: "Finish", Task.FINISH: answer})) as lobby:
         assert await lobby.say("/continue", ANA) == [NOTHING_ASKED]
-        await lobby.say(said, ANA)
-        locale = lobby.house.model.asked(Task.FINISH)[-1].context.locale
-        assert CONTINUE[locale] == label
-        assert await lobby.say("/continue", ANA) == [f"{message} 2"]
-        assert lobby.house.model.asked(Task.FINISH)[-1].context.locale is locale
-        (thread,) = await lobby.house.history.threads(ANA)
-        asked = [each for each in await lobby.house.history.tail(thread.id, 99) if each.role is MessageRole.USER]
-        assert [each.text for each in asked] == [said, message]
+        channel = lobby.house.channel()
+        await (await lobby.bot.receive(lobby.house.incoming(said, message_id="long"), channel))
+        [button] = channel.screen[-1].choices
+        assert button.label == label
+        pressed = replace(lobby.house.incoming(button.command, message_id="pressed"), pressed=True)
+        await (await lobby.bot.receive(pressed, channel))
+        assert channel.screen[-1].text == "answer"
+        assert not channel.screen[-1].choices
+        thread, _ = await lobby.house.history.threads(ANA)
+        kept = [each.text for each in await lobby.house.history.tail(thread.id, 99)]
+        assert kept == [said, "a long", message, "answer"]
 
 
 async def test_it_is_answered_in_the_language_of_the_question() -> None:

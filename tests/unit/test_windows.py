@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.chatbot import TurnLimits
 from core.dialogue import Finish, Prompt, StreamEvent, Task, Tool, Usage
 from core.errors import ContextTooLong, ProviderDown
 from core.history.conversation import Conversations
@@ -15,16 +16,16 @@ from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.tokens import ByCharacters, Calibration, O200k, ReportingModel, TokenizerInUse, counted, offered
 from core.models import MODES, Cycle, HotModel, Models, complete
 from core.ports import ChatModel
-from core.prompts import SYSTEM
+from core.prompts import EXAMPLES, SYSTEM
 from core.providers.fallback import Circuit, FallbackModel, Link
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import House
+from tests.fakes.house import House, Script
 from tests.fakes.model import HashEmbedder, ScriptedModel
 from tests.fakes.wires import prompt
 from tests.unit.test_cycle import run
 
 FILLER = " and some more words of a long message" * 20
-SCRIPT = {Task.DECIDE: ["Finish"], Task.FINISH: ["answered"]}
+SCRIPT: Script = {Task.DECIDE: lambda _: "Finish", Task.FINISH: ["answered"], Task.SINGLE: ["answered"]}
 
 
 class Narrow(ChatModel):
@@ -47,7 +48,8 @@ class Narrow(ChatModel):
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        tokens = (len(prompt.system) + sum(len(turn.text) for turn in prompt.turns)) // self._chars
+        texts = [prompt.system, offered(prompt.tools), *(turn.text for turn in prompt.turns)]
+        tokens = sum(map(len, texts)) // self._chars
         if tokens > self._window:
             self.refused += 1
             raise ContextTooLong("too long", self._window if self._tells else 0)
@@ -76,6 +78,35 @@ def house_of(clock: FakeClock, *models: ChatModel, known: dict[str, int] | None 
         model_of=lambda _: chain.name,
     )
     return house
+
+
+@pytest.mark.parametrize(
+    ("window", "asked", "examples", "told_at_length"),
+    [
+        (2_048, {Task.DECIDE, Task.FINISH}, False, False),
+        (3_500, {Task.SINGLE}, False, False),
+        (4_096, {Task.SINGLE}, True, False),
+        (32_000, {Task.SINGLE}, True, True),
+    ],
+)
+async def test_a_small_window_gets_shorter_instructions_and_the_smallest_a_call_for_each_step(
+    clock: FakeClock, window: int, asked: set[Task], examples: bool, told_at_length: bool
+) -> None:
+    model = Narrow("a:1", window)
+    house = house_of(clock, model, known={"a:1": window})
+    house.limits = TurnLimits(cycle=Cycle.AUTO)
+    channel = house.channel()
+    async with house.chatbot() as bot:
+        for number in range(12):
+            incoming = house.incoming(f"message {number}{FILLER}", message_id=str(number))
+            await (await bot.receive(incoming, channel))
+    assert channel.texts == ["answered"] * 12
+    assert model.refused == 0
+    assert {prompt.context.task for prompt in model.prompts} == asked
+    last = model.prompts[-1]
+    assert (EXAMPLES in last.system) is examples
+    assert any("\n" in tool.description for tool in last.tools) is told_at_length
+    assert len(last.context.history) >= 2
 
 
 async def talked(house: House, turns: int = 12) -> list[str]:
