@@ -188,9 +188,11 @@ class Conversations:
     async def longest_fitting(self, forms: Sequence[str], mode: str, model: str = "") -> int | None:
         """Return the index of the first of the system prompts that takes at most half of the window; None: none does.
 
-        `forms` are in order, the longest first, each with its tools as text (`core.history.tokens.offered`).
+        `forms` are in order, the longest first, each with its tools as text (`core.history.tokens.offered`). They are
+        counted as they are, so that the choice does not change with what the model reports of other texts.
         """
-        window = self.window_tokens(mode, model)
+        most = self.limits.max_context_tokens
+        window = min(self.calibration.window(model or self._model_of(mode)) or most, most)
         for at, form in enumerate(forms):
             if 2 * await self.system_tokens(form) <= window:
                 return at
