@@ -360,7 +360,7 @@ class Turn:
         return self._base
 
     async def form_that_fits(self, tools: Sequence[Tool]) -> int | None:
-        """Return which of the forms of a single-call prompt takes at most half of the window; None: none does."""
+        """Return which of the forms of a single-call prompt leaves room to talk in the window; None: none does."""
         texts = [form.text for form in single_forms(tools)]
         return await self.conversation.conversations.longest_fitting(texts, "chat", self.asks_instead)
 

@@ -33,6 +33,8 @@ from core.types import (
     is_said_by_person,
 )
 
+_MOST_FIXED = 0.55  # of a window, for what is the same in every prompt; a quarter is the answer's
+
 _log = logging.getLogger(__name__)
 
 
@@ -186,7 +188,7 @@ class Conversations:
         return self._system_tokens[key]
 
     async def longest_fitting(self, forms: Sequence[str], mode: str, model: str = "") -> int | None:
-        """Return the index of the first of the system prompts that takes at most half of the window; None: none does.
+        """Return the index of the first of the system prompts that leaves room to talk in the window; None: none does.
 
         `forms` are in order, the longest first, each with its tools as text (`core.history.tokens.offered`). They are
         counted as they are, so that the choice does not change with what the model reports of other texts.
@@ -194,7 +196,7 @@ class Conversations:
         most = self.limits.max_context_tokens
         window = min(self.calibration.window(model or self._model_of(mode)) or most, most)
         for at, form in enumerate(forms):
-            if 2 * await self.system_tokens(form) <= window:
+            if await self.system_tokens(form) <= _MOST_FIXED * window:
                 return at
         return None
 

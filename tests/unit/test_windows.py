@@ -16,8 +16,9 @@ from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.tokens import ByCharacters, Calibration, O200k, ReportingModel, TokenizerInUse, counted, offered
 from core.models import MODES, Cycle, HotModel, Models, complete
 from core.ports import ChatModel
-from core.prompts import EXAMPLES, SYSTEM
+from core.prompts import EXAMPLES, SYSTEM, single_forms
 from core.providers.fallback import Circuit, FallbackModel, Link
+from core.single import tools_of
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House, Script
 from tests.fakes.model import HashEmbedder, ScriptedModel
@@ -81,17 +82,19 @@ def house_of(clock: FakeClock, *models: ChatModel, known: dict[str, int] | None 
 
 
 @pytest.mark.parametrize(
-    ("window", "asked", "examples", "told_at_length"),
+    ("form", "asked", "examples", "told_at_length"),
     [
-        (2_048, {Task.DECIDE, Task.FINISH}, False, False),
-        (3_500, {Task.SINGLE}, False, False),
-        (4_096, {Task.SINGLE}, True, False),
-        (32_000, {Task.SINGLE}, True, True),
+        (0, {Task.SINGLE}, True, True),
+        (1, {Task.SINGLE}, True, False),
+        (2, {Task.SINGLE}, False, False),
+        (None, {Task.DECIDE, Task.FINISH}, False, False),
     ],
 )
 async def test_a_small_window_gets_shorter_instructions_and_the_smallest_a_call_for_each_step(
-    clock: FakeClock, window: int, asked: set[Task], examples: bool, told_at_length: bool
+    clock: FakeClock, form: int | None, asked: set[Task], examples: bool, told_at_length: bool
 ) -> None:
+    forms = single_forms(tools_of(House().registry))
+    window = 2_048 if form is None else ByCharacters().count(forms[form].text) * 100 // 54
     model = Narrow("a:1", window)
     house = house_of(clock, model, known={"a:1": window})
     house.limits = TurnLimits(cycle=Cycle.AUTO)
@@ -168,10 +171,10 @@ async def test_the_longest_form_of_instructions_that_leaves_room_is_taken(clock:
     calibration = Calibration()
     conversations = Conversations(House().history, clock, calibration=calibration, model_of=lambda _: "a:1")
     taken = []
-    for window in (32_000, 2_048, 1_000):
+    for window in (32_000, 2_048, 400, 100):
         calibration.observe_window("a:1", window)
         taken.append(await conversations.longest_fitting(forms, "chat"))
-    assert taken == [0, 1, 2]
+    assert taken == [0, 1, 2, None]
 
 
 def test_tokens_are_counted_as_the_model_in_use_counts_them() -> None:
