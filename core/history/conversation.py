@@ -35,6 +35,8 @@ from core.types import (
 
 _MOST_FIXED = 0.55  # of a window, for what is the same in every prompt; a quarter is the answer's
 
+_SUMMARY_SLACK = 1.25  # a summary that is cut elsewhere in each turn would be read anew in each
+
 _log = logging.getLogger(__name__)
 
 
@@ -280,7 +282,7 @@ class Conversation:
         last = await self.conversations.count(instruction) if instruction else 0
         room = Budget(
             max_tokens=window,
-            system=fixed + _rounded_up(last, window),
+            system=fixed + last,
             summary=summary.tokens if summary else 0,
             answer=limits.answer_tokens_of(window),
         )
@@ -313,7 +315,7 @@ class Conversation:
             summary = await self.store.summary(self.thread.id)
         else:
             summary, items = await clean_summary(self.store, self.thread.id, lookup)
-        if summary is None or summary.tokens <= max_tokens:
+        if summary is None or summary.tokens <= max_tokens * _SUMMARY_SLACK:
             return summary, items
         text, tokens = await shortened(self.conversations.tokenizer, summary.text, max_tokens)
         return replace(summary, text=text, tokens=tokens), items
@@ -325,12 +327,6 @@ class Conversation:
     async def reset(self) -> None:
         """End this thread; the next `Conversations.open` begins another. Nothing is deleted."""
         await self.store.mark(self.thread.id, ThreadStatus.RESET, self.conversations.clock.now())
-
-
-def _rounded_up(tokens: int, window: int) -> int:
-    """Return the tokens as whole 32nds of the window, so that a part that varies leaves the same room for the rest."""
-    step = max(window // 32, 1)
-    return -(-tokens // step) * step
 
 
 _MAX_STEM_CHARS = 60  # of an id that gets a number

@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from core.dialogue import Finish, Prompt, StreamEvent, Tool
 from core.errors import ContextTooLong
@@ -120,9 +120,6 @@ class TokenizerInUse(Tokenizer):
         return self._made[model]
 
 
-_RATIO_STEPS: Final = 16  # in 1: a room that varies with each report would move the beginning of prompts
-
-
 class Calibration:
     """Learn how many tokens each model reports for one of our count, and its context window.
 
@@ -155,8 +152,7 @@ class Calibration:
 
     def room(self, model: str, most_tokens: int) -> int:
         """Return what a prompt to the model and its answer may take, in our tokens: at most `most_tokens` of its."""
-        ratio = math.ceil(self.ratio(model) * _RATIO_STEPS) / _RATIO_STEPS
-        return int(min(self.window(model) or most_tokens, most_tokens) / ratio)
+        return int(min(self.window(model) or most_tokens, most_tokens) / self.ratio(model))
 
     def ratio(self, model: str) -> float:
         """Return the tokens that the model counts for one of ours."""

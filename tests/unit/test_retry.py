@@ -210,19 +210,22 @@ async def test_a_pressed_command_stops_nobody_elses_answer_and_none_of_another_c
     assert mine.texts == ["Stopped."]
 
 
-async def test_what_a_button_asks_a_model_again_waits_for_the_answers_before_it_and_can_be_stopped() -> None:
+@pytest.mark.parametrize(("command", "asked"), [("/retry", "think long"), ("/continue", "Continue, please.")])
+async def test_what_a_button_asks_a_model_waits_for_the_answers_before_it_and_can_be_stopped(
+    command: str, asked: str
+) -> None:
     house = House()
     model, first, again = stuck(house), house.channel(), house.channel()
     async with house.chatbot() as bot:
         one = await bot.receive(house.incoming("think long"), first)
         await model.reached.wait()
-        two = await bot.receive(replace(house.incoming("/retry", message_id="2"), pressed=True), again)
+        two = await bot.receive(replace(house.incoming(command, message_id="2"), pressed=True), again)
         await Lobby.settle()
         assert len(model.prompts) == 1
         await bot.receive(house.incoming("/stop", message_id="3"), first)
         await one
         await Lobby.settle()
-        assert model.prompts[-1].context.message == "think long"
+        assert model.prompts[-1].context.message == asked
         assert len(model.prompts) == 2
         await bot.receive(house.incoming("/stop", message_id="4"), first)
         await two

@@ -19,6 +19,7 @@ from core.ports import ChatModel
 from core.prompts import EXAMPLES, SYSTEM, single_forms
 from core.providers.fallback import Circuit, FallbackModel, Link
 from core.single import tools_of
+from core.types import Message, MessageRole
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House, Script
 from tests.fakes.model import HashEmbedder, ScriptedModel
@@ -141,14 +142,16 @@ async def test_a_prompt_that_a_server_would_cut_silently_is_not_sent(clock: Fake
 async def test_a_fallback_with_a_smaller_window_answers_what_fits_it(clock: FakeClock, known: dict[str, int]) -> None:
     down = ScriptedModel({task: [ProviderDown("a:1 is down")] for task in Task}, "a:1")
     small = Narrow("b:2", 2_048)
-    house = house_of(clock, ScriptedModel(SCRIPT, "a:1"), known=known)
-    await talked(house)
-    broken = house_of(clock, down, small, known=known)
-    broken.conversations.store = house.history
-    assert (await run(broken, "and now?")).texts[-1] == "answered"
+    house = house_of(clock, down, small, known=known)
+    conversation = await house.conversations.open(house.incoming("").conversation)
+    for number in range(200):
+        role = MessageRole.ASSISTANT if number % 2 else MessageRole.USER
+        await conversation.add(Message(role, f"message {number}{FILLER}", turn=str(number // 2)))
+    assert (await run(house, "and now?")).texts[-1] == "answered"
     assert small.refused <= 1
-    assert small.prompts[-1].context.history[-1].text == "and now?"
-    assert len(small.prompts[-1].context.history) > 1
+    shown = small.prompts[-1].context.history
+    assert shown[-1].text == "and now?"
+    assert 3 <= len(shown) <= 6
 
 
 async def test_the_shortened_prompt_comes_to_the_model_that_found_it_too_long(clock: FakeClock) -> None:
