@@ -50,7 +50,7 @@ class Narrow(ChatModel):
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        texts = [prompt.system, offered(prompt.tools), *(turn.text for turn in prompt.turns)]
+        texts = [prompt.system, offered(prompt.tools), *(turn.whole_text for turn in prompt.turns)]
         tokens = sum(map(len, texts)) // self._chars
         if tokens > self._window:
             self.refused += 1
