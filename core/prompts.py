@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from core.clock import zone_name
-from core.dialogue import Prompt, PromptContext, PromptTurn, Step, committed
+from core.dialogue import Prompt, PromptContext, PromptTurn, Step, Tool, committed
 from core.history.conversation import Context
 from core.history.rendering import is_withheld, rendered, speaker_mark
+from core.history.tokens import offered
 from core.text.language_names import english_name
 from core.text.marks import SUMMARY_MARK, WINDOW_MARK, quoted
 from core.types import MessageRole, Modal
@@ -58,8 +59,9 @@ its own, word for word, and you never write that something was saved, changed or
 - Something that stands in a memory block has changed or is to be corrected: MemoryUpdate with its mark as id. They \
 ask to forget it: MemoryDelete. If the block is not there, MemorySearch first.
 - `then` in a call is "stop" if nothing is left to answer after it, "continue" if the message asks for more.
-- What several parts ask for is done part by part: all calls first, then the text.
+- What several parts ask for is done part by part: all calls first, then the text."""
 
+EXAMPLES = """\
 Examples. <A>, <B> stand for what a person wrote: never write <A> or <B>.
 1. "oi, tudo bem?" or "what is the capital of Australia?" or "cuéntame un chiste": text only.
 2. "anota aí: o portão abre com <A>": MemorySave {"items": [{"type": "text", "content": "o portão abre com <A>", \
@@ -147,8 +149,30 @@ def build(context: PromptContext, shown: Context, instruction: str, *, max_token
     return Prompt(system_text(shown.persona), turns, context, max_tokens=max_tokens)
 
 
-def build_single(context: PromptContext, shown: Context, candidates: str, *, max_tokens: int = 2048) -> Prompt:
-    """Return the prompt of a single-call cycle, without its tools; `candidates` are rendered memories that may help."""
+@dataclass(frozen=True, slots=True)
+class SingleForm:
+    """The part of a single-call prompt that is the same in every turn: the rules, and the tools."""
+
+    rules: str
+    tools: tuple[Tool, ...]
+
+    @property
+    def text(self) -> str:
+        """Both as text of about the size in which they are sent, to be counted."""
+        return f"{self.rules}{offered(self.tools)}"
+
+
+def single_forms(tools: Sequence[Tool]) -> tuple[SingleForm, ...]:
+    """Return the forms for large and small windows: whole; tools told in one line each; the same without examples."""
+    brief = tuple(replace(tool, description=tool.description.partition("\n")[0]) for tool in tools)
+    rules, short = f"{SYSTEM}\n\n{SINGLE}\n\n{EXAMPLES}", f"{SYSTEM}\n\n{SINGLE}"
+    return SingleForm(rules, tuple(tools)), SingleForm(rules, brief), SingleForm(short, brief)
+
+
+def build_single(
+    context: PromptContext, shown: Context, candidates: str, form: SingleForm, *, max_tokens: int = 2048
+) -> Prompt:
+    """Return the prompt of a single-call cycle; `candidates` are rendered memories that may help."""
     told = [candidates] if candidates else []
     if context.steps:  # before an interruption
         told += ["Steps of this turn so far:", quoted(render_steps(context.steps))]
@@ -158,7 +182,7 @@ def build_single(context: PromptContext, shown: Context, candidates: str, *, max
     task = _task(context, [*told, *_open_question(context), mark])
     turns = merged((*transcript(shown, context.now.tzinfo or UTC), PromptTurn(MessageRole.USER, "")))
     turns = (*turns[:-1], replace(turns[-1], text=turns[-1].text.rstrip(), volatile=task))
-    return Prompt(system_text(shown.persona, f"{SYSTEM}\n\n{SINGLE}"), turns, context, max_tokens=max_tokens)
+    return Prompt(system_text(shown.persona, form.rules), turns, context, max_tokens=max_tokens, tools=form.tools)
 
 
 def _task(context: PromptContext, lines: Sequence[str]) -> str:

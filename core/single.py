@@ -40,6 +40,16 @@ def tool_of(action: Action) -> Tool:
     return Tool(action.name, f"{action.when}\n{action.instruction}".strip(), schema)
 
 
+def tools_of(registry: Registry) -> tuple[Tool, ...]:
+    """Return every action that is on and is no text as a tool."""
+    return tuple(tool_of(action) for action in registry.enabled if not action.is_text)
+
+
+async def fits(turn: Turn, registry: Registry) -> bool:
+    """Return whether the prompt of this cycle leaves room for a conversation in the chat model's window."""
+    return await turn.form_that_fits(tools_of(registry)) is not None
+
+
 async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
     """Run the cycle for one message; at most `max_steps` actions, the last of which is the text that ends the turn.
 
@@ -50,7 +60,7 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
     await turn.status(THINKING[turn.locale])
     if turn.prefetch is None:
         turn.begin_prefetch()
-    run = _Run(turn, registry, max_steps, tuple(tool_of(each) for each in registry.enabled if not each.is_text))
+    run = _Run(turn, registry, max_steps, tools_of(registry))
     try:
         while not await run.next():
             pass

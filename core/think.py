@@ -9,10 +9,14 @@ from core.turn import Turn
 
 
 async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int) -> None:
-    """Run the chosen cycle for one message, as its models allow.
+    """Run the chosen cycle for one message, as its models and their windows allow.
 
     Raises:
         ProviderError: a model failed, and no other action can help.
     """
-    run = single.think if chosen.is_single(turn.models) else cycle.think
-    await run(turn, registry, max_steps=max_steps)
+    if chosen.is_single(turn.models) and await single.fits(turn, registry):
+        await single.think(turn, registry, max_steps=max_steps)
+        return
+    if turn.prefetch is not None:
+        await turn.prefetch.close()
+    await cycle.think(turn, registry, max_steps=max_steps)

@@ -37,7 +37,7 @@ from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock
-from core.prompts import SINGLE, build, build_single, render_steps
+from core.prompts import build, build_single, render_steps, single_forms
 from core.text import claims
 from core.text.checked import CheckedText
 from core.text.citations import Citations
@@ -126,6 +126,8 @@ class Turn:
     """The memories that the single cycle's prompts show, by their marks."""
     _base: Prompt | None = None
     """The prompt of the single cycle, before the turn's exchange with tools."""
+    _form: int = 0
+    """Which of the forms of that prompt is used."""
     _began_s: float = 0.0
 
     @property
@@ -323,7 +325,7 @@ class Turn:
         """
         reply = Reply(self.begin_text())
         base = await self.look_up(tools)
-        prompt = replace(base, turns=(*base.turns, *exchange), tools=tuple(tools))
+        prompt = replace(base, turns=(*base.turns, *exchange), tools=single_forms(tools)[self._form].tools)
         citations = Citations(self._known.labels)
         await self.stream(reply.text, self._pieces(prompt, reply, citations), in_history=False)
         await self.recall(self._known.cited(citations.labels))
@@ -345,13 +347,27 @@ class Turn:
         """
         if self._base is not None:
             return self._base
-        fixed = "\n".join((SINGLE, *(f"{tool.name} {tool.description} {tool.schema}" for tool in tools)))
-        shown = await self._shown(fixed, mode="chat")
+        fitting = await self.form_that_fits(tools)
+        self._form = -1 if fitting is None else fitting
+        form = single_forms(tools)[self._form]
         hits = await self.prefetch.hits() if self.prefetch is not None else ()
-        found = [*(hit.item for hit in hits), *self._told_lately(shown)]
+        found = self._affordable([hit.item for hit in hits])
+        last = "\n".join((*(item.content for item in found), self.asked.text))
+        shown = await self._shown(last, mode="chat", system=form.text)
+        found += [item for item in self._told_lately(shown) if item not in found]
         blocks = self._labelled(found) if found else ""
-        self._base = build_single(self._context(Task.SINGLE, shown), shown, blocks)
+        self._base = build_single(self._context(Task.SINGLE, shown), shown, blocks, form)
         return self._base
+
+    async def form_that_fits(self, tools: Sequence[Tool]) -> int | None:
+        """Return which of the forms of a single-call prompt leaves room to talk in the window; None: none does."""
+        texts = [form.text for form in single_forms(tools)]
+        return await self.conversation.conversations.longest_fitting(texts, "chat", self.asks_instead)
+
+    def _affordable(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
+        """Return the first of the memories, as many as fit an eighth of the model's window."""
+        left = self.conversation.conversations.window_tokens("chat", self.asks_instead) // 2  # four characters a token
+        return [item for item in items if (left := left - len(item.content)) >= 0]
 
     def _labelled(self, items: Sequence[MemoryItem]) -> str:
         """Return blocks of the memories for the model, which counts as having seen them from now on."""
@@ -365,13 +381,14 @@ class Turn:
         context = self._context(task, shown, choices)
         return build(context, shown, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
 
-    async def _shown(self, instruction: str, *, mode: str) -> Context:
+    async def _shown(self, instruction: str, *, mode: str, system: str | None = None) -> Context:
         shown = await self.conversation.context(
             self.asked.turn,
             instruction=instruction,
             max_tokens=self.max_history_tokens,
             mode=mode,
             model=self.asks_instead,
+            system=system,
             lookup=self.memory.get,
         )
         self._in_view = shown.memories

@@ -124,7 +124,7 @@ class Chains:
         circuit = self._circuits.setdefault(str(name), Circuit(self._clock))
         if name.provider == LIMITED:
             return Link(self._limited(), circuit)
-        model = self._endpoint(name.provider).model(_options(self._settings, mode, name, self._window_tokens))
+        model = self._endpoint(name.provider).model(options_of(self._settings, mode, name, self._window_tokens))
         if self._meter is not None:
             model = self._meter.of(model, mode.value)
         if self._calibration is not None:
@@ -169,12 +169,14 @@ def build_embedder(settings: ModelSettings, clock: Clock, meter: Meter | None = 
     return CachedEmbedder(MeteredEmbedder(leaf, meter) if meter else leaf)
 
 
-def _options(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens: int | None) -> ModelOptions:
+def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens: int | None) -> ModelOptions:
+    """Return the parameters of a model in a mode; `window_tokens` is assumed where its window is unknown."""
     preset = PROVIDERS[name.provider]
 
     def knob(of: str) -> Any:
         return getattr(settings, f"model_{mode}_{of}")
 
+    timeout_s = knob("timeout_s") or preset.timeout_s
     return ModelOptions(
         name.model,
         effort=settings.effort_of(mode, name.provider),
@@ -182,5 +184,6 @@ def _options(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens
         temperature=knob("temperature"),
         max_tokens=knob("max_tokens"),
         window_tokens=settings.window_of(name) or window_tokens,
-        timeout_s=knob("timeout_s") or preset.timeout_s,
+        timeout_s=timeout_s,
+        first_token_timeout_s=knob("first_token_timeout_s") or max(preset.first_token_timeout_s, timeout_s),
     )

@@ -33,6 +33,10 @@ from core.types import (
     is_said_by_person,
 )
 
+_MOST_FIXED = 0.55  # of a window, for what is the same in every prompt; a quarter is the answer's
+
+_SUMMARY_SLACK = 1.25  # a summary that is cut elsewhere in each turn would be read anew in each
+
 _log = logging.getLogger(__name__)
 
 
@@ -185,16 +189,18 @@ class Conversations:
             self._system_tokens[key] = await self.count(system) if system else 0
         return self._system_tokens[key]
 
-    async def longest_fitting(self, forms: Sequence[str], mode: str, model: str = "") -> int:
-        """Return the index of the first of the system prompts that leaves two thirds of the window; the last at worst.
+    async def longest_fitting(self, forms: Sequence[str], mode: str, model: str = "") -> int | None:
+        """Return the index of the first of the system prompts that leaves room to talk in the window; None: none does.
 
-        `forms` are in order, the longest first, each with its tools as text (`core.history.tokens.offered`).
+        `forms` are in order, the longest first, each with its tools as text (`core.history.tokens.offered`). They are
+        counted as they are, so that the choice does not change with what the model reports of other texts.
         """
-        window = self.window_tokens(mode, model)
+        most = self.limits.max_context_tokens
+        window = min(self.calibration.window(model or self._model_of(mode)) or most, most)
         for at, form in enumerate(forms):
-            if 3 * await self.system_tokens(form) <= window:
+            if await self.system_tokens(form) <= _MOST_FIXED * window:
                 return at
-        return len(forms) - 1
+        return None
 
     async def _owned(self, user: UserKey, thread_id: str) -> Thread | None:
         thread = await self.store.thread(thread_id)
@@ -276,7 +282,7 @@ class Conversation:
         last = await self.conversations.count(instruction) if instruction else 0
         room = Budget(
             max_tokens=window,
-            system=fixed + _rounded_up(last, window),
+            system=fixed + last,
             summary=summary.tokens if summary else 0,
             answer=limits.answer_tokens_of(window),
         )
@@ -309,7 +315,7 @@ class Conversation:
             summary = await self.store.summary(self.thread.id)
         else:
             summary, items = await clean_summary(self.store, self.thread.id, lookup)
-        if summary is None or summary.tokens <= max_tokens:
+        if summary is None or summary.tokens <= max_tokens * _SUMMARY_SLACK:
             return summary, items
         text, tokens = await shortened(self.conversations.tokenizer, summary.text, max_tokens)
         return replace(summary, text=text, tokens=tokens), items
@@ -321,12 +327,6 @@ class Conversation:
     async def reset(self) -> None:
         """End this thread; the next `Conversations.open` begins another. Nothing is deleted."""
         await self.store.mark(self.thread.id, ThreadStatus.RESET, self.conversations.clock.now())
-
-
-def _rounded_up(tokens: int, window: int) -> int:
-    """Return the tokens as whole 32nds of the window, so that a part that varies leaves the same room for the rest."""
-    step = max(window // 32, 1)
-    return -(-tokens // step) * step
 
 
 _MAX_STEM_CHARS = 60  # of an id that gets a number

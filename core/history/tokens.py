@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from core.dialogue import Finish, Prompt, StreamEvent, Tool
 from core.errors import ContextTooLong
@@ -120,9 +120,6 @@ class TokenizerInUse(Tokenizer):
         return self._made[model]
 
 
-_RATIO_STEPS: Final = 16  # in 1: a room that varies with each report would move the beginning of prompts
-
-
 class Calibration:
     """Learn how many tokens each model reports for one of our count, and its context window.
 
@@ -155,8 +152,7 @@ class Calibration:
 
     def room(self, model: str, most_tokens: int) -> int:
         """Return what a prompt to the model and its answer may take, in our tokens: at most `most_tokens` of its."""
-        ratio = math.ceil(self.ratio(model) * _RATIO_STEPS) / _RATIO_STEPS
-        return int(min(self.window(model) or most_tokens, most_tokens) / ratio)
+        return int(min(self.window(model) or most_tokens, most_tokens) / self.ratio(model))
 
     def ratio(self, model: str) -> float:
         """Return the tokens that the model counts for one of ours."""
@@ -214,7 +210,7 @@ class ReportingModel(ChatModel):
 def counted(prompt: Prompt) -> int:
     """Return our count of a prompt: messages of the history by their stored counts, the rest by characters."""
     history = prompt.context.history
-    rest = sum(len(turn.text) for turn in prompt.turns) - sum(len(message.text) for message in history)
+    rest = sum(len(turn.whole_text) for turn in prompt.turns) - sum(len(message.text) for message in history)
     rest += sum(len(result.text) for turn in prompt.turns for result in turn.results)
     rest += sum(len(call.arguments) for turn in prompt.turns for call in turn.calls)
     rest += len(offered(prompt.tools)) + (len(json.dumps(dict(prompt.schema))) if prompt.schema else 0)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from bot.models.chains import build_chains
-from bot.settings.models import ModelSettings
+from bot.models.chains import build_chains, options_of
+from bot.models.presets import Mode
+from bot.settings.models import ModelName, ModelSettings
 from core.features.ledger.calls import Call
 from core.models import Models, complete
 from core.ports import ChatModel
@@ -76,6 +77,22 @@ async def test_the_vendors_own_address_is_asked_with_the_efforts_that_suit_each_
     efforts = [body.get("output_config", {}).get("effort") for body in server.bodies]
     assert efforts == ["low", "low", None, "low"]
     assert "thinking" not in server.bodies[2]
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "waits_s"),
+    [
+        ("anthropic", {}, (120.0, 30.0)),
+        ("ollama", {}, (300.0, 120.0)),
+        ("anthropic", {"model_chat_first_token_timeout_s": 20}, (20.0, 30.0)),
+        ("anthropic", {"model_chat_timeout_s": 200}, (200.0, 200.0)),
+    ],
+)
+def test_the_first_word_of_a_model_that_thinks_is_waited_for_longer_than_the_next(
+    provider: str, settings: dict[str, Any], waits_s: tuple[float, float]
+) -> None:
+    options = options_of(ModelSettings(**settings), Mode.CHAT, ModelName(provider, "x"), None)
+    assert (options.first_token_timeout_s, options.timeout_s) == waits_s
 
 
 async def test_a_chain_falls_over_to_the_next_provider(clock: FakeClock) -> None:

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from core.dialogue import Prompt, Task
+from core.dialogue import Finish, Prompt, Stop, Task
 from core.errors import BadReply, BotError, KeyRejected, ProviderBusy, ProviderDown, ProviderRefused, StreamCut
 from core.outgoing import MAX_COMMAND_BYTES
-from core.texts import CONTINUE
 from core.types import Incoming, Locale, MessageRole
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import Lobby
+from tests.fakes.model import Answer
 from tests.reference.inbox import InMemoryInbox
 from tests.unit.test_chatbot import stuck
 
@@ -60,21 +60,28 @@ async def test_where_nothing_was_asked_that_is_said() -> None:
 @pytest.mark.parametrize(
     ("said", "label", "message"),
     [
-        ("how are you?", "Continue", "Continue, please."),
+        ("how are you today, my friend?", "Continue", "Continue, please."),
         ("qual é a senha do wifi, por favor?", "Continuar", "Continue, por favor."),
     ],
 )
-async def test_the_rest_of_an_answer_is_asked_for_by_a_button(said: str, label: str, message: str) -> None:
-    async with Lobby(counting()) as lobby:
+async def test_the_rest_of_an_answer_that_reached_its_limit_is_asked_for_by_a_button(
+    said: str, label: str, message: str
+) -> None:
+    def answer(prompt: Prompt) -> Answer:
+        return ("a long", Finish(Stop.LENGTH)) if prompt.context.message == said else "answer"
+
+    async with Lobby(House({Task.DECIDE: lambda _: "Finish", Task.FINISH: answer})) as lobby:
         assert await lobby.say("/continue", ANA) == [NOTHING_ASKED]
-        await lobby.say(said, ANA)
-        locale = lobby.house.model.asked(Task.FINISH)[-1].context.locale
-        assert CONTINUE[locale] == label
-        assert await lobby.say("/continue", ANA) == [f"{message} 2"]
-        assert lobby.house.model.asked(Task.FINISH)[-1].context.locale is locale
-        (thread,) = await lobby.house.history.threads(ANA)
-        asked = [each for each in await lobby.house.history.tail(thread.id, 99) if each.role is MessageRole.USER]
-        assert [each.text for each in asked] == [said, message]
+        channel = lobby.house.channel()
+        await (await lobby.bot.receive(lobby.house.incoming(said, message_id="long"), channel))
+        [button] = channel.screen[-1].choices
+        assert button.label == label
+        pressed = replace(lobby.house.incoming(button.command, message_id="pressed"), pressed=True)
+        await (await lobby.bot.receive(pressed, channel))
+        assert channel.screen[-1].text == "answer"
+        assert not channel.screen[-1].choices
+        talks = [await lobby.house.history.tail(each.id, 99) for each in await lobby.house.history.threads(ANA)]
+        assert [said, "a long", message, "answer"] in [[each.text for each in talk] for talk in talks]
 
 
 async def test_it_is_answered_in_the_language_of_the_question() -> None:
@@ -203,19 +210,22 @@ async def test_a_pressed_command_stops_nobody_elses_answer_and_none_of_another_c
     assert mine.texts == ["Stopped."]
 
 
-async def test_what_a_button_asks_a_model_again_waits_for_the_answers_before_it_and_can_be_stopped() -> None:
+@pytest.mark.parametrize(("command", "asked"), [("/retry", "think long"), ("/continue", "Continue, please.")])
+async def test_what_a_button_asks_a_model_waits_for_the_answers_before_it_and_can_be_stopped(
+    command: str, asked: str
+) -> None:
     house = House()
     model, first, again = stuck(house), house.channel(), house.channel()
     async with house.chatbot() as bot:
         one = await bot.receive(house.incoming("think long"), first)
         await model.reached.wait()
-        two = await bot.receive(replace(house.incoming("/retry", message_id="2"), pressed=True), again)
+        two = await bot.receive(replace(house.incoming(command, message_id="2"), pressed=True), again)
         await Lobby.settle()
         assert len(model.prompts) == 1
         await bot.receive(house.incoming("/stop", message_id="3"), first)
         await one
         await Lobby.settle()
-        assert model.prompts[-1].context.message == "think long"
+        assert model.prompts[-1].context.message == asked
         assert len(model.prompts) == 2
         await bot.receive(house.incoming("/stop", message_id="4"), first)
         await two

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.chatbot import TurnLimits
 from core.dialogue import Finish, Prompt, StreamEvent, Task, Tool, Usage
 from core.errors import ContextTooLong, ProviderDown
 from core.history.conversation import Conversations
@@ -15,16 +16,18 @@ from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.tokens import ByCharacters, Calibration, O200k, ReportingModel, TokenizerInUse, counted, offered
 from core.models import MODES, Cycle, HotModel, Models, complete
 from core.ports import ChatModel
-from core.prompts import SYSTEM
+from core.prompts import EXAMPLES, SYSTEM, single_forms
 from core.providers.fallback import Circuit, FallbackModel, Link
+from core.single import tools_of
+from core.types import Message, MessageRole
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import House
+from tests.fakes.house import House, Script
 from tests.fakes.model import HashEmbedder, ScriptedModel
 from tests.fakes.wires import prompt
 from tests.unit.test_cycle import run
 
 FILLER = " and some more words of a long message" * 20
-SCRIPT = {Task.DECIDE: ["Finish"], Task.FINISH: ["answered"]}
+SCRIPT: Script = {Task.DECIDE: lambda _: "Finish", Task.FINISH: ["answered"], Task.SINGLE: ["answered"]}
 
 
 class Narrow(ChatModel):
@@ -47,7 +50,8 @@ class Narrow(ChatModel):
 
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-        tokens = (len(prompt.system) + sum(len(turn.text) for turn in prompt.turns)) // self._chars
+        texts = [prompt.system, offered(prompt.tools), *(turn.whole_text for turn in prompt.turns)]
+        tokens = sum(map(len, texts)) // self._chars
         if tokens > self._window:
             self.refused += 1
             raise ContextTooLong("too long", self._window if self._tells else 0)
@@ -76,6 +80,37 @@ def house_of(clock: FakeClock, *models: ChatModel, known: dict[str, int] | None 
         model_of=lambda _: chain.name,
     )
     return house
+
+
+@pytest.mark.parametrize(
+    ("form", "asked", "examples", "told_at_length"),
+    [
+        (0, {Task.SINGLE}, True, True),
+        (1, {Task.SINGLE}, True, False),
+        (2, {Task.SINGLE}, False, False),
+        (None, {Task.DECIDE, Task.FINISH}, False, False),
+    ],
+)
+async def test_a_small_window_gets_shorter_instructions_and_the_smallest_a_call_for_each_step(
+    clock: FakeClock, form: int | None, asked: set[Task], examples: bool, told_at_length: bool
+) -> None:
+    forms = single_forms(tools_of(House().registry))
+    window = 2_048 if form is None else ByCharacters().count(forms[form].text) * 100 // 54
+    model = Narrow("a:1", window)
+    house = house_of(clock, model, known={"a:1": window})
+    house.limits = TurnLimits(cycle=Cycle.AUTO)
+    channel = house.channel()
+    async with house.chatbot() as bot:
+        for number in range(12):
+            incoming = house.incoming(f"message {number}{FILLER}", message_id=str(number))
+            await (await bot.receive(incoming, channel))
+    assert channel.texts == ["answered"] * 12
+    assert model.refused == 0
+    assert {prompt.context.task for prompt in model.prompts} == asked
+    last = model.prompts[-1]
+    assert (EXAMPLES in last.system) is examples
+    assert any("\n" in tool.description for tool in last.tools) is told_at_length
+    assert len(last.context.history) >= 2
 
 
 async def talked(house: House, turns: int = 12) -> list[str]:
@@ -107,14 +142,16 @@ async def test_a_prompt_that_a_server_would_cut_silently_is_not_sent(clock: Fake
 async def test_a_fallback_with_a_smaller_window_answers_what_fits_it(clock: FakeClock, known: dict[str, int]) -> None:
     down = ScriptedModel({task: [ProviderDown("a:1 is down")] for task in Task}, "a:1")
     small = Narrow("b:2", 2_048)
-    house = house_of(clock, ScriptedModel(SCRIPT, "a:1"), known=known)
-    await talked(house)
-    broken = house_of(clock, down, small, known=known)
-    broken.conversations.store = house.history
-    assert (await run(broken, "and now?")).texts[-1] == "answered"
+    house = house_of(clock, down, small, known=known)
+    conversation = await house.conversations.open(house.incoming("").conversation)
+    for number in range(200):
+        role = MessageRole.ASSISTANT if number % 2 else MessageRole.USER
+        await conversation.add(Message(role, f"message {number}{FILLER}", turn=str(number // 2)))
+    assert (await run(house, "and now?")).texts[-1] == "answered"
     assert small.refused <= 1
-    assert small.prompts[-1].context.history[-1].text == "and now?"
-    assert len(small.prompts[-1].context.history) > 1
+    shown = small.prompts[-1].context.history
+    assert shown[-1].text == "and now?"
+    assert 3 <= len(shown) <= 6
 
 
 async def test_the_shortened_prompt_comes_to_the_model_that_found_it_too_long(clock: FakeClock) -> None:
@@ -137,10 +174,10 @@ async def test_the_longest_form_of_instructions_that_leaves_room_is_taken(clock:
     calibration = Calibration()
     conversations = Conversations(House().history, clock, calibration=calibration, model_of=lambda _: "a:1")
     taken = []
-    for window in (32_000, 2_048, 1_000):
+    for window in (32_000, 2_048, 400, 100):
         calibration.observe_window("a:1", window)
         taken.append(await conversations.longest_fitting(forms, "chat"))
-    assert taken == [0, 1, 2]
+    assert taken == [0, 1, 2, None]
 
 
 def test_tokens_are_counted_as_the_model_in_use_counts_them() -> None:
