@@ -214,7 +214,7 @@ class ReportingModel(ChatModel):
 def counted(prompt: Prompt) -> int:
     """Return our count of a prompt: messages of the history by their stored counts, the rest by characters."""
     history = prompt.context.history
-    rest = sum(len(turn.text) for turn in prompt.turns) - sum(len(message.text) for message in history)
+    rest = sum(len(turn.whole_text) for turn in prompt.turns) - sum(len(message.text) for message in history)
     rest += sum(len(result.text) for turn in prompt.turns for result in turn.results)
     rest += sum(len(call.arguments) for turn in prompt.turns for call in turn.calls)
     rest += len(offered(prompt.tools)) + (len(json.dumps(dict(prompt.schema))) if prompt.schema else 0)
