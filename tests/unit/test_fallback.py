@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
-from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task
+from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Task, Tool, ToolCall, ToolResult
 from core.errors import (
     BadReply,
     ContextTooLong,
@@ -24,9 +25,10 @@ from core.models import choose, complete
 from core.ports import ChatModel
 from core.providers.failure import Rejected
 from core.providers.fallback import FIRST_REST_S, LONGEST_REST_S, Circuit, FallbackModel, Link
+from core.types import MessageRole
 from tests.fakes.clock import FakeClock
-from tests.fakes.model import Answer, ScriptedModel
-from tests.fakes.wires import prompt
+from tests.fakes.model import Answer, Calls, ScriptedModel
+from tests.fakes.wires import gather, prompt
 
 DOWN = ProviderDown("a:1 is down")
 
@@ -254,3 +256,24 @@ async def test_a_decision_that_is_whole_before_the_limit_counts(clock: FakeClock
     first = deciding("a:1", ('{"action": "Finish"}\n\n\n', Finish(Stop.LENGTH)))
     second = deciding("b:2", '{"action": "Question"}')
     assert await choose(chain(clock, first, second), prompt(task=Task.DECIDE), ["Finish", "Question"]) == "Finish"
+
+
+async def test_a_call_without_a_word_is_an_answer_and_the_next_model_may_take_the_call_after_it(
+    clock: FakeClock,
+) -> None:
+    """Between two calls of a turn another model goes on; it is asked with all that was called."""
+    asked = replace(prompt(), tools=(Tool("Dance", "to dance", {"type": "object"}),))
+    first = ScriptedModel({Task.FINISH: [Calls([("Dance", {})]), DOWN]}, "a:1")
+    second = scripted("b:2", "oi")
+    model = chain(clock, first, second)
+    call, finish = await gather(model, asked)
+    assert isinstance(call, ToolCall)
+    assert isinstance(finish, Finish)
+    assert not second.prompts
+    turns = (
+        PromptTurn(MessageRole.ASSISTANT, "", (call,)),
+        PromptTurn(MessageRole.USER, "", results=(ToolResult(call, "danced"),)),
+    )
+    followed = replace(asked, turns=(*asked.turns, *turns))
+    assert Delta("oi") in await gather(model, followed)
+    assert second.prompts == [followed]

@@ -159,9 +159,9 @@ def cut(text: str, data: st.DataObject) -> list[str]:
 NASTY = st.lists(
     st.sampled_from(
         [
-            *('{}[]",:\\ \n`u'),
-            *("```json\n", "<tool_call>", "[TOOL_CALLS]", '"name": "Save"', '"arguments": ', CALL),
-            *('{"answer": "', '{"reply": [', "\\ud83d", "\\udc18", "olá 🐘", '"tool": ', '"Save"', "{}", "null", "12"),
+            *'{}[]",:\\ \n`u',
+            *("```json\n", "<tool_call>", "[TOOL_CALLS]", CALL, '{"answer": "', '{"reply": [', "\\ud83d", "\\udc18"),
+            *('"name": "Save"', '"arguments": ', '"tool": ', '"Save"', "{}", "null", "12", "olá 🐘"),
         ]
     ),
     max_size=12,
