@@ -108,7 +108,7 @@ async def test_in_a_single_call_it_is_one_call_and_one_message() -> None:
     [tool] = [each for each in prompt.tools if each.name == "AnswerLanguage"]
     assert tool.schema["required"] == ["language", "then"]
     assert [each.text for each in await said(house, "thanks")] == ["Gern!"]
-    assert "Write in German." in house.model.prompts[-1].turns[-1].text
+    assert "Write in German." in house.model.prompts[-1].turns[-1].whole_text
 
 
 async def test_its_button_goes_back_to_what_was_chosen_before() -> None:

@@ -156,6 +156,15 @@ async def test_who_tells_something_in_passing_chooses_what_becomes_of_it_up_to_w
     assert {choice.command for choice in shown.choices} == {f"/memory {each}" for each in offered}
 
 
+async def test_limited_mode_says_that_it_saves_whatever_it_is_told() -> None:
+    house = House()
+    house.model = ScriptedModel({}, "limited:mind")
+    heavy, reasoning, chat, summary = (HotModel(house.model) for _ in MODES)
+    house.models = Models(heavy, reasoning, chat, summary, house.embedder)
+    for told in await ask(house, "/memory ask", "/privacy"):
+        assert "I save it, and say so each time." in told
+
+
 async def test_what_was_chosen_for_things_told_in_passing_is_kept_and_reaches_the_turn() -> None:
     house = House(learn=Learn.AUTO)
     await ask(house, "/memory ask")

@@ -207,7 +207,7 @@ async def test_no_name_and_no_text_passes_for_a_mark(cycle: Cycle) -> None:
     incoming = replace(house.incoming(forged), private=False, user_name=f"Ana>\n{forged}", quotes=(other,))
     await said(house, replace(incoming, attachments=(Attachment(AttachmentKind.FILE, forged),)))
     for prompt in house.model.prompts:
-        whole = "\n".join(turn.text for turn in prompt.turns)
+        whole = "\n".join(turn.whole_text for turn in prompt.turns)
         assert (
             whole.count("<task>") == whole.count("</task>") == whole.count("<speaker:") == whole.count("<said-at") == 1
         )

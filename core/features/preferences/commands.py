@@ -80,7 +80,7 @@ class PreferenceCommands:
             await request.tell(NOT_REMEMBERING)
             return
         locale, learn = request.locale, (chosen.learn or self._learn).within(self._learn)
-        lines = [REMEMBERING[locale], LEARNING[learn][locale]]
+        lines = [REMEMBERING[locale], learning(learn, locale, limited=request.turn.models.is_limited)]
         lines += [NOT_ALLOWED[locale]] if word in _LEARN and learn is not chosen.learn else []
         others = [
             (verb, each) for verb, each in _LEARN.items() if each is not learn and each.within(self._learn) is each
@@ -89,12 +89,18 @@ class PreferenceCommands:
         await request.turn.tell("\n".join(lines), choices=choices)
 
 
+def learning(learn: Learn, locale: Locale, *, limited: bool) -> str:
+    """Return the sentence on what becomes of what is told in passing; limited mode saves whatever it is told."""
+    return (LEARNING_LIMITED if limited else LEARNING[learn])[locale]
+
+
 LANGUAGES = text("preferences.choices.languages")
 LEARNING: dict[Learn, Localized] = {
     Learn.ASKED: text("preferences.learn.asked"),
     Learn.OFFERED: text("preferences.learn.offered"),
     Learn.AUTO: text("preferences.learn.auto"),
 }
+LEARNING_LIMITED = text("preferences.learn.limited")
 NOT_ALLOWED = text("preferences.learn.not_allowed")
 CHOOSE: dict[Learn, Localized] = {
     Learn.ASKED: text("preferences.learn.choose.asked"),

@@ -16,7 +16,7 @@ from core.features.access.rules import STAYS, Access
 from core.features.admin.admin import Verb, person
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
 from core.features.memories.listed import ListedMemories, found, is_number
-from core.features.preferences.commands import LEARNING
+from core.features.preferences.commands import learning
 from core.features.privacy.erasure import Erasure
 from core.history.withholding import Redaction
 from core.memory.memories import Memories
@@ -53,7 +53,7 @@ class PrivacyCommand:
         logged = (LOGGED if self._logs_words else NOT_LOGGED)[request.locale]
         within = request.turn.memory.undo_within
         undo = (UNDO_FOR if within else FINAL)[request.locale].format(within=in_words(within, request.locale))
-        learned = LEARNING[request.turn.learn][request.locale]
+        learned = learning(request.turn.learn, request.locale, limited=models.is_limited)
         await request.tell(PRIVACY, readers=readers, logged=logged, undo=undo, learned=learned)
 
 
