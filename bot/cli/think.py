@@ -41,7 +41,7 @@ def think_(
 class LoggedChannel(Channel):
     """A channel without a screen, which collects the status lines."""
 
-    limits: ChannelLimits = field(default_factory=lambda: ChannelLimits(max_chars=1_000_000, edit_interval_s=3600.0))
+    limits: ChannelLimits = field(default_factory=lambda: ChannelLimits(max_chars=1_000_000, edit_interval_s=0.0))
     statuses: list[str] = field(default_factory=list)
 
     def measure(self, text: str) -> int:

@@ -246,11 +246,9 @@ class LimitedMind(ChatModel):
         """
         move = next_move(scene, self._cues, wishes)
         text = move.text or say.SWITCHED_OFF[scene.locale]  # ended although something was left to do
+        said = [] if text == NOTHING_TO_ADD else [text]
         if scene.context.attachments and say.UNSEEN[scene.locale] not in text:
-            text = f"{text}\n\n{say.UNSEEN[scene.locale]}"
-        if not scene.first:
-            return text, move.question
-        intro = say.INTRO[scene.locale]
-        if text == NOTHING_TO_ADD:
-            return intro, move.question
-        return (f"{text}\n\n{intro}" if scene.acted else f"{intro}\n\n{text}"), move.question
+            said.append(say.UNSEEN[scene.locale])
+        if scene.first:
+            said.insert(len(said) if scene.acted else 0, say.INTRO[scene.locale])
+        return "\n\n".join(said) or NOTHING_TO_ADD, move.question

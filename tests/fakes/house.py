@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, TurnLimits
 from core.confirmations import Confirmations
+from core.cycle import think
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.features.access.people import People
@@ -157,6 +158,14 @@ class House:
 
     def channel(self) -> RecordingChannel:
         return RecordingChannel(self.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0))  # time stands still
+
+    async def think(self, turn: Turn, *, max_steps: int = 8) -> None:
+        """Think the turn through in the stepwise cycle, and complete its answer."""
+        try:
+            await think(turn, self.registry, max_steps=max_steps)
+        finally:
+            await turn.finish()
+        await turn.view.close()
 
     async def turn(self, text: str, channel: RecordingChannel, *, user: UserKey = ANA, chat: str = "c") -> Turn:
         conversation = await self.conversations.open(self.incoming(text, user=user, chat=chat).conversation)

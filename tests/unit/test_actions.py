@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from core.actions import ACTIONS, Action
-from core.cycle import think
 from core.dialogue import Task
 from core.types import Locale
 from tests.fakes.house import House
@@ -42,7 +41,7 @@ def test_an_action_can_be_chosen_without_a_language_model(action: Action) -> Non
 async def test_an_action_records_one_step_of_its_own_name(action: Action) -> None:
     house = House(EXTRACTIONS)
     turn = await house.turn("hi", house.channel())
-    await action.run(turn)
+    await action.run(turn, await action.ask(turn))
     await turn.view.close()
     assert [step.action for step in turn.steps] == [action.name]
 
@@ -51,6 +50,6 @@ async def test_an_action_records_one_step_of_its_own_name(action: Action) -> Non
 async def test_json_content_is_kept_as_json_and_what_is_not_json_as_text() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], **EXTRACTIONS})
     turn = await house.turn("keep it", house.channel())
-    await think(turn, house.registry, max_steps=3)
+    await house.think(turn, max_steps=3)
     (item,) = turn.steps[0].items
     assert item.to_json()["type"] == "json"

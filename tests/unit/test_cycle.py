@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.cycle import THINKING, think
+from core.cycle import THINKING
 from core.dialogue import Outcome, Prompt, Task
 from core.errors import ContextTooLong, ProviderDown
 from core.types import Locale, MemoryDraft, MemoryKind, MessageRole, Modal
@@ -19,8 +19,7 @@ async def run(house: House, text: str, *, max_steps: int = 8, told: list[str] | 
     """Think one message through and return what the person saw; `told` gets every status."""
     channel = house.channel()
     turn = await house.turn(text, channel)
-    await think(turn, house.registry, max_steps=max_steps)
-    await turn.view.close()
+    await house.think(turn, max_steps=max_steps)
     assert isinstance(turn.view, ToldView)
     if told is not None:
         told += turn.view.told
@@ -57,16 +56,17 @@ async def test_thinking_is_shown_first_and_replaced_by_the_answer() -> None:
 
 
 @pytest.mark.spec("T10")
-async def test_saving_stores_first_and_reports_then() -> None:
+async def test_saving_stores_first_and_confirms_then_in_the_message_that_answers() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE]})
     told: list[str] = []
     channel = await run(house, "remember my aliexpress password 123456", told=told)
     (item,) = await house.memories.of(ANA).page(limit=9)
     assert (item.content, item.bindings) == ("123456", ("aliexpress password",))
     assert item.source_ids
-    assert channel.texts == ["Saved: “123456”\n\nSaved it.", "ok"]
-    (report,) = house.model.asked(Task.REPORT)
-    assert report.context.steps[-1].items == (item,)
+    assert channel.texts == ["Saved: “123456”\n\nok"]
+    (finish,) = house.model.asked(Task.FINISH)
+    assert finish.context.steps[0].items == (item,)
+    assert finish.context.history[-1].text == "Saved: “123456”"
     statuses = ["Saving memories...", "Saving memories, preparing...", "Saving memories, writing..."]
     assert [text for text in told if text.startswith("Saving")] == statuses
 
@@ -80,20 +80,31 @@ async def test_one_save_embeds_everything_in_one_call() -> None:
     assert len(house.embedder.calls) - before == 1
 
 
+@pytest.mark.spec("T10")
+@pytest.mark.parametrize("nothing", ["-", " — ", "–."])
+async def test_after_a_save_an_answer_that_adds_nothing_is_not_shown_nor_stored(nothing: str) -> None:
+    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.FINISH: [nothing]})
+    channel = await run(house, "remember my aliexpress password 123456")
+    assert channel.texts == ["Saved: “123456”"]
+    following = await house.turn("thanks", channel)
+    told = (await following.conversation.context(following.asked.turn)).messages
+    assert [m.text for m in told if m.role is MessageRole.ASSISTANT] == ["Saved: “123456”"]
+
+
 @pytest.mark.spec("T9")
-async def test_searching_shows_one_memory_message_each_and_goes_on() -> None:
+async def test_searching_recalls_one_memory_message_each_shown_below_the_answer() -> None:
     house = House(
-        {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: [QUERY], Task.FINISH: ["It is 123456"]}
+        {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: [QUERY], Task.FINISH: ["It is one to six"]}
     )
     await keep(house, "123456", "aliexpress password")
     told: list[str] = []
     channel = await run(house, "what is my aliexpress password?", told=told)
-    memories = [shown for shown in channel.screen if shown.modal is Modal.MEMORY]
-    assert [item.content for item in memories[0].memories] == ["123456"]
+    [answer] = channel.screen
+    assert (answer.text, answer.modal) == ("It is one to six", Modal.TEXT)
+    assert [item.content for item in answer.memories] == ["123456"]
     finish = house.model.asked(Task.FINISH)[0]
     assert [m.content["content"] for m in finish.context.history if m.modal is Modal.MEMORY] == ["123456"]  # type: ignore[call-overload,index]
     assert "<memory>" in "".join(turn.text for turn in finish.turns)
-    assert channel.texts[-1] == "It is 123456"
     assert [text for text in told if text.startswith("Searching")] == [
         "Searching memories...",
         "Searching memories, preparing...",
@@ -101,13 +112,24 @@ async def test_searching_shows_one_memory_message_each_and_goes_on() -> None:
     ]
 
 
+@pytest.mark.spec("T9")
+async def test_a_memory_that_the_answer_says_word_for_word_is_not_shown_again() -> None:
+    house = House(
+        {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["*"]'], Task.FINISH: ["It is 123456"]}
+    )
+    await keep(house, "123456", "aliexpress password")
+    await keep(house, "the cat is black", "cat")
+    [answer] = (await run(house, "what is my aliexpress password?")).screen
+    assert [item.content for item in answer.memories] == ["the cat is black"]
+
+
 async def test_a_star_recalls_everything_newest_first() -> None:
     house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["*"]']})
     for number in range(30):
         await keep(house, f"fact {number}", f"thing {number}")
     channel = await run(house, "what do you know about me?")
-    (shown,) = [shown for shown in channel.screen if shown.modal is Modal.MEMORY]
-    assert [item.content for item in shown.memories] == [f"fact {29 - n}" for n in range(25)]
+    [answer] = channel.screen
+    assert [item.content for item in answer.memories] == [f"fact {29 - n}" for n in range(25)]
 
 
 @pytest.mark.spec("T9")
@@ -124,8 +146,7 @@ async def test_a_question_ends_the_turn_and_stays_in_the_history() -> None:
     house = House({Task.DECIDE: ["Question"], Task.QUESTION: ["Which one?"]})
     channel = house.channel()
     turn = await house.turn("delete it", channel)
-    await think(turn, house.registry, max_steps=8)
-    await turn.view.close()
+    await house.think(turn)
     stored = (await turn.conversation.context(turn.asked.turn)).messages
     assert [(m.role, m.text, m.in_history) for m in stored][-1] == (MessageRole.ASSISTANT, "Which one?", True)
 
@@ -135,7 +156,7 @@ async def test_what_finish_says_is_not_read_in_its_own_turn_but_in_the_next() ->
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["Your name is Edmar"]})
     channel = house.channel()
     turn = await house.turn("Como é meu nome?", channel)
-    await think(turn, house.registry, max_steps=8)
+    await house.think(turn)
     assert "Your name is Edmar" not in [m.text for m in (await turn.conversation.context(turn.asked.turn)).messages]
     following = await house.turn("thanks", channel)
     told = (await following.conversation.context(following.asked.turn)).messages
@@ -215,7 +236,7 @@ async def test_a_turn_takes_at_most_max_steps_and_the_last_is_the_answer() -> No
     channel = await run(house, "save forever", max_steps=4)
     assert await house.memories.of(ANA).count() == 3
     assert len(house.model.asked(Task.FINISH)) == 1
-    assert channel.texts[-1] == "ok"
+    assert channel.texts == ["Saved: “0”\n\nSaved: “1”\n\nSaved: “2”\n\nok"]
 
 
 async def test_an_action_that_comes_to_the_same_result_twice_is_not_offered_a_third_time() -> None:
@@ -244,16 +265,20 @@ async def test_an_extraction_that_cannot_be_read_changes_nothing_and_the_cycle_g
     assert house.model.asked(Task.FINISH)[0].context.steps[0].outcome is Outcome.FAILED
 
 
+@pytest.mark.spec("T10")
 async def test_what_was_saved_is_told_even_when_the_model_cannot_say_it_any_more() -> None:
-    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE]})
-    channel = await run(house, "remember")
-    assert channel.texts[0] == "Saved: “123456”"
+    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.FINISH: [ProviderDown("x")]})
+    channel = house.channel()
+    turn = await house.turn("remember", channel)
+    with pytest.raises(ProviderDown):
+        await house.think(turn)
+    await turn.view.close()
+    assert channel.texts == ["Saved: “123456”"]
 
 
 async def test_a_save_without_anything_to_save_never_says_saved() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: ['{"items": []}']})
     channel = await run(house, "remember")
-    assert not house.model.asked(Task.REPORT)
     assert channel.texts == ["Nothing was saved. To save it, write /remember and the text."]
 
 
@@ -269,7 +294,7 @@ async def test_a_search_while_the_embedder_is_down_still_finds_by_words() -> Non
     await keep(house, "123456", "aliexpress password")
     house.embedder.down = True
     channel = await run(house, "what is my aliexpress password?")
-    assert any(shown.modal is Modal.MEMORY for shown in channel.screen)
+    assert [item.content for item in channel.screen[-1].memories] == ["123456"]
 
 
 @pytest.mark.spec("T14")
@@ -284,7 +309,7 @@ async def test_each_mode_asks_its_own_model() -> None:
 
     assert tasks(heavy.prompts) == {Task.DECIDE}
     assert tasks(reasoning.prompts) == {Task.SAVE_DRAFTS}
-    assert tasks(chat.prompts) == {Task.REPORT, Task.FINISH}
+    assert tasks(chat.prompts) == {Task.FINISH}
     assert house.embedder.calls
 
 

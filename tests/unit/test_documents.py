@@ -16,7 +16,6 @@ import pytest
 from core.actions import ACTIONS
 from core.actions.action import Action
 from core.actions.registry import Registry
-from core.cycle import think
 from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
 from core.errors import InputError, ThreadTaken
 from core.features.transfer.thread_lines import from_lines, record_of, to_lines
@@ -172,8 +171,7 @@ async def halted(house: House, text: str, answer: str) -> tuple[str, RecordingCh
     model.channel, model.last = channel, answer
     house.models = replace(house.models, chat=model)
     turn = await house.turn(text, channel)
-    await think(turn, house.registry, max_steps=8)
-    await turn.view.close()
+    await house.think(turn)
     return model.seen, channel
 
 
@@ -224,7 +222,7 @@ async def test_a_question_is_streamed_after_the_search_and_its_answer_begins_the
 
 @pytest.mark.spec("T13")
 async def test_a_tool_takes_its_place_in_the_table_and_the_cycle_without_another_change() -> None:
-    async def use(turn: Turn) -> None:
+    async def use(turn: Turn, _: None) -> None:
         for role, text in ((MessageRole.ASSISTANT, "weather(Lisbon)"), (MessageRole.TOOL, "rain")):
             await turn.conversation.add(Message(role, text, turn=turn.asked.turn, pair="call-1"))
         turn.steps.append(Step("UseTool", Outcome.DONE, detail="it rains"))
@@ -435,6 +433,5 @@ async def test_the_cycle_goes_on_until_an_action_ends_it() -> None:
         }
     )
     turn = await house.turn("hi", house.channel())
-    await think(turn, house.registry, max_steps=8)
-    await turn.view.close()
+    await house.think(turn)
     assert [step.action for step in turn.steps] == ["MemorySave", "MemorySearch", "Question"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.dialogue import Delta, Finish, Outcome, Prompt, PromptContext, PromptTurn, Step, Stop, Task
+from core.enclosures import Attachment, AttachmentKind
 from core.limited import LimitedMind
 from core.limited import sentences as say
 from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, MessageRole
@@ -67,22 +68,30 @@ async def test_the_same_brief_always_has_the_same_answer(mind: LimitedMind) -> N
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("message", "step", "said"),
     [
-        (Step("MemorySearch", Outcome.DONE, ("senha",), (ITEM,)), "Procurei “senha” e achei 1 memória."),
-        (Step("MemorySearch", Outcome.DONE, ("senha",), (ITEM, ITEM)), "Procurei “senha” e achei 2 memórias."),
-        (Step("MemorySearch", Outcome.NOTHING, ("senha",)), "Procurei “senha” e não achei nada."),
-        (Step("MemorySearch", Outcome.NOTHING), "Procurei … e não achei nada."),
-        (Step("MemorySave", Outcome.DONE, items=(ITEM,), writes=ChangeKind.SAVED), "-"),
-        (Step("MemoryUpdate", Outcome.NOTHING, writes=ChangeKind.UPDATED), "-"),
-        (Step("RollADie", Outcome.DONE), say.ACK[Locale.PT]),
-        (Step("MemorySave", Outcome.FAILED, items=(ITEM,)), say.FAILED[Locale.PT]),
-        (Step("MemorySave", Outcome.REPEATED, items=(ITEM,)), say.FAILED[Locale.PT]),
+        ("lembre que a senha é 1", Step("MemorySave", Outcome.DONE, items=(ITEM,), writes=ChangeKind.SAVED), "-"),
+        ("lembre que a senha é 1", Step("MemorySave", Outcome.FAILED, writes=ChangeKind.SAVED), say.FAILED[Locale.PT]),
+        ("lembre que a senha é 1", Step("MemorySave", Outcome.NOTHING), say.SAVED_NOTHING[Locale.PT]),
+        ("qual é a senha?", Step("MemorySearch", Outcome.FAILED), say.FAILED[Locale.PT]),
     ],
 )
-async def test_a_report_claims_only_what_the_step_shows(mind: LimitedMind, step: Step, said: str) -> None:
-    assert await mind.answer(replace(CONTEXT, task=Task.REPORT, steps=(step,))) == said
+async def test_the_end_claims_only_what_the_step_shows_and_not_again_what_was_told(
+    mind: LimitedMind, message: str, step: Step, said: str
+) -> None:
+    asked = Message(MessageRole.USER, message)
+    earlier = Message(MessageRole.ASSISTANT, "oi")
+    context = replace(CONTEXT, task=Task.FINISH, message=message, history=(earlier, asked), steps=(step,))
+    assert await mind.answer(context) == said
 
 
-async def test_a_report_on_nothing_claims_nothing(mind: LimitedMind) -> None:
-    assert await mind.answer(replace(CONTEXT, task=Task.REPORT, steps=())) == say.FAILED[Locale.PT]
+async def test_after_a_save_only_what_was_not_told_is_said(mind: LimitedMind) -> None:
+    message = "lembre que a senha é 1"
+    saved = Step("MemorySave", Outcome.DONE, items=(ITEM,), writes=ChangeKind.SAVED)
+    context = replace(CONTEXT, task=Task.FINISH, message=message, steps=(saved,))
+    first = replace(context, history=(Message(MessageRole.USER, message),))
+    later = replace(context, history=(Message(MessageRole.ASSISTANT, "oi"), *first.history))
+    photo = (Attachment(AttachmentKind.PHOTO),)
+    assert await mind.answer(first) == say.INTRO[Locale.PT]
+    assert await mind.answer(replace(later, attachments=photo)) == say.UNSEEN[Locale.PT]
+    assert await mind.answer(replace(first, attachments=photo)) == f"{say.UNSEEN[Locale.PT]}\n\n{say.INTRO[Locale.PT]}"

@@ -150,9 +150,8 @@ async def test_an_open_question_is_stored_and_answered_after_a_restart(tmp_path:
         assert (asked.kind, set(asked.options)) == ("update-which", {home.id, beach.id, "new"})
         await talk.restart()
         without_a_language_model(talk)
-        assert "Done, it is up to date." in await talk.say(
-            f"the {'second' if asked.options[1] == beach.id else 'first'}"
-        )
+        told = await talk.say(f"the {'second' if asked.options[1] == beach.id else 'first'}")
+        assert told == "Updated. It now reads: “the beach wifi is lobo3”"
         assert set(await talk.contents()) == {"the home wifi is gato1", "the beach wifi is lobo3"}
         assert await asked_by_last_answer(talk) is None
 
@@ -161,7 +160,7 @@ async def test_a_correction_of_what_was_just_saved_changes_it(tmp_path: Path) ->
     async with talking(tmp_path) as talk:
         without_a_language_model(talk)
         await talk.say("remember that the locker code is 4417")
-        assert "Done, it is up to date." in await talk.say("actually it's 9923")
+        assert await talk.say("actually it's 9923") == "Updated. It now reads: “the locker code is 9923”"
         assert await talk.contents() == ["the locker code is 9923"]
 
 

@@ -126,7 +126,7 @@ async def test_there_is_nothing_to_delete_where_nothing_is_kept(chat: TinyCycle)
 
 async def test_the_result_of_a_first_save_comes_before_the_word_on_being_limited(chat: TinyCycle) -> None:
     ending = await chat.say("lembre que o gato é preto")
-    assert ending.index("Pronto!") < ending.index("(Modo limitado")
+    assert ending.index("Guardei: “o gato é preto”") < ending.index("(Modo limitado")
 
 
 async def test_bindings_are_clean_phrases(chat: TinyCycle) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from core import outcomes
 from core.actions import ACTIONS
 from core.actions.proposal import DELETE
-from core.dialogue import Delta, Finish, Outcome, Prompt, PromptContext, Step, Task
+from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Outcome, Prompt, PromptContext, Step, Task
 from core.limited import LimitedMind
 from core.limited.words import stems
 from core.text.catalogue import counted
@@ -30,7 +30,8 @@ WRITES = {action.name: action.writes for action in ACTIONS}
 class TinyCycle:
     """`history` and `memories` may be set up or changed by a test between turns; `failing` names actions that fail.
 
-    A deletion is `proposed`, in the words of the real one; the next message answers it, or is a message of its own.
+    `told` is what a turn wrote, in the bot's own words. A deletion is `proposed`, in the words of the real one; the
+    next message answers it, or is a message of its own.
     """
 
     mind: LimitedMind
@@ -40,16 +41,16 @@ class TinyCycle:
     history: list[Message] = field(default_factory=list)
     memories: dict[str, MemoryItem] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
-    reports: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
     proposed: list[str] = field(default_factory=list)
     question: OpenQuestion | None = None
     numbers: Any = field(default_factory=lambda: itertools.count(1))
 
     async def say(self, message: str) -> str:
-        """Return what ends the turn; its actions are in `steps`."""
+        """Return the answer: what was written, in our own words, then the model's text; the actions are in `steps`."""
         self.question = self.history[-1].question if self.history else None
         self.history.append(Message(MessageRole.USER, message))
-        self.steps, self.reports = [], []
+        self.steps, self.told = [], []
         if (answer := self._answered(message)) is not None:
             return answer
         for _ in range(MAX_STEPS):
@@ -58,11 +59,14 @@ class TinyCycle:
             if action in {"Question", "Finish"}:
                 self.steps.append(Step(action, Outcome.DONE))
                 task = Task.QUESTION if action == "Question" else Task.FINISH
-                return await self._spoken(task, message)
-            self.steps.append(await self._run(action, message))
+                said = [*self.told, await self._spoken(task, message)]
+                return "\n\n".join(filter(None, said))
+            step = await self._run(action, message)
+            self.steps.append(step)
             if self.proposed:
                 return self._told("\n".join(self._proposal()))
-            self.reports.append(await self._report(message))
+            if step.writes is not None and step.outcome is Outcome.DONE:
+                self.told.append(self._told(outcomes.written(step.writes, step.items, self.locale)))
         raise AssertionError(f"no end after {[step.action for step in self.steps]}")
 
     @property
@@ -89,13 +93,6 @@ class TinyCycle:
     def _proposal(self) -> list[str]:
         lines = [f"{number}. {quoted(self.memories[each].content)}" for number, each in enumerate(self.proposed, 1)]
         return [counted(DELETE, self.locale, len(lines)), *lines]
-
-    async def _report(self, message: str) -> str:
-        step = self.steps[-1]
-        if (writes := step.writes) is None or step.outcome is not Outcome.DONE:
-            return await self._spoken(Task.REPORT, message)
-        assert await self.mind.answer(self._context(Task.REPORT, message)) == "-", "what was written is told without it"
-        return self._told(outcomes.written(writes, step.items, self.locale))
 
     def _told(self, text: str, question: OpenQuestion | None = None) -> str:
         self.history.append(Message(MessageRole.ASSISTANT, text, question=question))
@@ -154,7 +151,7 @@ class TinyCycle:
         text = "".join(event.text for event in events if isinstance(event, Delta))
         assert text.strip()
         [question] = [event.question for event in events if isinstance(event, Finish)]
-        return self._told(text, question) if text != "-" else ""
+        return self._told(text, question) if text != NOTHING_TO_ADD else ""
 
     def _context(self, task: Task, message: str) -> PromptContext:
         choices = self.choices if task is Task.DECIDE else ()
