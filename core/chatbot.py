@@ -259,9 +259,10 @@ class ChatBot(MessageHandler):
             turn.begin_prefetch()
         began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
-            if await turn.resume():
+            turn.memory = replace(turn.memory, context=replace(turn.memory.context, act=turn.asked.turn))
+            if await turn.resume(await undo_button(turn)):
                 return
-            await turn.recover(await undo_button(turn))
+            await turn.recover()
         await turn.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, limits.cycle, max_steps=limits.max_steps)
         await turn.enter(TurnState.RESPONDED)

@@ -137,12 +137,13 @@ class Turn:
         """Store the state of the turn (D4)."""
         await self.conversation.enter(self.asked.turn, state, error)
 
-    async def resume(self) -> bool:
+    async def resume(self, undo: Sequence[Button] = ()) -> bool:
         """Resume a turn that a restart broke off: show what it had recalled and said; return whether it was finished.
 
-        Messages that are still on the screen are taken over. If it is unknown whether they reached the person, the
-        answer is repeated with a mark.
+        Messages that are still on the screen are taken over. If it is unknown whether they reached the person, what was
+        said is repeated with a mark. `undo` are the buttons for what the turn had written.
         """
+        self.add_buttons(undo)
         context = await self.conversation.context("")
         mine = [m for m in context.messages if m.turn == self.asked.turn and not m.error]  # without apologies
         said = [m for m in mine if m.role is MessageRole.ASSISTANT and m.modal is Modal.TEXT]
@@ -150,9 +151,8 @@ class Turn:
         if said and not self.view.resumes:
             self._write(AGAIN[self.locale])
         self._recalled += await self.memory.get([m.memory_id for m in mine if m.modal is Modal.MEMORY])
-        if self.view.resumes or answered:
-            for message in said:
-                self._write(message.text)
+        for message in said:
+            self._write(message.text)
         if answered:
             await self.finish()
         return answered
@@ -163,7 +163,7 @@ class Turn:
             await self._store(Message(MessageRole.ASSISTANT, last_words, in_history=False, error=error))
         await self.enter(TurnState.ERROR if error else TurnState.COMPLETED, error)
 
-    async def recover(self, choices: Sequence[Button] = ()) -> None:
+    async def recover(self) -> None:
         """Add what this turn had written before it was broken off to its steps, and tell what was not told of it."""
         memory = self.memory
         context = await self.conversation.context("")
@@ -175,7 +175,6 @@ class Turn:
             items = tuple(item for each in changes if each.kind is kind and (item := each.after or each.before))
             if items:
                 step = Step("before an interruption", Outcome.DONE, items=items, detail=kind.value, writes=kind)
-                self.add_buttons(choices)
                 if untold := [item for item in items if quoted(item.content) not in said]:
                     await self.confirm(step, outcomes.written(kind, untold, self.locale))
                 else:

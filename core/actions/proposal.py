@@ -80,6 +80,7 @@ async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], 
     )
     try:
         await turn.say("\n".join(told), in_history=True, choices=choices)
+        await turn.finish()
         await turn.view.flush()
     except BaseException:  # nobody can agree to what was not shown
         await turn.confirmations.drop(here, *PROPOSALS)

@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, TurnLimits
 from core.confirmations import Confirmations
-from core.cycle import think
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.features.access.people import People
@@ -32,6 +31,7 @@ from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
 from core.ports import Clock
 from core.stores import HistoryStore, Inbox, SearchableMemoryStore
+from core.think import think
 from core.threads import ConfirmationStore, PendingInputs
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
@@ -160,9 +160,9 @@ class House:
         return RecordingChannel(self.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0))  # time stands still
 
     async def think(self, turn: Turn, *, max_steps: int = 8) -> None:
-        """Think the turn through in the stepwise cycle, and complete its answer."""
+        """Think the turn through, and complete its answer."""
         try:
-            await think(turn, self.registry, max_steps=max_steps)
+            await think(turn, self.registry, self.limits.cycle, max_steps=max_steps)
         finally:
             await turn.finish()
         await turn.view.close()

@@ -11,6 +11,7 @@ import pytest
 
 from core.chatbot import ChatBot, TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
+from core.models import Cycle
 from core.ports import Channel, Channels
 from core.types import Incoming, UserKey
 from tests.fakes.channel import RecordingChannel
@@ -86,7 +87,7 @@ async def settle() -> None:
 
 @asynccontextmanager
 async def room(at_once: int, house: House | None = None) -> AsyncIterator[Room]:
-    built = house or House(limits=TurnLimits(answers_at_once=at_once))
+    built = house or House(limits=TurnLimits(Cycle.STEPWISE, answers_at_once=at_once))
     full = Room(built)
     for mode in (built.models.heavy, built.models.reasoning, built.models.chat):
         mode.model = full.model  # type: ignore[attr-defined]  # a HotModel
@@ -135,7 +136,7 @@ async def test_a_button_does_not_wait_in_a_full_room() -> None:
 
 async def test_who_waits_is_shown_that_they_were_heard_and_nobody_else_is() -> None:
     clock = FakeClock()
-    async with room(1, House(limits=TurnLimits(answers_at_once=1), clock=clock)) as full:
+    async with room(1, House(limits=TurnLimits(Cycle.STEPWISE, answers_at_once=1), clock=clock)) as full:
         await full.say("a1", "a2", "b1")
         await clock.advance(1.0)
         assert [full.channels[name].waits for name in ("a1", "a2", "b1")] == [0, 1, 1]
@@ -143,7 +144,7 @@ async def test_who_waits_is_shown_that_they_were_heard_and_nobody_else_is() -> N
 
 @pytest.mark.parametrize("at_once", [1, 8])
 async def test_after_a_crash_each_person_is_answered_in_the_order_in_which_they_wrote(at_once: int) -> None:
-    house = House(limits=TurnLimits(answers_at_once=at_once))
+    house = House(limits=TurnLimits(Cycle.STEPWISE, answers_at_once=at_once))
     async with room(at_once, house) as before:
         await before.say("a1", "b1", "a2", "b2", "a3")
     async with room(at_once, house) as after:

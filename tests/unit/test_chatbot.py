@@ -13,7 +13,7 @@ from core.chatbot import TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import BotError, ChannelError, ChannelGone, KeyRejected, ProviderBusy, ProviderDown, StorageError
-from core.models import Models
+from core.models import Cycle, Models
 from core.outgoing import OutgoingMessage
 from core.types import Incoming, Modal
 from tests.fakes.channels import OneChannel
@@ -86,7 +86,7 @@ async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with
     async with house.chatbot() as bot:
         await bot.resume("test", OneChannel(after))
     assert before.texts == ["Hello"]
-    assert after.texts == ["↻ I was interrupted here; continuing.\nHello"]
+    assert after.texts == ["↻ I was interrupted here; continuing.\n\nHello"]
     assert len(house.model.prompts) == asked
 
 
@@ -104,9 +104,9 @@ async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() 
         await (await bot.receive(house.incoming("remember 123"), house.channel()))
     async with house.chatbot() as bot:
         await bot.resume("test", OneChannel(after))
-    assert after.texts == ["↻ I was interrupted here; continuing.", "ok"]
+    assert after.texts == ["↻ I was interrupted here; continuing.\n\nSaved: “123”\n\nok"]
     assert await house.memories.of(ANA).count() == 1
-    assert "Saved: “123”\n\nok" in [m.text for m in house.model.prompts[-1].context.history]
+    assert "Saved: “123”" in [m.text for m in house.model.prompts[-1].context.history]
 
 
 async def test_a_cancelled_answer_is_still_owed() -> None:
@@ -221,7 +221,7 @@ async def test_what_came_without_a_word_is_told_that_only_text_is_read() -> None
 
 @pytest.mark.spec("D5")
 async def test_the_minimum_length_is_a_setting() -> None:
-    house = House(FINISH, limits=TurnLimits(min_message_chars=5))
+    house = House(FINISH, limits=TurnLimits(Cycle.STEPWISE, min_message_chars=5))
     channel = house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("oi"), channel))
@@ -344,7 +344,7 @@ async def test_stop_overtakes_a_running_answer_of_the_same_person_only() -> None
 
 async def test_a_turn_that_takes_too_long_ends_with_a_word() -> None:
     clock = FakeClock()
-    house = House(clock=clock, limits=TurnLimits(timeout_s=60))
+    house = House(clock=clock, limits=TurnLimits(Cycle.STEPWISE, timeout_s=60))
     model, channel = stuck(house), house.channel()
     async with house.chatbot() as bot:
         answered = await bot.receive(house.incoming("hello there"), channel)

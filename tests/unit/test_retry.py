@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.commands.builtin import continue_button
 from core.dialogue import Prompt, Task
 from core.errors import BadReply, BotError, KeyRejected, ProviderBusy, ProviderDown, ProviderRefused, StreamCut
 from core.outgoing import MAX_COMMAND_BYTES
+from core.texts import CONTINUE
 from core.types import Incoming, Locale, MessageRole
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
@@ -69,9 +69,8 @@ async def test_the_rest_of_an_answer_is_asked_for_by_a_button(said: str, label: 
         assert await lobby.say("/continue", ANA) == [NOTHING_ASKED]
         await lobby.say(said, ANA)
         locale = lobby.house.model.asked(Task.FINISH)[-1].context.locale
-        button = continue_button(locale)
-        assert button.label == label
-        assert await lobby.say(button.command, ANA) == [f"{message} 2"]
+        assert CONTINUE[locale] == label
+        assert await lobby.say("/continue", ANA) == [f"{message} 2"]
         assert lobby.house.model.asked(Task.FINISH)[-1].context.locale is locale
         (thread,) = await lobby.house.history.threads(ANA)
         asked = [each for each in await lobby.house.history.tail(thread.id, 99) if each.role is MessageRole.USER]
@@ -101,7 +100,7 @@ async def test_it_is_answered_once_after_a_crash() -> None:
     channel = house.channel()
     async with house.chatbot() as bot:
         await bot.resume("test", OneChannel(channel))
-    assert channel.texts == ["↻ I was interrupted here; continuing.\nhow are you? 2"]
+    assert channel.texts == ["↻ I was interrupted here; continuing.\n\nhow are you? 2"]
     (thread,) = await house.history.threads(ANA)
     said = await house.history.tail(thread.id, 99)
     assert [message.text for message in said if message.role is MessageRole.USER] == ["how are you?"] * 2
