@@ -325,9 +325,9 @@ async def test_a_command_of_few_words_offers_them_to_choose_from() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock):
         by_name = {command["name"]: command for command in server.commands[0]}
-        [option] = by_name["language"]["options"]
-        assert [choice["value"] for choice in option["choices"]] == ["pt", "en", "es", "auto"]
-        assert "choices" not in by_name["memories"]["options"][0]
+        [option] = by_name["news"]["options"]
+        assert [choice["value"] for choice in option["choices"]] == ["off", "on"]
+        assert not any("choices" in by_name[name]["options"][0] for name in ("memories", "language"))
 
 
 async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() -> None:
