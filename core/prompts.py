@@ -177,7 +177,7 @@ def build_single(
     if context.steps:  # before an interruption
         told += ["Steps of this turn so far:", quoted(render_steps(context.steps))]
     mark = "Answer the person's last message"
-    if len(context.message) <= _MAX_REPEATED_CHARS:
+    if context.message.strip() and len(context.message) <= _MAX_REPEATED_CHARS:
         mark += f": <message>{quoted(context.message)}</message>"
     task = _task(context, [*told, *_open_question(context), mark])
     turns = merged((*transcript(shown, context.now.tzinfo or UTC), PromptTurn(MessageRole.USER, "")))
