@@ -13,6 +13,7 @@
     │   ├── ProviderRefused              the model declined: say so
     │   ├── KeyRejected                  the owner must correct the key
     │   ├── ContextTooLong(window)       trim once more and ask again
+    │   ├── StepwiseOnly                 go on step by step
     │   ├── StreamCut                    it broke off after some text: keep what came, say so
     │   └── BadReply                     ask once more with the error, then fall back
     ├── ChannelError                     a place to write
@@ -111,6 +112,10 @@ class ContextTooLong(ProviderError):
         super().__init__(message)
         self.window_tokens = window_tokens
         self.model = model
+
+
+class StepwiseOnly(ProviderError):
+    """The model has no answer to a single call with tools: limited mode."""
 
 
 class WindowTooSmall(BotError):

@@ -12,6 +12,7 @@ from typing import Final
 
 from core.aside import aside
 from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Prompt, PromptContext, Stop, StreamEvent, Task
+from core.errors import StepwiseOnly
 from core.limited import moves
 from core.limited import sentences as say
 from core.limited.change import fits, renewed
@@ -202,6 +203,8 @@ class LimitedMind(ChatModel):
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Answer the prompt, a few words at a time."""
+        if prompt.context.task is Task.SINGLE:
+            raise StepwiseOnly(f"{self.name} answers step by step")
         yield self._events(prompt.context)
 
     async def _events(self, context: PromptContext) -> AsyncIterator[StreamEvent]:

@@ -14,6 +14,7 @@ from core.errors import ContextTooLong, ProviderDown
 from core.history.conversation import Conversations
 from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.tokens import ByCharacters, Calibration, O200k, ReportingModel, TokenizerInUse, counted, offered
+from core.limited import LimitedMind
 from core.models import MODES, Cycle, HotModel, Models, complete
 from core.ports import ChatModel
 from core.prompts import EXAMPLES, SYSTEM, single_forms
@@ -194,6 +195,22 @@ def test_tokens_are_counted_as_the_model_in_use_counts_them() -> None:
     present[0] = "openai:x"
     assert tokenizer.name == "o200k_base"
     assert made == ["openai:x", "ollama:y"]
+
+
+async def test_limited_mode_at_the_end_of_a_chain_answers_step_by_step(clock: FakeClock) -> None:
+    house = House(clock=clock, limits=TurnLimits(cycle=Cycle.AUTO))
+    down = ScriptedModel({task: [ProviderDown("a:1 is down")] for task in Task}, "a:1")
+    chain = FallbackModel([Link(down, Circuit(clock)), Link(LimitedMind(house.embedder), Circuit(clock))])
+    heavy, reasoning, chat, summary = (HotModel(chain) for _ in MODES)
+    house.models = Models(heavy, reasoning, chat, summary, house.embedder)
+    said = []
+    async with house.chatbot() as bot:
+        for number, text in enumerate(("remember that the wifi password is 1234", "what is the wifi password?") * 3):
+            channel = house.channel()
+            await (await bot.receive(house.incoming(text, message_id=str(number)), channel))
+            said.append(channel.texts[-1])
+    assert "Saved" in said[0]
+    assert all("1234" in text for text in said[1::2])
 
 
 def chain_of(*names: str) -> ChatModel:
