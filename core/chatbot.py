@@ -243,6 +243,8 @@ class ChatBot(MessageHandler):
         try:
             await self._respond(turn, incoming)
         finally:
+            if turn.prefetch is not None:
+                await turn.prefetch.close()
             await turn.finish()
 
     async def _respond(self, turn: Turn, incoming: Incoming) -> None:

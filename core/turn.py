@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from hashlib import blake2b
 
 from core import outcomes
 from core.candidates import Labelled, Prefetch
@@ -327,8 +328,10 @@ class Turn:
         base = await self.look_up(tools)
         prompt = replace(base, turns=(*base.turns, *exchange), tools=single_forms(tools)[self._form].tools)
         citations = Citations(self._known.labels)
-        await self.stream(reply.text, self._pieces(prompt, reply, citations), in_history=False)
-        await self.recall(self._known.cited(citations.labels))
+        try:
+            await self.stream(reply.text, self._pieces(prompt, reply, citations), in_history=False)
+        finally:
+            await self.recall(self._known.cited(citations.labels))
         return reply
 
     def result_text(self, step: Step) -> str:
@@ -356,7 +359,9 @@ class Turn:
         shown = await self._shown(last, mode="chat", system=form.text)
         found += [item for item in self._told_lately(shown) if item not in found]
         blocks = self._labelled(found) if found else ""
-        self._base = build_single(self._context(Task.SINGLE, shown), shown, blocks, form)
+        base = build_single(self._context(Task.SINGLE, shown), shown, blocks, form)
+        key = blake2b(self.conversation.thread.id.encode(), digest_size=16).hexdigest()  # ids may name people
+        self._base = replace(base, cache_key=key)
         return self._base
 
     async def form_that_fits(self, tools: Sequence[Tool]) -> int | None:
@@ -512,6 +517,16 @@ class Turn:
         self, prompt: Prompt, reply: Reply | None = None, citations: Citations | None = None
     ) -> AsyncGenerator[str]:
         """Yield the text of an answer, without citations; its calls go into `reply`."""
+        try:
+            async with aclosing(self._answered(prompt, reply, citations)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except ProviderError:
+            if citations and (rest := citations.finish()):
+                yield rest
+            raise
+
+    async def _answered(self, prompt: Prompt, reply: Reply | None, citations: Citations | None) -> AsyncGenerator[str]:
         blank = True
         async with self.models.chat.stream(prompt) as events:
             async for event in events:
