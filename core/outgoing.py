@@ -71,7 +71,10 @@ class OutgoingMessage:
 
 
 def memory_line(item: MemoryItem) -> str:
-    """Return a memory on one line of Markdown: its first binding, its content, and the day of its last change."""
+    """Return a memory on one line of Markdown: its first binding, its content, and the day of its last change.
+
+    The day is that of the zone in which the memory's times are given (`MemoryItem.in_zone`).
+    """
     binding = verbatim(one_line(item.bindings[0], _MAX_BINDING_CHARS))
     content = verbatim(one_line(item.content, _MAX_CONTENT_CHARS))
     return f"🧠 {binding}: {content} · {item.updated_at:%Y-%m-%d}"

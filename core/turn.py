@@ -42,8 +42,8 @@ from core.prompts import build, build_single, render_steps, single_forms
 from core.text import claims
 from core.text.checked import CheckedText
 from core.text.citations import Citations
-from core.text.markdown import quoted, verbatim
-from core.text.unicode import fold, one_line
+from core.text.markdown import quoted
+from core.text.unicode import fold
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.texts import AGAIN, CONTINUE, LENGTH_STOP
 from core.threads import TurnState
@@ -59,8 +59,6 @@ from core.types import (
     is_said_by_person,
 )
 
-_MEMORY_PREVIEW_CHARS = 160
-_BINDING_PREVIEW_CHARS = 60
 _MAX_SHORTENINGS = 3
 _MAX_TOLD_LATELY = 4
 _SMALL_NUMBER = re.compile(r"\d{1,2}|(?:19|20)\d\d|\w")
@@ -232,10 +230,8 @@ class Turn:
         self._said, self._buttons, self._recalled = [], [], []
         told = self.models.is_limited and said
         memories = [item for item in recalled if not told and item.content not in said]
-        if said:
+        if said or memories:
             await self.view.finish(buttons, tuple(item.in_zone(self.zone) for item in memories))
-        elif memories:
-            await self.view.show(self._memories(memories))
 
     @property
     def has_said(self) -> bool:
@@ -551,11 +547,6 @@ class Turn:
                             yield f"\n\n{LENGTH_STOP[self.locale]}"  # shown, and not stored
                             self.add_buttons((Button(CONTINUE[self.locale], "/continue"),))
 
-    def _memories(self, items: Sequence[MemoryItem]) -> OutgoingMessage:
-        """Return the compact message that shows recalled memories."""
-        lines = "\n".join(memory_line(item, self.zone) for item in items)
-        return OutgoingMessage(lines, Modal.MEMORY, tuple(item.in_zone(self.zone) for item in items))
-
     async def _store(self, message: Message) -> None:
         stored = await self.conversation.add(replace(message, turn=self.asked.turn))
         if stored.role is MessageRole.ASSISTANT:
@@ -574,10 +565,3 @@ class Turn:
         if self.asked.id:  # commands are not stored
             told[self.asked.id] = [told_of(item) for item in by_person]
         await self.conversation.store.tell(told)
-
-
-def memory_line(item: MemoryItem, zone: tzinfo) -> str:
-    """Return a memory on one line: its first binding, its content, and the day of its last change in that zone."""
-    binding = verbatim(one_line(item.bindings[0], _BINDING_PREVIEW_CHARS))
-    content = verbatim(one_line(item.content, _MEMORY_PREVIEW_CHARS))
-    return f"🧠 {binding}: {content} · {item.updated_at.astimezone(zone):%Y-%m-%d}"

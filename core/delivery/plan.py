@@ -80,17 +80,16 @@ class _Message:
 class StreamPlan:
     """Call `next` at `due_s`, and report the result with `wrote` or `hold`.
 
-    An earlier process posted `posted` messages of the turn, of which the first `whole` ones are complete: the messages
-    of this plan take their places, and those left over in the end are removed.
+    An earlier process posted `posted` messages of the turn: the messages of this plan take their places, and those left
+    over in the end are removed.
     """
 
-    def __init__(self, limits: ChannelLimits, measure: Measure, pace: Pace, *, posted: int = 0, whole: int = 0) -> None:
+    def __init__(self, limits: ChannelLimits, measure: Measure, pace: Pace, *, posted: int = 0) -> None:
         self._limits = limits
         self._measure = measure
         self._pace = pace
         self._messages: list[_Message] = []
         self._posted = self._reused = posted
-        self._whole = whole
         self._unsettled = 0  # index: every message before it is written and final
         self._answer: Splitter | None = None
         self._told = False  # a part of the answer is among the messages
@@ -133,13 +132,6 @@ class StreamPlan:
         for number, text in enumerate(parts, 1):
             part = shown if number == len(parts) else replace(shown, choices=(), menu=(), memories=())
             self._place(replace(part, text=text), at_once=number == 1)
-
-    def show_again(self, shown: OutgoingMessage) -> None:
-        """Show what was shown before a restart; complete messages stay as they are, with their buttons."""
-        first = len(self._messages)
-        self.show(shown)
-        for message in self._messages[first : self._whole]:
-            message.written = message.wanted
 
     def feed(self, more: str) -> None:
         """Add text to the answer."""
@@ -189,11 +181,6 @@ class StreamPlan:
         else:
             return math.inf
         return self._held_s if at_once else max(self._held_s, self._wrote_s + self._interval_s())
-
-    @property
-    def is_growing(self) -> bool:
-        """Whether an answer was begun and not completed."""
-        return self._answer is not None
 
     @property
     def unread_chars(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeAlias
@@ -58,10 +58,7 @@ class View:
         self.channel = FallbackChannel(channel, clock, find_aside=find_aside, ended=ended)
         self._clock = clock
         adopted = list(self.channel.adopt(posted)) if posted is not None else []
-        self._plan = StreamPlan(
-            self.channel.limits, self.channel.measure, pace or Pace(),
-            posted=len(adopted), whole=_whole(posted or (), adopted),
-        )  # fmt: skip
+        self._plan = StreamPlan(self.channel.limits, self.channel.measure, pace or Pace(), posted=len(adopted))
         self._posted = adopted
         self._on_posted = record
         self._patience_s = patience_s
@@ -98,12 +95,6 @@ class View:
             await aside(self._plan.unread_chars, partial(self._plan.show, shown, parts))
         await self._settle()
 
-    async def show_again(self, shown: OutgoingMessage) -> None:
-        """Show a whole message that was shown before a restart, unless it is still there."""
-        async with self._planning:
-            self._plan.show_again(shown)
-        await self._settle()
-
     async def flush(self) -> None:
         """Return when everything shown so far is written; a file that was sent may be deleted then."""
         await self._drain()
@@ -121,34 +112,16 @@ class View:
     async def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
         """Complete the growing answer, with `choices` and the memories it rests on below it.
 
-        Without a text to complete, the memories, if any, are a message of their own, and `choices` stand below it.
+        Without a text to complete, the memories, if any, are a message of their own, and `choices` stand below it. In a
+        task that is being cancelled, return when all is written, or after `grace_s`.
         """
         async with self._planning:
             await aside(self._plan.unread_chars, partial(self._plan.finish, choices, memories))
-        await self._settle()
-
-    async def stream(self, chunks: AsyncIterator[str], choices: tuple[Button, ...] = ()) -> str:
-        """Show a text while it comes, with `choices` below it once it is whole, and return it.
-
-        If `chunks` fails, or this is cancelled, the text until then is written (for at most `grace_s`) before the error
-        is raised.
-        """
-        said: list[str] = []
-        whole = False
-        try:
-            async for chunk in chunks:
-                said.append(chunk)
-                self.write(chunk)
-            whole = True
-        finally:
-            async with self._planning:
-                await aside(self._plan.unread_chars, partial(self._plan.finish, choices if whole else ()))
-            if not whole:
-                if isinstance(chunks, AsyncGenerator):  # close the model's connection now, not at garbage collection
-                    await chunks.aclose()
-                await self._drain(self._grace_s)
-        await self._settle()
-        return "".join(said)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            await self._drain(self._grace_s)
+        else:
+            await self._settle()
 
     async def show_last(self, shown: OutgoingMessage) -> ChannelError | None:
         """Show a last message and close the view; log and return the error if it was not delivered."""
@@ -163,11 +136,9 @@ class View:
     async def close(self, *, within_s: float = math.inf) -> None:
         """Write everything that is left, and replace a status. Closing twice does nothing.
 
-        Writes that take longer than `within_s` seconds, or than the grace after a cancellation, are dropped. An answer
-        that was broken off is written in any case, if the grace allows.
+        Writes that take longer than `within_s` seconds, or than the grace after a cancellation, are dropped.
         """
         async with self._planning:
-            within_s = max(within_s, self._grace_s) if self._plan.is_growing else within_s
             self._plan.close(self._ended)
         try:
             await self._drain(within_s)
@@ -311,11 +282,3 @@ class View:
     async def _ring(self, delay_s: float) -> None:
         await self._clock.sleep(delay_s)
         self._wake.set()
-
-
-def _whole(posted: Sequence[str], adopted: Sequence[str]) -> int:
-    """Return how many posts of an earlier process are complete: each was made once those before it were."""
-    if len(adopted) != sum(map(bool, posted)):
-        return 0  # it is unknown which posts were adopted
-    known = posted.index("") if "" in posted else len(posted)
-    return max(min(known, len(posted) - 1), 0)

@@ -271,16 +271,16 @@ def test_memories_without_a_text_are_a_message_in_place_of_the_status() -> None:
     ]
 
 
-def test_memories_and_buttons_stand_below_the_last_part_of_a_long_text_also_when_it_is_shown_again() -> None:
+def test_memories_and_buttons_stand_below_the_last_part_of_a_long_text() -> None:
     long = "palavra " * 20
     fresh = StreamPlan(LIMITS, len, Pace())
     fresh.feed(long)
     fresh.finish((UNDO,), ITEMS)
     parts = [shown for _, shown in _drained(fresh)]
     assert [(part.choices, part.memories) for part in parts] == [((), ()), ((), ()), ((UNDO,), ITEMS)]
-    again = StreamPlan(LIMITS, len, Pace(), posted=3, whole=2)
-    again.show_again(OutgoingMessage(long, choices=(UNDO,), memories=ITEMS))
-    assert [shown for _, shown in _drained(again)] == parts[2:]
+    shown = StreamPlan(LIMITS, len, Pace())
+    shown.show(OutgoingMessage(long, choices=(UNDO,), memories=ITEMS))
+    assert [part for _, part in _drained(shown)] == parts
 
 
 @pytest.mark.spec("T5")
