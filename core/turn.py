@@ -306,15 +306,23 @@ class Turn:
         await self._store_text(text.said, in_history=in_history)
 
     def _with_undone(self, text: CheckedText, held: str, wanted: frozenset[ChangeKind], *, is_question: bool) -> str:
-        """Return our own words on what was not done, and the text that was held, without claims to the contrary."""
-        tried = bool(outcomes.missing(self.steps))
-        told = outcomes.undone(self.steps, wanted, self.locale, remembers=self.remembers)
+        """Return our own words on what was not done, and the text that was held, without claims to the contrary.
+
+        What this answer said already on that is not said again.
+        """
+        tried, said = outcomes.missing(self.steps), "".join(self._said)
+        untold = [
+            kind
+            for kind in wanted
+            if kind not in tried or outcomes.not_done(kind, tried[kind], self.locale, some=True) not in said
+        ]
+        told = outcomes.undone(self.steps, untold, self.locale, remembers=self.remembers)
         if claims.claimed(text.text) - (self.written - wanted):
             held = claims.without(held)
         elif not tried and (is_question or claims.denied(text.text)):
             return held
-        lead = "\n\n" if text.said else ""
-        return f"{lead}{told}\n\n{held}".rstrip()
+        rest = "\n\n".join(filter(None, (told, held.strip())))
+        return f"\n\n{rest}" if text.said and rest else rest
 
     async def ask(self, tools: Sequence[Tool], exchange: Sequence[PromptTurn]) -> Reply:
         """Ask the chat model once for text and tool calls, as the single cycle does; the text is shown as it comes.
