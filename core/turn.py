@@ -40,7 +40,7 @@ from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock
 from core.prompts import build, build_single, render_steps, single_forms
 from core.text import claims
-from core.text.checked import CheckedText
+from core.text.checked import CheckedText, says_nothing
 from core.text.citations import Citations
 from core.text.markdown import quoted, verbatim
 from core.text.unicode import fold, one_line
@@ -59,8 +59,6 @@ from core.types import (
     is_said_by_person,
 )
 
-_MEMORY_PREVIEW_CHARS = 160
-_BINDING_PREVIEW_CHARS = 60
 _MAX_SHORTENINGS = 3
 _MAX_TOLD_LATELY = 4
 _SMALL_NUMBER = re.compile(r"\d{1,2}|(?:19|20)\d\d|\w")
@@ -232,10 +230,7 @@ class Turn:
         self._said, self._buttons, self._recalled = [], [], []
         told = self.models.is_limited and said
         memories = [item for item in recalled if not told and item.content not in said]
-        if said:
-            await self.view.finish(buttons, tuple(item.in_zone(self.zone) for item in memories))
-        elif memories:
-            await self.view.show(self._memories(memories))
+        await self.view.finish(buttons, tuple(item.in_zone(self.zone) for item in memories))
 
     @property
     def has_said(self) -> bool:
@@ -264,7 +259,7 @@ class Turn:
         """Return an empty text of a model, for `stream` and `end_text`."""
         hold = bool(outcomes.left_undone(self.steps, self.asked.text))
         self._question, self._began_s = None, self.clock.monotonic()
-        return CheckedText(self.asked.text, self.written, hold=hold, follows=self.has_said)
+        return CheckedText(self.asked.text, self.written, hold=hold)
 
     async def stream(self, text: CheckedText, pieces: AsyncGenerator[str], *, in_history: bool) -> None:
         """Add the pieces to the text, and show what can be shown of it; on a failure store what was shown."""
@@ -535,13 +530,13 @@ class Turn:
             raise
 
     async def _answered(self, prompt: Prompt, reply: Reply | None, citations: Citations | None) -> AsyncGenerator[str]:
-        blank = True
+        said = ""
         async with self.models.chat.stream(prompt) as events:
             async for event in events:
                 match event:
                     case Delta(piece):
                         piece = citations.feed(piece) if citations else piece
-                        blank = blank and not piece.strip()
+                        said += piece
                         yield piece
                     case ToolCall() if reply is not None:
                         reply.calls.append(event)
@@ -549,7 +544,7 @@ class Turn:
                         raise ProviderRefused(f"{self.models.chat.name} declined")
                     case Finish(question=question):
                         rest = citations.finish() if citations else ""
-                        if blank and not rest.strip() and not (reply and reply.calls):
+                        if says_nothing(said + rest) and not (reply and reply.calls):
                             raise EmptyReply(f"{self.models.chat.name} answered nothing")
                         yield rest
                         self._question = question
@@ -558,11 +553,6 @@ class Turn:
                         if event.stop is Stop.LENGTH:
                             yield f"\n\n{LENGTH_STOP[self.locale]}"  # shown, and not stored
                             self.add_buttons((Button(CONTINUE[self.locale], "/continue"),))
-
-    def _memories(self, items: Sequence[MemoryItem]) -> OutgoingMessage:
-        """Return the compact message that shows recalled memories."""
-        lines = "\n".join(memory_line(item, self.zone) for item in items)
-        return OutgoingMessage(lines, Modal.MEMORY, tuple(item.in_zone(self.zone) for item in items))
 
     async def _store(self, message: Message) -> None:
         stored = await self.conversation.add(replace(message, turn=self.asked.turn))
@@ -582,10 +572,3 @@ class Turn:
         if self.asked.id:  # commands are not stored
             told[self.asked.id] = [told_of(item) for item in by_person]
         await self.conversation.store.tell(told)
-
-
-def memory_line(item: MemoryItem, zone: tzinfo) -> str:
-    """Return a memory on one line: its first binding, its content, and the day of its last change in that zone."""
-    binding = verbatim(one_line(item.bindings[0], _BINDING_PREVIEW_CHARS))
-    content = verbatim(one_line(item.content, _MEMORY_PREVIEW_CHARS))
-    return f"🧠 {binding}: {content} · {item.updated_at.astimezone(zone):%Y-%m-%d}"

@@ -8,9 +8,8 @@ from typing import Final
 from core.commands.command import Command, Request
 from core.features.memories.card import SHOW
 from core.memory.user_memory import UndoResult
-from core.outgoing import Button
+from core.outgoing import Button, memory_line
 from core.text.catalogue import counted, forms, in_words, text
-from core.turn import memory_line
 from core.types import Change, MemoryItem, room_name
 
 _MAX_LINES: Final = 20
@@ -64,7 +63,7 @@ async def _tell_undone(request: Request, changes: Sequence[Change]) -> None:
 
 def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str]:
     """Return the memories that may be told here, a line each, and how many more there are."""
-    lines = [memory_line(item, request.turn.zone) for item in told[:_MAX_LINES]]
+    lines = [memory_line(item.in_zone(request.turn.zone)) for item in told[:_MAX_LINES]]
     if more := total - len(lines):
         lines.append(counted(MORE if len(told) == total else NOT_HERE, request.locale, more))
     return lines

@@ -11,8 +11,8 @@ import pytest
 from core.dialogue import PromptContext, Task
 from core.history.conversation import Context
 from core.history.rendering import rendered
+from core.outgoing import memory_line
 from core.prompts import build, system_text
-from core.turn import memory_line
 from core.types import Locale, MemoryItem, MemoryKind, Message, MessageRole
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
@@ -57,8 +57,8 @@ def test_the_same_message_is_the_same_text_in_every_call() -> None:
 
 def test_a_day_on_a_memorys_line_is_the_persons_day() -> None:
     item = MemoryItem("m", MemoryKind.TEXT, "x", ("x",), NIGHT, NIGHT)
-    assert memory_line(item, SAO_PAULO).endswith("· 2026-11-21")
-    assert memory_line(item, UTC).endswith("· 2026-11-22")
+    assert memory_line(item.in_zone(SAO_PAULO)).endswith("· 2026-11-21")
+    assert memory_line(item.in_zone(UTC)).endswith("· 2026-11-22")
 
 
 async def test_what_is_recalled_shows_local_days_and_the_model_local_times() -> None:
