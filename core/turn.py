@@ -42,8 +42,8 @@ from core.prompts import build, build_single, render_steps, single_forms
 from core.text import claims
 from core.text.checked import CheckedText, says_nothing
 from core.text.citations import Citations
-from core.text.markdown import quoted, verbatim
-from core.text.unicode import fold, one_line
+from core.text.markdown import quoted
+from core.text.unicode import fold
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.texts import AGAIN, CONTINUE, LENGTH_STOP
 from core.threads import TurnState

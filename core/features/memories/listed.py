@@ -35,7 +35,9 @@ class ListedMemories:
         """Show the items, numbered from `before` + 1; `origin` is the command, without "/", that shows them again."""
         numbered = dict(enumerate(items, before + 1))
         self.put(request.incoming.conversation, {number: item.id for number, item in numbered.items()})
-        lines = [f"{number}. {mark(item)}{memory_line(item.in_zone(request.turn.zone))}" for number, item in numbered.items()]
+        lines = [
+            f"{number}. {mark(item)}{memory_line(item.in_zone(request.turn.zone))}" for number, item in numbered.items()
+        ]
         menu = [entry(number, item, origin) for number, item in numbered.items()]
         await request.turn.tell("\n".join([title, *lines, *(["", after] if after else [])]), choices=choices, menu=menu)
 
