@@ -40,7 +40,7 @@ from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock
 from core.prompts import build, build_single, render_steps, single_forms
 from core.text import claims
-from core.text.checked import CheckedText
+from core.text.checked import CheckedText, says_nothing
 from core.text.citations import Citations
 from core.text.markdown import quoted
 from core.text.unicode import fold
@@ -260,7 +260,7 @@ class Turn:
         """Return an empty text of a model, for `stream` and `end_text`."""
         hold = bool(outcomes.left_undone(self.steps, self.asked.text))
         self._question, self._began_s = None, self.clock.monotonic()
-        return CheckedText(self.asked.text, self.written, hold=hold, follows=self.has_said)
+        return CheckedText(self.asked.text, self.written, hold=hold)
 
     async def stream(self, text: CheckedText, pieces: AsyncGenerator[str], *, in_history: bool) -> None:
         """Add the pieces to the text, and show what can be shown of it; on a failure store what was shown."""
@@ -302,15 +302,23 @@ class Turn:
         await self._store_text(text.said, in_history=in_history)
 
     def _with_undone(self, text: CheckedText, held: str, wanted: frozenset[ChangeKind], *, is_question: bool) -> str:
-        """Return our own words on what was not done, and the text that was held, without claims to the contrary."""
-        tried = bool(outcomes.missing(self.steps))
-        told = outcomes.undone(self.steps, wanted, self.locale, remembers=self.remembers)
+        """Return our own words on what was not done, and the text that was held, without claims to the contrary.
+
+        What this answer said already on that is not said again.
+        """
+        tried, said = outcomes.missing(self.steps), "".join(self._said)
+        untold = [
+            kind
+            for kind in wanted
+            if kind not in tried or outcomes.not_done(kind, tried[kind], self.locale, some=True) not in said
+        ]
+        told = outcomes.undone(self.steps, untold, self.locale, remembers=self.remembers)
         if claims.claimed(text.text) - (self.written - wanted):
             held = claims.without(held)
         elif not tried and (is_question or claims.denied(text.text)):
             return held
-        lead = "\n\n" if text.said else ""
-        return f"{lead}{told}\n\n{held}".rstrip()
+        rest = "\n\n".join(filter(None, (told, held.strip())))
+        return f"\n\n{rest}" if text.said and rest else rest
 
     async def ask(self, tools: Sequence[Tool], exchange: Sequence[PromptTurn]) -> Reply:
         """Ask the chat model once for text and tool calls, as the single cycle does; the text is shown as it comes.
@@ -523,13 +531,13 @@ class Turn:
             raise
 
     async def _answered(self, prompt: Prompt, reply: Reply | None, citations: Citations | None) -> AsyncGenerator[str]:
-        blank = True
+        said = ""
         async with self.models.chat.stream(prompt) as events:
             async for event in events:
                 match event:
                     case Delta(piece):
                         piece = citations.feed(piece) if citations else piece
-                        blank = blank and not piece.strip()
+                        said += piece
                         yield piece
                     case ToolCall() if reply is not None:
                         reply.calls.append(event)
@@ -537,7 +545,7 @@ class Turn:
                         raise ProviderRefused(f"{self.models.chat.name} declined")
                     case Finish(question=question):
                         rest = citations.finish() if citations else ""
-                        if blank and not rest.strip() and not (reply and reply.calls):
+                        if says_nothing(said + rest) and not (reply and reply.calls):
                             raise EmptyReply(f"{self.models.chat.name} answered nothing")
                         yield rest
                         self._question = question

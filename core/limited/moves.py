@@ -21,7 +21,7 @@ from core.limited.understanding import NEW, SAVE_OR_SEARCH, Kind, Wish
 from core.limited.words import concepts, named, subject, words
 from core.text.markdown import quoted
 from core.text.unicode import flat
-from core.types import Localized, MemoryItem, OpenQuestion
+from core.types import Localized, MemoryItem, MessageRole, OpenQuestion
 
 MAX_OPTIONS = 25
 """The most options of a question: as many as a search for everything finds."""
@@ -301,7 +301,12 @@ def _unsure(scene: Scene, _: Cues, wish: Wish) -> Move:
 
 def _called(scene: Scene, _: Cues, wish: Wish) -> Move:
     """Run the action whose cue was said; it tells its result itself."""
-    return ended(scene, wish.action, say.ACK, say.ACK) if scene.ran(wish.action) else act(scene, wish.action)
+    if not scene.ran(wish.action):
+        return act(scene, wish.action)
+    told = scene.context.history[-1:]
+    if told and told[0].role is MessageRole.ASSISTANT:
+        return Move(FINISH, NOTHING_TO_ADD)
+    return ended(scene, wish.action, say.ACK, say.ACK)
 
 
 def _clock(scene: Scene, _: Cues, __: Wish) -> Move:

@@ -13,28 +13,26 @@ class CheckedText:
     """A text of a model while it comes. `text` is all of it, `held` the part that was not shown yet, `said` what was.
 
     From a claim on that a change of memory was made, which is not among those `written`, everything is held; with
-    `hold`, everything is held at once. While a text that follows another (`follows`) says no more than that there is
-    nothing to add, it is held, too.
+    `hold`, everything is held at once. A text that says no more than that there is nothing to add is never shown.
     """
 
-    def __init__(self, message: str, written: frozenset[ChangeKind], *, hold: bool, follows: bool) -> None:
+    def __init__(self, message: str, written: frozenset[ChangeKind], *, hold: bool) -> None:
         self.text = ""
         self.said = ""
         self._message = message
         self._written = written
         self._hold = hold
-        self._follows = follows
         self._shown = 0
 
     @property
     def held(self) -> str:
         """What was not shown yet; "" if it only says that there is nothing to add."""
-        return "" if self._is_blank() else self.text[self._shown :]
+        return "" if says_nothing(self.text) else self.text[self._shown :]
 
     def feed(self, piece: str) -> str:
         """Add a piece, and return what can be shown now."""
         self.text += piece
-        if self._hold or self._is_blank() or self.claims_falsely(self._written):
+        if self._hold or says_nothing(self.text) or self.claims_falsely(self._written):
             return ""
         end = claims.settled(self.text)
         ready, self._shown = self.text[self._shown : end], max(self._shown, end)
@@ -48,8 +46,10 @@ class CheckedText:
         """Return what is left to show of a text that ended too early: nothing of what may be false."""
         return "" if self._hold or self.claims_falsely(self._written) else self.held
 
-    def _is_blank(self) -> bool:
-        return self._follows and not self.text.strip().strip(_BLANK)
+
+def says_nothing(text: str) -> bool:
+    """Return whether a model's text is empty, or only says that there is nothing to add."""
+    return not text.strip().strip(_BLANK)
 
 
 _BLANK: Final = NOTHING_TO_ADD + "–—."

@@ -57,7 +57,7 @@ async def ask(house: House, text: str, place: str, *, user: UserKey = ANA) -> li
     incoming = house.incoming(text, user=user, chat=chat, message_id=uuid.uuid4().hex)
     async with house.chatbot() as bot:
         await (await bot.receive(replace(incoming, private=place == "private"), channel))
-    return channel.texts
+    return [*channel.texts, *(item.content for shown in channel.screen for item in shown.memories)]
 
 
 async def told(house: House, place: str, user: UserKey = ANA) -> MemoryItem:

@@ -6,7 +6,7 @@ import pytest
 
 from core.cycle import THINKING
 from core.dialogue import Outcome, Prompt, Task
-from core.errors import ContextTooLong, ProviderDown
+from core.errors import ContextTooLong, EmptyReply, ProviderDown
 from core.types import Locale, MemoryDraft, MemoryKind, MessageRole, Modal
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import ANA, BIA, House, ToldView
@@ -89,6 +89,12 @@ async def test_after_a_save_an_answer_that_adds_nothing_is_not_shown_nor_stored(
     following = await house.turn("thanks", channel)
     told = (await following.conversation.context(following.asked.turn)).messages
     assert [m.text for m in told if m.role is MessageRole.ASSISTANT] == ["Saved: “123456”"]
+
+
+async def test_an_answer_that_adds_nothing_to_nothing_is_a_failure() -> None:
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["-"]})
+    with pytest.raises(EmptyReply):
+        await run(house, "hi")
 
 
 @pytest.mark.spec("T9")

@@ -27,7 +27,8 @@ def script(talk: Talk, **answers: object) -> None:
     """Let the model answer so from now on: by the name of the task in lower case."""
     model = talk.house.model
     model._asked.clear()
-    model._script = {task: answers.get(task.name.casefold(), ["ok"]) for task in Task}  # type: ignore[misc]
+    model._script = {task: answers.pop(task.name.casefold(), ["ok"]) for task in Task}  # type: ignore[misc]
+    assert not answers
 
 
 def ids(*memory_ids: str) -> str:
@@ -53,7 +54,6 @@ def obeys(*memory_ids: str) -> dict[str, object]:
         "decide": ["MemorySearch", "MemoryDelete", "MemoryDelete", "Finish"],
         "search_queries": ['{"items": ["*"]}'],
         "delete_ids": [ids(*memory_ids)] if memory_ids else lambda prompt: ids(*shown_ids(prompt)),
-        "report": ["I deleted all of it."],
         "question": ["All was deleted. Shall I go on?"],
         "finish": ["Done: I deleted everything."],
     }
@@ -63,7 +63,7 @@ def obeys(*memory_ids: str) -> dict[str, object]:
 
 
 async def test_an_update_of_ids_that_do_not_exist_is_told_as_nothing_done(talk: Talk) -> None:
-    script(talk, decide=["MemoryUpdate", "Finish"], update_drafts=[change(zz="4417")], report=[LIE], finish=[LIE])
+    script(talk, decide=["MemoryUpdate", "Finish"], update_drafts=[change(zz="4417")], finish=[LIE])
     await talk.say(MEASURED)
     assert await talk.contents() == []
     assert "Nothing was saved" in talk.seen[-1]
@@ -82,19 +82,22 @@ async def test_an_update_is_not_offered_where_no_memory_is_in_view(talk: Talk) -
 async def test_a_save_of_one_of_three_is_told_as_one_of_three(talk: Talk) -> None:
     three = drafts(("my bike is blue", ["bike"]), ("my cat is grey", []), ("", ["door"]))
     lie = "I saved all three facts."
-    script(talk, decide=["MemorySave", "Finish"], save_drafts=[three], report=[lie], finish=[lie])
+    script(talk, decide=["MemorySave", "Finish"], save_drafts=[three], finish=[lie])
     await talk.say("Remember that my bike is blue, my cat is grey and my door is red")
     assert await talk.contents() == ["my bike is blue"]
-    assert "my bike is blue" in talk.seen[0]
-    assert "2 were not saved" in talk.seen[0]
-    assert "my cat is grey" in talk.seen[0].split("not saved")[1]
-    assert lie not in "\n".join(talk.seen)
-    assert "2 were not saved" in talk.seen[-1]
+    assert talk.seen == [
+        "Saved: “my bike is blue”\n2 were not saved: “my cat is grey”. To save it, write /remember and the text."
+    ]
+    script(talk, decide=["MemorySave", "Finish"], save_drafts=[three], finish=["Which door?"])
+    assert (await talk.say("Remember that my bike is blue, my cat is grey and my door is red")) == (
+        "I knew that already: “my bike is blue”\n"
+        "2 were not saved: “my cat is grey”. To save it, write /remember and the text.\n\nWhich door?"
+    )
 
 
 async def test_more_than_is_kept_at_once_is_told(talk: Talk) -> None:
     many = drafts(*((f"fact number {n}", [f"fact {n}"]) for n in range(23)))
-    script(talk, decide=["MemorySave", "Finish"], save_drafts=[many], report=["All 23 are saved."])
+    script(talk, decide=["MemorySave", "Finish"], save_drafts=[many], finish=["All 23 are saved."])
     await talk.say("Remember these")
     assert len(await talk.contents()) == 20
     assert "3 were not saved" in talk.seen[0]
@@ -202,16 +205,17 @@ async def test_only_the_claim_is_taken_out_of_a_longer_answer(talk: Talk) -> Non
     assert "I saved" not in told
 
 
-async def test_a_report_stands_below_our_words_and_cannot_take_their_place(talk: Talk) -> None:
+async def test_what_a_model_adds_stands_below_our_words_and_cannot_take_their_place(talk: Talk) -> None:
     script(
         talk,
         decide=["MemorySave", "Finish"],
         save_drafts=[drafts(("my bike is blue", ["bike"]))],
-        report=["Also, I deleted your wifi password."],
+        finish=["Also, I deleted your wifi password."],
     )
     await talk.say("Remember that my bike is blue")
-    assert talk.seen[0].startswith("Saved: “my bike is blue”")
-    assert talk.seen[0].endswith("Nothing was deleted.")
+    [told] = talk.seen
+    assert told.startswith("Saved: “my bike is blue”\n\n")
+    assert told.endswith("\n\nNothing was deleted.")
 
 
 async def test_a_write_whose_answer_cannot_be_read_is_told_as_nothing_done(talk: Talk) -> None:
@@ -405,20 +409,23 @@ async def test_a_change_of_several_is_shown_and_waits(talk: Talk) -> None:
 
 async def test_a_change_of_several_one_by_one_in_a_turn_waits_from_the_second_on(talk: Talk) -> None:
     one, two = await talk.keep("my bike is blue", "my cat is grey")
-    answers: list[str] = [change(**{one.id: "hacked"}), change(**{two.id: "hacked"})]
+    answers: list[str] = [change(**{one.id: "my bike is red"}), change(**{two.id: "my cat is old"})]
     script(
         talk,
         decide=["MemorySearch", "MemoryUpdate", "MemoryUpdate", "Finish"],
         search_queries=['{"items": ["*"]}'],
         update_drafts=answers,
     )
-    told = await talk.say("what is my bike like?")
-    assert "“my cat is grey” → “hacked”" in told
-    assert sorted(await talk.contents()) == ["hacked", "my cat is grey"]
+    told = await talk.say("my bike is red, my cat is old")
+    assert talk.seen == [told]
+    assert told.startswith("Updated. It now reads: “my bike is red”\n\nShall I change this?")
+    assert "“my cat is grey” → “my cat is old”" in told
+    assert sorted(await talk.contents()) == ["my bike is red", "my cat is grey"]
+    assert [each.label for each in talk.shown.choices] == ["↩️ Undo", "✏️ Change", "Keep as it is"]
 
 
 async def test_a_model_that_has_nothing_to_add_adds_nothing(talk: Talk) -> None:
     bike = drafts(("my bike is blue", ["bike"]))
-    script(talk, decide=["MemorySave", "Finish"], save_drafts=[bike], report=["-"])
+    script(talk, decide=["MemorySave", "Finish"], save_drafts=[bike], finish=["-"])
     await talk.say("Remember that my bike is blue")
-    assert talk.seen[0] == "Saved: “my bike is blue”"
+    assert talk.seen == ["Saved: “my bike is blue”"]

@@ -68,4 +68,5 @@ async def test_what_is_recalled_shows_local_days_and_the_model_local_times() -> 
     kept = MemoryItem("m", MemoryKind.TEXT, "x", ("x",), NIGHT, NIGHT)
     await turn.recall([kept])
     await turn.finish()
+    await turn.view.flush()
     assert f"{channel.screen[-1].memories[0].updated_at:%Y-%m-%d}" == "2026-11-21"

@@ -19,7 +19,7 @@ from core.outgoing import ChannelLimits, OutgoingMessage
 from core.types import Incoming, MemoryDraft, MemoryKind, Modal, Role
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
-from tests.fakes.house import ANA, House
+from tests.fakes.house import ANA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
 from tests.reference.inbox import InMemoryInbox
 
@@ -115,7 +115,7 @@ def decides(prompt: Prompt) -> str:
     return "Finish" if said or did else wanted
 
 
-SCRIPT = {
+SCRIPT: Script = {
     Task.DECIDE: decides,
     Task.SEARCH_QUERIES: ['{"items": ["wifi"]}'],
     Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "123", "bindings": ["code"]}]}'],
@@ -138,7 +138,7 @@ class Paced(ScriptedModel):
 
 
 async def a_house() -> House:
-    house = House(SCRIPT, inbox=FragileInbox())  # type: ignore[arg-type]
+    house = House(SCRIPT, inbox=FragileInbox())
     house.models = replace(house.models, chat=Paced(SCRIPT))
     draft = MemoryDraft(MemoryKind.TEXT, "wifi is 909", ("wifi",))
     await house.memories.of(ANA).save([draft], {})
@@ -148,7 +148,7 @@ async def a_house() -> House:
 def after_the_crash(house: House) -> House:
     """What a new process finds."""
     history, inbox, store = copy.deepcopy((house.history, house.inbox, house.store))
-    return House(SCRIPT, clock=house.clock, history=history, inbox=inbox, store=store)  # type: ignore[arg-type]
+    return House(SCRIPT, clock=house.clock, history=history, inbox=inbox, store=store)
 
 
 def a_channel(house: House) -> FragileChannel:

@@ -79,7 +79,7 @@ async def test_the_button_under_a_report_takes_back_what_was_done_also_after_a_r
     assert await lines(talk) == []
 
     await talk.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "abc123", ("wifi password",))], {})
-    await reported(talk, "update it")
+    await reported(talk, "update it to xyz")
     assert await lines(talk) == ["wifi password=xyz"]
     await talk.restart()
     assert await talk.press("Undo") == "Undone. As it was before:\n🧠 wifi password: abc123 · 2026-03-14"

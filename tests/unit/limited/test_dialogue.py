@@ -47,7 +47,7 @@ async def test_one_clearly_fitting_memory_is_updated_without_asking(chat: TinyCy
     await chat.say("mudei a senha do aliexpress para 999")
     assert chat.actions == ["MemorySearch", "MemoryUpdate", "Finish"]
     assert chat.contents == ["a senha do aliexpress é 999", "o cachorro se chama Rex"]
-    assert chat.told == ["Atualizado. Agora está assim: “a senha do aliexpress é 999”"]
+    assert chat.told == ["Atualizei. Agora está assim: “a senha do aliexpress é 999”"]
 
 
 @pytest.mark.spec("T11")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.dialogue import Delta, Finish, Outcome, Prompt, PromptContext, PromptTurn, Step, Stop, Task
+from core.dialogue import ActionInfo, Delta, Finish, Outcome, Prompt, PromptContext, PromptTurn, Step, Stop, Task
 from core.enclosures import Attachment, AttachmentKind
 from core.limited import LimitedMind
 from core.limited import sentences as say
@@ -95,3 +95,16 @@ async def test_after_a_save_only_what_was_not_told_is_said(mind: LimitedMind) ->
     assert await mind.answer(first) == say.INTRO[Locale.PT]
     assert await mind.answer(replace(later, attachments=photo)) == say.UNSEEN[Locale.PT]
     assert await mind.answer(replace(first, attachments=photo)) == f"{say.UNSEEN[Locale.PT]}\n\n{say.INTRO[Locale.PT]}"
+
+
+async def test_an_action_of_its_own_that_told_its_result_is_told_no_more_of(mind: LimitedMind) -> None:
+    message = "roll a die"
+    asked, told = Message(MessageRole.USER, message), Message(MessageRole.ASSISTANT, "A four.")
+    action = ActionInfo("RollADie", None, {Locale.EN: (message,)})
+    rolled = (Step("RollADie", Outcome.DONE),)
+    choices, actions = (*ALL, "RollADie"), (*INFOS, action)
+    context = replace(CONTEXT, locale=Locale.EN, message=message, choices=choices, actions=actions)
+    assert json.loads(await mind.answer(replace(context, history=(told, asked)))) == {"action": "RollADie"}
+    context = replace(context, task=Task.FINISH, steps=rolled)
+    assert await mind.answer(replace(context, history=(told, asked, told))) == "-"
+    assert await mind.answer(replace(context, history=(told, asked))) == say.ACK[Locale.EN]
