@@ -126,7 +126,7 @@ class AnthropicModel(StreamedModel):
     def _blocks(self, turn: PromptTurn) -> list[dict[str, JSONValue]]:
         """Return the blocks of an entry. Thoughts stand before the calls that they led to, as the API wants them."""
         blocks: list[dict[str, JSONValue]] = []
-        if turn.thoughts is not None and turn.thoughts.model == self.name:
+        if turn.calls and turn.thoughts is not None:
             blocks += [dict(block) for block in turn.thoughts.blocks if isinstance(block, Mapping)]
         for result in turn.results:
             block: dict[str, JSONValue] = {"type": "tool_result", "tool_use_id": result.call.id}

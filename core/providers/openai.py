@@ -97,7 +97,7 @@ class OpenAIModel(StreamedModel):
                 yield {"role": turn.role.value, "content": sendable(text)}
             return
         message: dict[str, JSONValue] = {"role": turn.role.value, "content": sendable(text) if text.strip() else None}
-        if turn.thoughts is not None and turn.thoughts.model == self.name:
+        if turn.thoughts is not None:
             message = merged(message, *(block for block in turn.thoughts.blocks if isinstance(block, Mapping)))
         yield message | {"tool_calls": [self._call(call) for call in turn.calls]}
 

@@ -147,7 +147,7 @@ class StreamedModel(ChatModel):
 
     @abstractmethod
     def _body(self, prompt: Prompt) -> Params:
-        """Return the required part of a request. Calls and results in the turns are sent as the protocol has them."""
+        """Return the required part of a request. The calls and thoughts in its turns are this model's."""
 
     @abstractmethod
     def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:

@@ -198,7 +198,7 @@ class WrittenCalls:
                 elif key not in _OTHERS:
                     others[key] = value
         self._at += 1
-        if name and (arguments or others or self._is_form):
+        if name and not is_done and (arguments or others or self._is_form):
             flat = ", ".join(f'"{key}": {value}' for key, value in others.items())
             self._call(name, arguments or f"{{{flat}}}")
             is_done = True

@@ -5,6 +5,7 @@ What such a small model says is of no interest; that it is streamed, held to a s
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,13 +16,13 @@ from typing import Literal
 
 import pytest
 
-from core.dialogue import Delta, Finish, Stop
+from core.dialogue import Delta, Finish, Stop, Tool, ToolCall
 from core.errors import ContextTooLong
-from core.models import choose, complete, complete_as
+from core.models import choose, complete, complete_as, schema_of
 from core.ports import ChatModel
 from core.providers.openai import OpenAIEndpoint
 from core.providers.streamed import ModelOptions
-from tests.fakes.wires import prompt
+from tests.fakes.wires import gather, prompt
 from tests.model.serving import serving
 
 PYTHON = os.environ.get("LLAMA_PYTHON", "")
@@ -87,6 +88,23 @@ async def test_a_typed_answer_is_held_to_its_shape_by_the_server(model: ChatMode
     mood = await complete_as(Mood, model, prompt("I won the lottery!", system=SYSTEM))
     assert mood.feeling in {"happy", "sad"}
     assert mood.certain in {True, False}
+
+
+async def test_tools_are_called_in_the_form_that_the_server_enforces(endpoint: OpenAIEndpoint) -> None:
+    model = endpoint.model(ModelOptions("smollm2", temperature=0.0, max_tokens=96, timeout_s=120, tools=False))
+    shape = schema_of(Mood)
+    tools = (Tool("Laugh", "to laugh", shape), Tool("Cry", "to cry", shape))
+    for text in ("I won the lottery!", "My dog died.", "What is 2 + 2?"):
+        *parts, finish = await gather(model, prompt(text, system=SYSTEM, tools=tools))
+        assert parts
+        for part in parts:
+            match part:
+                case ToolCall(name=name, arguments=arguments):
+                    assert name in {"Laugh", "Cry"}
+                    assert json.loads(arguments).keys() == {"feeling", "certain"}
+                case Delta(said):
+                    assert "{" not in said
+        assert isinstance(finish, Finish)
 
 
 async def test_a_prompt_that_outgrows_the_window_is_told(model: ChatModel) -> None:
