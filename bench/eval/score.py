@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -41,7 +40,7 @@ class Verdict:
     first_ok: bool
     data_ok: bool
     said_ok: bool
-    false_claims: Sequence[str]
+    false_claims: list[str]
     in_language: bool | None
     calls: int
     input_tokens: int
@@ -71,11 +70,11 @@ def judge(label: Label, seen: Observed) -> Verdict:
         first_ok=first in label.first or bool(label.recalls and first in _ANSWERS and says),
         data_ok=any(_fits(changes, seen) for changes in label.data),
         said_ok=bool(seen.text) and says and admits and not forbidden,
-        false_claims=(
+        false_claims=[
             *sorted(words.claims(seen.text) - set(seen.committed)),
             *(f"says {phrase}" for phrase in forbidden),
             *_invented(label, seen),
-        ),
+        ],
         in_language=_in_language(label, seen),
         calls=len(seen.calls),
         input_tokens=sum(each.input_tokens for each in usage),
