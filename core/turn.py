@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -30,6 +30,7 @@ from core.dialogue import (
     ToolCall,
     committed,
 )
+from core.enclosures import Speaker
 from core.errors import ContextTooLong, EmptyReply, ProviderError, ProviderRefused
 from core.history.conversation import Context, Conversation
 from core.history.withholding import tells_of, told_of
@@ -474,14 +475,34 @@ class Turn:
         new = set(folded_words(after)) - set(folded_words(before)) - FUNCTION_WORDS
         if not new:
             return bool(claims.asked(self.asked.text))
+        said = self._said_of(new)
+        return all(_SMALL_NUMBER.fullmatch(word) or word in said for word in new)
+
+    def is_from_others(self, content: str) -> bool:
+        """Return whether a content to save comes from what models were shown of memories, quotes and names of files.
+
+        It does if as many of its words as the person said, or a number, stand only there.
+        """
+        words = set(folded_words(content)) - FUNCTION_WORDS
+        said = self._said_of(words)
+        quotes = [quote for quote in self.asked.quotes if quote.speaker is not Speaker.SELF]
+        files = [*self.asked.attachments, *(file for quote in quotes for file in quote.attachments)]
+        read = [text for item in self._in_view for text in (item.content, *item.bindings)]
+        read += [text for quote in quotes for text in (quote.text, quote.excerpt, quote.name)]
+        read += [file.name for file in files]
+        taken = (words - said) & {word for text in read for word in folded_words(text)}
+        has_number = any(not word.isalpha() and not _SMALL_NUMBER.fullmatch(word) for word in taken)
+        return bool(taken) and (has_number or len(taken) >= len(said))
+
+    def _said_of(self, words: Collection[str]) -> set[str]:
+        """Return those of the folded words that the person said in what models were shown of the conversation."""
         text = fold("\n".join((self.asked.text, *self._heard)))
         said = set(folded_words(text))
-        return all(
-            _SMALL_NUMBER.fullmatch(word)
-            or any(same(word, other) for other in said)
-            or (not word.isascii() and word in text)  # scripts without spaces
-            for word in new
-        )
+        return {
+            word
+            for word in words
+            if any(same(word, other) for other in said) or (not word.isascii() and word in text)  # without spaces
+        }
 
     async def in_view(self) -> Sequence[MemoryItem]:
         """Return the memories that models were shown in this conversation, still exist, and may be spoken of here."""

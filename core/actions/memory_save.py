@@ -73,8 +73,10 @@ async def run(turn: Turn, answer: Drafts) -> None:
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",)))
         return
     wanted = wanted_drafts(answer)
-    if not answer.asked and ChangeKind.SAVED not in claims.asked(turn.asked.text):
-        wanted = Wanted(tuple(own_words(turn.asked, wanted.drafts)))
+    is_foreign = any(turn.is_from_others(draft.content) for draft in wanted.drafts)
+    if (is_foreign or not answer.asked) and ChangeKind.SAVED not in claims.asked(turn.asked.text):
+        own = (draft for draft in own_words(turn.asked, wanted.drafts) if not turn.is_from_others(draft.content))
+        wanted = Wanted(tuple(own))
         if turn.learn is not Learn.AUTO or not wanted.drafts:
             await _offer(turn, wanted.drafts)
             return
