@@ -1,4 +1,4 @@
-"""A single call with tools, over real sockets with both SDKs: faulty models, and models that obey whatever they read."""
+"""The single-call cycle against hostile and faulty models: real SDKs, real sockets, both wires."""
 
 from __future__ import annotations
 
