@@ -118,7 +118,8 @@ class _Run:
         is_last = len(turn.steps) >= self.max_steps - 1
         actions = [] if is_last else [each for each in await offered(turn, self.registry) if not each.is_text]
         names = {action.name for action in actions}
-        reply = await turn.ask([tool for tool in self.tools if tool.name in names], self.exchange)
+        informing = frozenset(action.name for action in actions if action.informs)
+        reply = await turn.ask([tool for tool in self.tools if tool.name in names], self.exchange, informing)
         if is_last and reply.calls:
             if not reply.text.text.strip() and not turn.has_said:
                 raise BadReply(f"{turn.models.chat.name} did not answer")

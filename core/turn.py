@@ -75,8 +75,15 @@ class Reply:
     """What a model answered in the single cycle: its text, and the calls that it wants run."""
 
     text: CheckedText
+    informing: frozenset[str] = frozenset()
+    """The names of the actions that find out something for the model."""
     calls: list[ToolCall] = field(default_factory=list)
     thoughts: Thoughts | None = None
+
+    @property
+    def awaits_result(self) -> bool:
+        """Whether the model called an action of which it has to read the result before it says more."""
+        return any(call.name in self.informing for call in self.calls)
 
 
 @dataclass(slots=True)
@@ -321,15 +328,18 @@ class Turn:
         rest = "\n\n".join(filter(None, (told, held.strip())))
         return f"\n\n{rest}" if text.said and rest else rest
 
-    async def ask(self, tools: Sequence[Tool], exchange: Sequence[PromptTurn]) -> Reply:
+    async def ask(
+        self, tools: Sequence[Tool], exchange: Sequence[PromptTurn], informing: frozenset[str] = frozenset()
+    ) -> Reply:
         """Ask the chat model once for text and tool calls, as the single cycle does; the text is shown as it comes.
 
-        `exchange` are the calls of this turn so far, with their results. Memories that the text cites are recalled.
+        `exchange` are the calls of this turn so far, with their results. Memories that the text cites are recalled. What
+        the model says after a call of an `informing` action is left out.
 
         Raises:
             ProviderError: the model failed; the text until then is shown and stored, and no call is to be run.
         """
-        reply = Reply(self.begin_text())
+        reply = Reply(self.begin_text(), informing)
         base = await self.look_up(tools)
         prompt = replace(base, turns=(*base.turns, *exchange), tools=single_forms(tools)[self._form].tools)
         citations = Citations(self._known.labels)
@@ -556,6 +566,8 @@ class Turn:
         async with self.models.chat.stream(prompt) as events:
             async for event in events:
                 match event:
+                    case Delta() if reply is not None and reply.awaits_result:
+                        pass  # written before the model could know what the call finds
                     case Delta(piece):
                         piece = citations.feed(piece) if citations else piece
                         said += piece

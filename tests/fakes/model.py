@@ -18,10 +18,11 @@ from core.types import Vectors
 
 @dataclass(frozen=True)
 class Calls:
-    """An answer with tool calls: names with their arguments, as data or as the model wrote them; and a text before."""
+    """An answer with tool calls: names with their arguments, as data or as the model wrote them; texts around them."""
 
     calls: Sequence[tuple[str, object]]
     text: str = ""
+    after: str = ""
 
 
 def call(name: str, then: str = "stop", text: str = "", **arguments: object) -> Calls:
@@ -79,7 +80,7 @@ class ScriptedModel(ChatModel):
         match answer:
             case str():
                 text, end = answer, Finish(Stop.END, Usage(10, 5))
-            case Calls(_, text):
+            case Calls(text=text):
                 end = Finish(Stop.END, Usage(10, 5))
             case (text, end):
                 pass
@@ -91,6 +92,8 @@ class ScriptedModel(ChatModel):
             written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
             self._calls += 1
             yield ToolCall(f"c{self._calls}", name, written)
+        if isinstance(answer, Calls) and answer.after:
+            yield Delta(answer.after)
         if isinstance(end, ProviderError):
             raise end
         yield end

@@ -299,3 +299,9 @@ async def test_an_answer_that_hits_its_length_offers_to_continue() -> None:
     (shown,) = await ask(bot, "tell me a story")
     (button,) = shown.choices
     assert button.command == "/continue"
+
+
+async def test_what_is_said_after_a_search_in_the_same_answer_is_left_out() -> None:
+    early = Calls([("MemorySearch", {"items": ["hotel"], "then": "stop"})], after="You stay at the Ritz.")
+    (shown,) = await ask(house(early, "I found nothing about a hotel."), "which hotel did I book?")
+    assert shown.text == "I found nothing about a hotel."
