@@ -333,8 +333,8 @@ class Turn:
     ) -> Reply:
         """Ask the chat model once for text and tool calls, as the single cycle does; the text is shown as it comes.
 
-        `exchange` are the calls of this turn so far, with their results. Memories that the text cites are recalled. What
-        the model says after a call of an `informing` action is left out.
+        `exchange` are the calls of this turn so far, with their results. Memories that the text cites are recalled.
+        What the model says after a call of an `informing` action is left out.
 
         Raises:
             ProviderError: the model failed; the text until then is shown and stored, and no call is to be run.
