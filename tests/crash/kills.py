@@ -22,6 +22,7 @@ from typing import Protocol
 from core.actions.finish import ANSWER
 from core.clock import SystemClock
 from core.cycle import DECIDE, THINKING
+from core.models import Cycle
 from tests.fakes import openai_server
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
@@ -53,7 +54,7 @@ class SlowModel(LoopbackServer):
         said = json.dumps(asked.body["messages"])
         if DECIDE[:30] in said:
             return replace(openai_server.says("Finish"), gates=_gates([_DECIDE_S]))
-        if ANSWER[:20] not in said:
+        if "tools" not in asked.body and ANSWER[:20] not in said:
             return openai_server.says("ok")  # a summary
         number = int(re.findall(r"ask-(\d+)", said)[-1])
         words = [f"w{number}.{word} " for word in range(words_of(number))]
@@ -242,10 +243,13 @@ async def scene_of(platform: str) -> AsyncIterator[TelegramScene | DiscordScene]
 
 
 @asynccontextmanager
-async def process(scene: Scene, model: SlowModel, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def process(
+    scene: Scene, model: SlowModel, folder: Path, cycle: Cycle = Cycle.STEPWISE
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run the bot; in the end it is killed, if it still runs."""
     settings = {
         "DATA_DIR": str(folder), "MODEL": "openai:slow", "OPENAI_BASE_URL": f"{model.url}/v1", "LOCALE": "pt-BR",
+        "CYCLE": cycle.value,
     }  # fmt: skip
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bot", "run", env=os.environ | settings | scene.settings, cwd=ROOT,
@@ -263,19 +267,19 @@ async def process(scene: Scene, model: SlowModel, folder: Path) -> AsyncIterator
         await child.wait()
 
 
-async def killed(scene: Scene, folder: Path, *, kills: int, seed: int) -> Tally:
+async def killed(scene: Scene, folder: Path, *, kills: int, seed: int, cycle: Cycle = Cycle.STEPWISE) -> Tally:
     """Kill the bot that often, each time amid answers to two messages; then let it answer, and stop it."""
     chance = random.Random(seed)  # noqa: S311 - a dice
     model, asked = SlowModel(), 0
     async with model.running():
         for _ in range(kills):
-            async with process(scene, model, folder) as child:
+            async with process(scene, model, folder, cycle) as child:
                 for _ in range(2):
                     await scene.ask(asked)
                     asked += 1
                 await asyncio.sleep(chance.uniform(0.05, 1.6))
                 child.kill()
-        async with process(scene, model, folder) as child:
+        async with process(scene, model, folder, cycle) as child:
             await _until_answered(folder, asked, 120.0 + 2 * asked)
             child.terminate()
             assert await asyncio.wait_for(child.wait(), 120) == 0

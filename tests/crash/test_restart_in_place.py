@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from core.models import Cycle
 from tests.crash.kills import killed, scene_of
 from tests.profile import tries
 
@@ -13,12 +14,12 @@ KILLS = tries(2, 5)
 
 
 @pytest.mark.parametrize("seed", range(tries(1, 4)))
-@pytest.mark.parametrize("platform", ["telegram", "discord"])
+@pytest.mark.parametrize(("platform", "cycle"), [("telegram", Cycle.SINGLE), ("discord", Cycle.STEPWISE)])
 async def test_after_many_kills_every_answer_stands_there_once_and_nothing_else_does(
-    platform: str, seed: int, tmp_path: Path
+    platform: str, cycle: Cycle, seed: int, tmp_path: Path
 ) -> None:
     async with scene_of(platform) as scene:
-        found = await killed(scene, tmp_path / "data", kills=KILLS, seed=1 + seed)
+        found = await killed(scene, tmp_path / "data", kills=KILLS, seed=1 + seed, cycle=cycle)
     assert found.lost == []
     assert found.unmarked == 0
     assert found.thinking == 0

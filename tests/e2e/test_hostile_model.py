@@ -64,7 +64,7 @@ class Liar:
 
 @asynccontextmanager
 async def bot(folder: Path, server: LoopbackServer) -> AsyncIterator[tuple[App, ChatBot]]:
-    settings = load(None, data_dir=folder, model="openai:m", openai_base_url=f"{server.url}/v1")
+    settings = load(None, data_dir=folder, model="openai:m", openai_base_url=f"{server.url}/v1", cycle="stepwise")
     async with build(settings) as app, open_chatbot(app) as chatbot:
         yield app, chatbot
 
