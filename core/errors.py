@@ -115,7 +115,7 @@ class ContextTooLong(ProviderError):
 
 
 class StepwiseOnly(ProviderError):
-    """The model has no answer to a single call with tools: limited mode."""
+    """The model has no answer to a single call with tools: limited mode, or one whose window is too small for it."""
 
 
 class WindowTooSmall(BotError):

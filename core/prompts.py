@@ -169,6 +169,11 @@ def single_forms(tools: Sequence[Tool]) -> tuple[SingleForm, ...]:
     return SingleForm(rules, tuple(tools)), SingleForm(rules, brief), SingleForm(short, brief)
 
 
+def repeated(message: str) -> str:
+    """Return the message if it stands in the task once more, as a short one does; else ""."""
+    return message if message.strip() and len(message) <= _MAX_REPEATED_CHARS else ""
+
+
 def build_single(
     context: PromptContext, shown: Context, candidates: str, form: SingleForm, *, max_tokens: int = 2048
 ) -> Prompt:
@@ -177,8 +182,8 @@ def build_single(
     if context.steps:  # before an interruption
         told += ["Steps of this turn so far:", quoted(render_steps(context.steps))]
     mark = "Answer the person's last message"
-    if context.message.strip() and len(context.message) <= _MAX_REPEATED_CHARS:
-        mark += f": <message>{quoted(context.message)}</message>"
+    if again := repeated(context.message):
+        mark += f": <message>{quoted(again)}</message>"
     task = _task(context, [*told, *_open_question(context), mark])
     turns = merged((*transcript(shown, context.now.tzinfo or UTC), PromptTurn(MessageRole.USER, "")))
     turns = (*turns[:-1], replace(turns[-1], text=turns[-1].text.rstrip(), volatile=task))

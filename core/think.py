@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int) -> None:
     """Run the chosen cycle for one message, as its models and their windows allow.
 
-    What a single call began goes on step by step if limited mode takes over from the models before it.
+    What a single call began goes on step by step if a model takes over that has no answer to one.
 
     Raises:
         ProviderError: a model failed, and no other action can help.

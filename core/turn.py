@@ -31,7 +31,7 @@ from core.dialogue import (
     committed,
 )
 from core.enclosures import Speaker
-from core.errors import ContextTooLong, EmptyReply, ProviderError, ProviderRefused
+from core.errors import ContextTooLong, EmptyReply, ProviderError, ProviderRefused, StepwiseOnly
 from core.history.conversation import Context, Conversation
 from core.history.withholding import tells_of, told_of
 from core.memory.search import same
@@ -39,7 +39,7 @@ from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock
-from core.prompts import build, build_single, render_steps, single_forms
+from core.prompts import build, build_single, render_steps, repeated, single_forms
 from core.text import claims
 from core.text.checked import CheckedText, says_nothing
 from core.text.citations import Citations
@@ -362,15 +362,19 @@ class Turn:
         """Return the prompt of the single cycle without its exchange, with the memories that the message may need.
 
         It is the same in all calls of the turn; `tools` are those for which it leaves room.
+
+        Raises:
+            StepwiseOnly: it does not fit the model's window.
         """
         if self._base is not None:
             return self._base
         fitting = await self.form_that_fits(tools)
-        self._form = -1 if fitting is None else fitting
-        form = single_forms(tools)[self._form]
+        if fitting is None:
+            raise StepwiseOnly("the window is too small for a single call")
+        self._form, form = fitting, single_forms(tools)[fitting]
         hits = await self.prefetch.hits() if self.prefetch is not None else ()
         found = self._affordable([hit.item for hit in hits])
-        last = "\n".join((*(item.content for item in found), self.asked.text))
+        last = "\n".join((*(item.content for item in found), repeated(self.asked.text)))
         shown = await self._shown(last, mode="chat", system=form.text)
         found += [item for item in self._told_lately(shown) if item not in found]
         blocks = self._labelled(found) if found else ""

@@ -45,10 +45,12 @@ async def talk(folder: Path, server: LoopbackServer, *said: str, **settings: str
 
 
 @pytest.mark.spec("H1", "H4")
-@pytest.mark.parametrize("complaint", [VLLM, SILENT])
+@pytest.mark.parametrize(("cycle", "complaint"), [("auto", VLLM), ("auto", SILENT), ("stepwise", VLLM)])
 @pytest.mark.parametrize("window", [2_048, 4_096, 8_192])
-async def test_the_first_hello_is_answered_whatever_the_window(tmp_path: Path, window: int, complaint: str) -> None:
-    assert await talk(tmp_path, LoopbackServer([served(window, complaint)]), "oi") == "Olá, Ana!\n"
+async def test_the_first_hello_is_answered_whatever_the_window(
+    tmp_path: Path, window: int, cycle: str, complaint: str
+) -> None:
+    assert await talk(tmp_path, LoopbackServer([served(window, complaint)]), "oi", CYCLE=cycle) == "Olá, Ana!\n"
 
 
 @pytest.mark.parametrize("told", [{}, {"MAX_CONTEXT_TOKENS": "4096"}])
@@ -76,8 +78,10 @@ async def test_a_message_that_is_too_long_is_told_how_long_it_may_be(tmp_path: P
     assert out.endswith("Olá, Ana!\n")
 
 
-async def test_an_answer_without_a_word_is_said_to_be_one(tmp_path: Path) -> None:
-    server = LoopbackServer([openai_server.says('{"action": "Finish"}'), openai_server.says("", stop=Stop.END)])
-    out = await talk(tmp_path, server, "oi")
+@pytest.mark.parametrize("cycle", ["single", "stepwise"])
+async def test_an_answer_without_a_word_is_said_to_be_one(tmp_path: Path, cycle: str) -> None:
+    decided = [openai_server.says('{"action": "Finish"}')] if cycle == "stepwise" else []
+    server = LoopbackServer([*decided, openai_server.says("", stop=Stop.END)])
+    out = await talk(tmp_path, server, "oi", CYCLE=cycle)
     assert out.startswith("O modelo de linguagem não respondeu nada.")
     assert "…" not in out
