@@ -16,13 +16,16 @@ from tests.fakes.discord_world import EPHEMERAL
 from tests.fakes.house import House
 
 
+SAVED = "Guardei: “abc123”"
+
+
 def house(clock: FakeClock) -> House:
     return House(
         {
             Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "Finish"],
             Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]}'],
             Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
-            Task.FINISH: ["Pronto.", "A senha do wi-fi é **abc123**."],
+            Task.FINISH: ["-", "Aqui está a senha do wi-fi."],
         },
         clock=clock,
     )
@@ -37,14 +40,11 @@ async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in
         await access.own(UserKey("discord", str(ANA.id)), "Ana")
         screen = server.direct(ANA).screen
         await server.says(ANA, "lembre que a senha do wi-fi é abc123")
-        await flow(server, clock, lambda: screen()[-1:] == ["Pronto."])
+        await flow(server, clock, lambda: screen()[-1:] == [SAVED])
         await server.says(ANA, "qual é a senha do wi-fi?")
-        await flow(server, clock, lambda: screen()[-1:] == ["A senha do wi-fi é **abc123**."])
-        assert screen() == [
-            "Guardei: “abc123”\n\nGuardei a senha do wi-fi.", "Pronto.",
-            "🧠 **senha do wi-fi** ||abc123|| · 2026-03-14",
-            "Encontrei a senha do wi-fi.", "A senha do wi-fi é **abc123**.",
-        ]  # fmt: skip
+        found = "Aqui está a senha do wi-fi.\n🧠 **senha do wi-fi** ||abc123|| · 2026-03-14"
+        await flow(server, clock, lambda: screen()[-1:] == [found])
+        assert screen() == [SAVED, found]
         seen = [write.text for write in server.writes]
         assert "IA está pensando..." in seen
         assert not any("stop" in one for note in server.direct(ANA).notes.values() for one in note.buttons)
@@ -96,7 +96,7 @@ async def test_an_admin_lets_a_room_in_by_a_command_and_for_everybody_else_there
             let_in = await server.interactions.command(ANA, "admin allow", room=ROOM, text="here")
             await flow(server, clock, lambda: let_in.screen)
             await server.says(BIA, f"{ME} save it", room=ROOM)
-            await flow(server, clock, lambda: server.room(ROOM).screen()[-1:] == ["Pronto."])
+            await flow(server, clock, lambda: server.room(ROOM).screen()[-1:] == ["Saved: “abc123”"])
             tried = await server.interactions.command(BIA, "admin pause", room=ROOM)
             await flow(server, clock, lambda: tried.screen)
             assert tried.screen == [UNKNOWN[Locale.EN].format(name="admin")]

@@ -52,7 +52,7 @@ async def _memory() -> Sequence[Line]:
             Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "Finish"],
             Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]}'],
             Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
-            Task.FINISH: ["Pronto.", "A senha do wi-fi é **abc123**."],
+            Task.FINISH: ["-", "Aqui está a senha do wi-fi."],
         },
         clock=clock,
     )
@@ -63,10 +63,10 @@ async def _memory() -> Sequence[Line]:
             await access.own(UserKey("discord", str(ANA.id)), "Ana")
             await server.says(ANA, "lembre que a senha do wi-fi é abc123")
             screen = server.direct(ANA).screen
-            await flow(server, clock, lambda: screen()[-1:] == ["Pronto."])
+            await flow(server, clock, lambda: screen()[-1:] == ["Guardei: “abc123”"])
             await clock.advance(5.0)
             await server.says(ANA, "qual é a senha do wi-fi?")
-            await flow(server, clock, lambda: screen()[-1:] == ["A senha do wi-fi é **abc123**."])
+            await flow(server, clock, lambda: screen()[-1].startswith("Aqui está a senha do wi-fi.\n"))
             await clock.advance(5.0)
             listed = await server.interactions.command(ANA, "memories", room=room.id)
             await flow(server, clock, lambda: listed.screen)

@@ -99,7 +99,7 @@ async def _memory() -> Sequence[Line]:
             Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "Finish"],
             Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]}'],
             Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
-            Task.FINISH: ["Pronto.", "A senha do wi-fi é **abc123**."],
+            Task.FINISH: ["-", "Aqui está a senha do wi-fi."],
         },
         clock=clock,
     )
@@ -114,10 +114,10 @@ async def _memory() -> Sequence[Line]:
         await flow(server, clock, screen)
         await clock.advance(5.0)
         server.says(ANA, "lembre que a senha do wi-fi é abc123")
-        await flow(server, clock, lambda: screen()[-1] == "Pronto.")
+        await flow(server, clock, lambda: screen()[-1] == "Guardei: “abc123”")
         await clock.advance(5.0)
         server.says(ANA, "qual é a senha do wi-fi?")
-        await flow(server, clock, lambda: screen()[-1] == "A senha do wi-fi é abc123.")
+        await flow(server, clock, lambda: screen()[-1].startswith("Aqui está a senha do wi-fi.\n"))
         return seen(server)
 
 

@@ -65,7 +65,7 @@ async def scene() -> AsyncIterator[Scene]:
         {
             Task.DECIDE: _alternating("MemorySave", "Finish"),
             Task.SAVE_DRAFTS: lambda prompt: _draft(prompt.context.message, next(saved)),
-            Task.FINISH: lambda _: "Pronto.",
+            Task.FINISH: lambda _: "-",
         },
         clock=clock,
         trusted=(),
