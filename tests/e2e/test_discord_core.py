@@ -15,7 +15,6 @@ from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import EPHEMERAL
 from tests.fakes.house import House
 
-
 SAVED = "Guardei: “abc123”"
 
 
