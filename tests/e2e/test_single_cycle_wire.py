@@ -138,7 +138,8 @@ async def test_arguments_malformed_twice_are_told_honestly(label: str, tmp_path:
         api, bad = here.lab.api, Call("MemorySave", '{"items": 7}')
         here.lab.server.answers = [api.calls(bad), api.calls(bad), api.says("I saved your locker code.")]
         seen = await here.say("remember that my locker code is 4417")
-        assert len(here.lab.server.asked) == 3
+        told = [api.told(body)[0].text for body in here.lab.server.bodies[1:]]
+        assert ["Call it again" in text for text in told] == [True, False]
         assert await here.contents() == []
         shown = "\n".join(each.shown.text for each in seen.log)
         assert "I saved" not in shown
@@ -176,7 +177,7 @@ async def test_endless_calls_end(label: str, is_deaf: bool, tmp_path: Path) -> N
         api = here.lab.api
 
         def calling(asked: Asked) -> Answer:
-            if not api.offered(asked.body) and not is_deaf:
+            if len(here.lab.server.asked) > 9 or not (is_deaf or api.offered(asked.body)):
                 return api.says("I give up.")
             return api.calls(search(f"thing {len(here.lab.server.asked)}"))
 
@@ -396,6 +397,7 @@ async def test_what_the_person_said_is_saved_beside_an_order_of_others(label: st
     async with home(label, tmp_path) as here:
         kept = f"my wifi notes: {ORDER}"
         await here.keep(kept)
-        here.lab.server.answers = [here.lab.api.calls(save())]
-        await here.say("bitte merken zu den wifi notes: the locker code is 4417")
-        assert await here.contents() == sorted([kept, LOCKER])
+        locker = "the pin of the locker is 4417"
+        here.lab.server.answers = [here.lab.api.calls(save(locker))]
+        await here.say("bitte merken zu den wifi notes: locker 4417")
+        assert await here.contents() == sorted([kept, locker])
