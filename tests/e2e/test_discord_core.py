@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.commands.table import UNKNOWN
-from core.dialogue import Task
+from core.dialogue import NOTHING_TO_ADD, Task
 from core.features.memories.commands import NO_MEMORIES
 from core.texts import AWAY, ONLY_TEXT, PRIVATE
 from core.types import Locale, UserKey
@@ -22,7 +22,7 @@ def house(clock: FakeClock) -> House:
             Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "Finish"],
             Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]}'],
             Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
-            Task.FINISH: ["Pronto.", "A senha do wi-fi é **abc123**."],
+            Task.FINISH: [NOTHING_TO_ADD, "Você me contou a senha dele."],
         },
         clock=clock,
     )
@@ -37,14 +37,13 @@ async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in
         await access.own(UserKey("discord", str(ANA.id)), "Ana")
         screen = server.direct(ANA).screen
         await server.says(ANA, "lembre que a senha do wi-fi é abc123")
-        await flow(server, clock, lambda: screen()[-1:] == ["Pronto."])
-        await server.says(ANA, "qual é a senha do wi-fi?")
-        await flow(server, clock, lambda: screen()[-1:] == ["A senha do wi-fi é **abc123**."])
+        await flow(server, clock, lambda: screen()[-1:] == ["Guardei: “abc123”"])
+        await server.says(ANA, "o que você sabe do wi-fi?")
+        await flow(server, clock, lambda: "🧠" in screen()[-1])
         assert screen() == [
-            "Guardei: “abc123”\n\nGuardei a senha do wi-fi.", "Pronto.",
-            "🧠 **senha do wi-fi** ||abc123|| · 2026-03-14",
-            "Encontrei a senha do wi-fi.", "A senha do wi-fi é **abc123**.",
-        ]  # fmt: skip
+            "Guardei: “abc123”",
+            "Você me contou a senha dele.\n🧠 **senha do wi-fi** ||abc123|| · 2026-03-14",
+        ]
         seen = [write.text for write in server.writes]
         assert "IA está pensando..." in seen
         assert not any("stop" in one for note in server.direct(ANA).notes.values() for one in note.buttons)
@@ -96,7 +95,7 @@ async def test_an_admin_lets_a_room_in_by_a_command_and_for_everybody_else_there
             let_in = await server.interactions.command(ANA, "admin allow", room=ROOM, text="here")
             await flow(server, clock, lambda: let_in.screen)
             await server.says(BIA, f"{ME} save it", room=ROOM)
-            await flow(server, clock, lambda: server.room(ROOM).screen()[-1:] == ["Pronto."])
+            await flow(server, clock, lambda: server.room(ROOM).screen()[-1:] == ["Saved: “abc123”"])
             tried = await server.interactions.command(BIA, "admin pause", room=ROOM)
             await flow(server, clock, lambda: tried.screen)
             assert tried.screen == [UNKNOWN[Locale.EN].format(name="admin")]
