@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from adapters.discord.config import DiscordConfig
+from core.chatbot import TurnLimits
 from core.dialogue import Task
+from core.models import Cycle
 from core.types import UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, Bot, flow, idle, running, serving
+from tests.fakes import model
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_server import TOKEN, DiscordServer, too_many
@@ -49,11 +52,13 @@ async def _memory() -> Sequence[Line]:
     clock = FakeClock()
     house = House(
         {
-            Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "Finish"],
-            Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]}'],
-            Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
-            Task.FINISH: ["-", "Aqui está a senha do wi-fi."],
+            Task.SINGLE: [
+                model.call("MemorySave", items=[{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]),
+                "A senha do wi-fi é **abc123**. [m1]",
+                "Você me contou a senha dele. [m1]",
+            ]
         },
+        limits=TurnLimits(cycle=Cycle.SINGLE),
         clock=clock,
     )
     access = house.access()
@@ -66,7 +71,10 @@ async def _memory() -> Sequence[Line]:
             await flow(server, clock, lambda: screen()[-1:] == ["Guardei: “abc123”"])
             await clock.advance(5.0)
             await server.says(ANA, "qual é a senha do wi-fi?")
-            await flow(server, clock, lambda: screen()[-1].startswith("Aqui está a senha do wi-fi.\n"))
+            await flow(server, clock, lambda: screen()[-1:] == ["A senha do wi-fi é **abc123**."])
+            await clock.advance(5.0)
+            await server.says(ANA, "o que você sabe do wi-fi?")
+            await flow(server, clock, lambda: "🧠" in screen()[-1])
             await clock.advance(5.0)
             listed = await server.interactions.command(ANA, "memories", room=room.id)
             await flow(server, clock, lambda: listed.screen)
@@ -132,8 +140,9 @@ SCENARIOS = (
     Scenario(
         "memory",
         "Saving and finding a memory, and a list of memories in a room",
-        "The whole core behind it, with a model that answers by script. Memories are an embed with spoilers; what a "
-        "command shows in a room only the person sees (🔒).",
+        "The whole core behind it, with a model that answers by script. Each answer is one message; memories that it "
+        "rests on and does not say word for word stand below it, in an embed with spoilers. What a command shows in a "
+        "room only the person sees (🔒).",
         _memory,
     ),
     Scenario(

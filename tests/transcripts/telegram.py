@@ -7,11 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from adapters.telegram.config import TelegramConfig
+from core.chatbot import TurnLimits
 from core.delivery.view import View
 from core.dialogue import Task
+from core.models import Cycle
 from core.outgoing import OutgoingMessage
 from core.types import Incoming
 from tests.e2e.telegram_kit import Bot, flow, idle, running, serving
+from tests.fakes import model
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import Script, echo, slowly
 from tests.fakes.house import House
@@ -96,11 +99,13 @@ async def _memory() -> Sequence[Line]:
     clock = FakeClock()
     house = House(
         {
-            Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "Finish"],
-            Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]}'],
-            Task.SEARCH_QUERIES: ['{"items": ["senha do wi-fi"]}'],
-            Task.FINISH: ["-", "Aqui está a senha do wi-fi."],
+            Task.SINGLE: [
+                model.call("MemorySave", items=[{"type": "text", "content": "abc123", "bindings": ["senha do wi-fi"]}]),
+                "A senha do wi-fi é **abc123**. [m1]",
+                "Você me contou a senha dele. [m1]",
+            ]
         },
+        limits=TurnLimits(cycle=Cycle.SINGLE),
         clock=clock,
     )
     access = house.access()
@@ -117,7 +122,10 @@ async def _memory() -> Sequence[Line]:
         await flow(server, clock, lambda: screen()[-1] == "Guardei: “abc123”")
         await clock.advance(5.0)
         server.says(ANA, "qual é a senha do wi-fi?")
-        await flow(server, clock, lambda: screen()[-1].startswith("Aqui está a senha do wi-fi.\n"))
+        await flow(server, clock, lambda: screen()[-1] == "A senha do wi-fi é abc123.")
+        await clock.advance(5.0)
+        server.says(ANA, "o que você sabe do wi-fi?")
+        await flow(server, clock, lambda: "🧠" in screen()[-1])
         return seen(server)
 
 
@@ -245,7 +253,8 @@ SCENARIOS = (
     Scenario(
         "memory",
         "Saving and finding a memory",
-        "The whole core behind it, with a model that answers by script. Each status is replaced in place.",
+        "The whole core behind it, with a model that answers by script. Each answer is one message, which replaces the "
+        "status in place; memories that it rests on and does not say word for word stand below, in a quote that opens.",
         _memory,
     ),
     Scenario(

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from core.dialogue import Task
+from core.dialogue import NOTHING_TO_ADD, Task
 from core.features.access.people import Person as Known
 from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
 from core.types import Role, UserKey
@@ -65,7 +65,7 @@ async def scene() -> AsyncIterator[Scene]:
         {
             Task.DECIDE: _alternating("MemorySave", "Finish"),
             Task.SAVE_DRAFTS: lambda prompt: _draft(prompt.context.message, next(saved)),
-            Task.FINISH: lambda _: "-",
+            Task.FINISH: lambda _: NOTHING_TO_ADD,
         },
         clock=clock,
         trusted=(),
