@@ -123,11 +123,15 @@ class PromptContext:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """An action offered to a model: its name, when to use it, and the JSON schema of its arguments (an object)."""
+    """An action offered to a model: its name, when to use it, and the JSON schema of its arguments (an object).
+
+    `brief` is the schema without what may be left out, for models that are told their tools in words.
+    """
 
     name: str
     description: str
     schema: Mapping[str, JSONValue]
+    brief: Mapping[str, JSONValue] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,17 @@ class PromptTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class ToldInWords:
+    """What a model is told that gets its tools in words: a system text, all `tools` that it may ever be offered, and
+    worked examples as entries before the conversation. It is the same in every prompt, so that a cache serves it.
+    """
+
+    system: str
+    tools: tuple[Tool, ...]
+    examples: tuple[PromptTurn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """One request to a model in two forms: as prose (`system`, `turns`) and as data (`context`).
 
@@ -191,7 +206,8 @@ class Prompt:
     again.
 
     `tools` are offered to the model, which may answer with text, with ToolCalls, or with both; a prompt with tools has
-    no `schema`. `cache_key` is the same for all prompts of one conversation, for caches that are found by a key.
+    no `schema`. `in_words` takes the place of `system` for a model that gets its tools in words. `cache_key` is the
+    same for all prompts of one conversation, for caches that are found by a key.
     """
 
     system: str
@@ -201,6 +217,7 @@ class Prompt:
     max_tokens: int = 1024
     whole: bool = False
     tools: tuple[Tool, ...] = ()
+    in_words: ToldInWords | None = None
     cache_key: str = ""
 
 

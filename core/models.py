@@ -10,7 +10,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from core.dialogue import Delta, Finish, Prompt, PromptTurn, Reply, Stop, StreamEvent, Task
 from core.errors import BadReply, ProviderRefused, StreamCut
@@ -170,28 +170,39 @@ async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> S
     raise BadReply(f"{model.name} did not answer as {shape.__name__}: {problem}")
 
 
-def schema_of(shape: type[Any]) -> dict[str, JSONValue]:
+NOT_BRIEF: Final[Any] = Field(json_schema_extra={"brief": False})
+"""In the annotation of a field: the brief schema leaves it out, as an answer without it is understood."""
+
+
+def schema_of(shape: type[Any], *, brief: bool = False) -> dict[str, JSONValue]:
     """Return the JSON schema of a dataclass in the strict form of providers.
 
-    No references, titles, docstrings or defaults; every property required, no others allowed.
+    No references, titles, docstrings or defaults; every property required, no others allowed. A `brief` one lacks the
+    fields that are NOT_BRIEF, and null is no value of the others.
     """
     raw = TypeAdapter(shape).json_schema()
-    return cast("dict[str, JSONValue]", _strict(raw, raw.get("$defs", {})))
+    return cast("dict[str, JSONValue]", _strict(raw, raw.get("$defs", {}), brief=brief))
 
 
-def _strict(node: Any, definitions: Mapping[str, Any]) -> Any:
+def _strict(node: Any, definitions: Mapping[str, Any], *, brief: bool) -> Any:
     if isinstance(node, list):
-        return [_strict(entry, definitions) for entry in node]
+        return [_strict(entry, definitions, brief=brief) for entry in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
-        return _strict(definitions[node["$ref"].rsplit("/", 1)[-1]], definitions)
+        return _strict(definitions[node["$ref"].rsplit("/", 1)[-1]], definitions, brief=brief)
+    if brief and (some := [entry for entry in node.get("anyOf", ()) if entry != {"type": "null"}]):
+        return _strict(some[0] if len(some) == 1 else {"anyOf": some}, definitions, brief=False)
     kept = {
-        key: {name: _strict(entry, definitions) for name, entry in value.items()}
+        key: {
+            name: _strict(entry, definitions, brief=brief)
+            for name, entry in value.items()
+            if not (brief and entry.get("brief") is False)
+        }
         if key == "properties"
-        else _strict(value, definitions)
+        else _strict(value, definitions, brief=brief)
         for key, value in node.items()
-        if key not in {"$defs", "title", "default", "description"}
+        if key not in {"$defs", "title", "default", "description", "brief"}
     }
     if kept.get("type") == "object":
         kept |= {"required": list(kept.get("properties", {})), "additionalProperties": False}

@@ -18,7 +18,7 @@ from core.errors import BadReply, EmptyReply
 from core.models import parsed, schema_of
 from core.text.catalogue import text
 from core.turn import Reply, Turn
-from core.types import MessageRole
+from core.types import JSONValue, MessageRole
 
 THINKING: Final = text("common.thinking")
 
@@ -32,12 +32,17 @@ _log = logging.getLogger(__name__)
 
 def tool_of(action: Action) -> Tool:
     """Return the action as a tool: its arguments, and what is to come after it (`then`)."""
+    whole, brief = (_with_then(action, brief=brief) for brief in (False, True))
+    return Tool(action.name, f"{action.when}\n{action.instruction}".strip(), whole, brief)
+
+
+def _with_then(action: Action, *, brief: bool) -> dict[str, JSONValue]:
     schema: dict[str, Any] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
     if action.arguments is not None:
-        schema = dict(schema_of(action.arguments))
+        schema = dict(schema_of(action.arguments, brief=brief))
     schema["properties"] = {**schema["properties"], "then": _THEN}
     schema["required"] = [*schema["required"], "then"]
-    return Tool(action.name, f"{action.when}\n{action.instruction}".strip(), schema)
+    return schema
 
 
 def tools_of(registry: Registry) -> tuple[Tool, ...]:

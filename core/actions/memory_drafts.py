@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator
 
+from core.models import NOT_BRIEF
 from core.text.unicode import clean
 from core.types import MemoryDraft, MemoryKind
 
@@ -53,7 +54,7 @@ def _as_draft(value: Any) -> Any:
 class DraftAnswer:
     """One memory in the reasoning model's answer (T10). JSON content is given as text."""
 
-    type: Literal["text", "json"]
+    type: Annotated[Literal["text", "json"], NOT_BRIEF]
     content: str
     bindings: list[str]
 

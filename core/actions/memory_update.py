@@ -15,6 +15,7 @@ from core.actions.memory_drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answere
 from core.actions.proposal import Rewrite, propose_rewrites, proposes
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
+from core.models import NOT_BRIEF
 from core.text.catalogue import text
 from core.text.unicode import clean
 from core.turn import Turn
@@ -42,9 +43,9 @@ class Change:
     """A change to one memory; null leaves a field as it is."""
 
     id: str
-    type: Literal["text", "json"] | None
+    type: Annotated[Literal["text", "json"] | None, NOT_BRIEF]
     content: str | None
-    bindings: list[str] | None
+    bindings: Annotated[list[str] | None, NOT_BRIEF]
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,18 @@
 """The forms in which a model is offered tools: as its protocol has them, or in words, with one JSON object as answer.
 
-The object is `{"reply": [...]}`, each entry `{"answer": TEXT}` or `{"tool": NAME, "arguments": {...}}`. Servers that
-enforce a schema want an object at its root; llama.cpp and OpenAI both accept `anyOf` inside. The list is ordered, so
-that text can be shown, and a call run, as soon as it is there.
+The object is `{"reply": [...]}`, each entry `{"answer": TEXT}` or `{"tool": NAME, ...}` with the arguments. Servers
+that enforce a schema want an object at its root; llama.cpp and OpenAI both accept `anyOf` inside. The list is ordered,
+so that text can be shown, and a call run, as soon as it is there.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from core.dialogue import Prompt, PromptTurn, Tool, ToolCall
+from core.dialogue import Prompt, PromptTurn, ToldInWords, Tool, ToolCall
 from core.providers.ladder import Ladder, Params, Rung
 from core.types import JSONValue
 
@@ -24,8 +24,7 @@ _NOTE: Final = 'Answer with the one JSON object {"reply": [...]} as described, a
 _FORM: Final = """\
 How you answer: with one JSON object {{"reply": [...]}} and nothing else. Each entry of the list is one of two:
 - {{"answer": "TEXT"}}: TEXT is what the person reads.
-- {{"tool": "NAME", "arguments": {{...}}}}: a call of one of these tools; you are told its result in <tool-result> \
-before you go on.
+- one of these calls; you are told its result in <tool-result> before you go on:
 {tools}"""
 
 
@@ -43,24 +42,54 @@ def tool_ladder(native: Params, typed: Ladder, is_native: bool) -> Ladder:
 def reply_schema(tools: Sequence[Tool]) -> dict[str, JSONValue]:
     """Return the JSON schema of an answer in words."""
     entries: list[JSONValue] = [_closed({"answer": {"type": "string"}})]
-    entries += [_closed({"tool": {"type": "string", "enum": [tool.name]}, "arguments": tool.schema}) for tool in tools]
-    return _closed({"reply": {"type": "array", "items": {"anyOf": entries}}})
+    entries += [_closed({"tool": {"type": "string", "enum": [tool.name]}, **_properties(tool)}) for tool in tools]
+    return _closed({"reply": {"type": "array", "items": {"anyOf": entries}, "minItems": 1}})
+
+
+def _properties(tool: Tool) -> dict[str, JSONValue]:
+    properties = (tool.brief or tool.schema).get("properties")
+    return dict(properties) if isinstance(properties, Mapping) else {}
+
+
+def _sample(schema: JSONValue) -> JSONValue:
+    """Return a value that fits a schema, to show its form."""
+    match schema:
+        case {"properties": Mapping() as properties}:
+            return {name: _sample(each) for name, each in properties.items()}
+        case {"type": "array", "items": items}:
+            return [_sample(items)]
+        case {"enum": [first, *_]}:
+            return first
+        case {"anyOf": [first, *_]}:
+            return _sample(first)
+        case {"type": "boolean"}:
+            return True
+    return 0 if schema in ({"type": "integer"}, {"type": "number"}) else "..."
 
 
 def in_words(prompt: Prompt) -> Prompt:
     """Return the prompt with its tools told in the system text, and calls and results in the text of the turns."""
-    system = prompt.system
+    words = prompt.in_words or ToldInWords(prompt.system, prompt.tools)
+    system, turns = prompt.system, prompt.turns
     if prompt.tools:
-        told = [f"- {tool.name}: {tool.description}\n  arguments: {_json(tool.schema)}" for tool in prompt.tools]
-        system = "\n\n".join(part for part in (system, _FORM.format(tools="\n".join(told))) if part)
-    return replace(prompt, system=system, turns=tuple(turn_in_words(turn) for turn in prompt.turns), tools=())
+        told = [_told(tool) for tool in words.tools]
+        system = "\n\n".join(part for part in (words.system, _FORM.format(tools="\n".join(told))) if part)
+        turns = (*words.examples, *turns)
+    return replace(prompt, system=system, turns=tuple(turn_in_words(turn) for turn in turns), tools=())
+
+
+def _told(tool: Tool) -> str:
+    """Return the form of a call, and when to make it: the first line of the description."""
+    form = {"tool": tool.name} | {name: _sample(each) for name, each in _properties(tool).items()}
+    when, _, _ = tool.description.partition("\n")
+    return f"  {_json(form)}: {when}"
 
 
 def turn_in_words(turn: PromptTurn) -> PromptTurn:
     """Return the entry with its calls and results in its text."""
     if turn.calls:
         entries: list[JSONValue] = [{"answer": turn.text}] if turn.text else []
-        entries += [{"tool": call.name, "arguments": arguments_of(call)} for call in turn.calls]
+        entries += [{"tool": call.name, **arguments_of(call)} for call in turn.calls]
         return PromptTurn(turn.role, _json({"reply": entries}))
     if turn.results:
         results = [f'<tool-result tool="{result.call.name}">\n{result.text}\n</tool-result>' for result in turn.results]

@@ -195,7 +195,7 @@ class WrittenCalls:
                         return False
                 elif key in _ARGUMENTS:
                     arguments = value
-                elif key not in _OTHERS:
+                elif key not in _OTHERS or self._is_form:
                     others[key] = value
         self._at += 1
         if name and not is_done and (arguments or others or self._is_form):
