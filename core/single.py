@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from core import outcomes
 from core.actions.action import Action
 from core.actions.registry import Registry
 from core.cycle import close_step, failed, offered, shortened
@@ -25,7 +26,6 @@ THINKING: Final = text("common.thinking")
 STOP: Final = "stop"
 _THEN: Final = {"type": "string", "enum": [STOP, "continue"]}
 _QUESTION_MARKS: Final = ("?", "？", "؟")
-_MAX_NAME_CHARS: Final = 40  # of a tool that a model made up
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
         ProviderError: the model failed.
     """
     turn.actions = tuple(action.info for action in registry.enabled)
-    await turn.status(THINKING[turn.locale])
+    turn.recalls_cited = True
     if turn.prefetch is None:
         turn.begin_prefetch()
     run = _Run(turn, registry, max_steps, tools_of(registry))
@@ -92,6 +92,7 @@ class _Run:
     async def next(self) -> bool:
         """Ask the model once, and run what it calls; return whether the turn is over."""
         turn, asked_s = self.turn, self.turn.clock.monotonic()
+        await turn.status(THINKING[turn.locale])
         try:
             reply, actions = await shortened(turn, self._ask)
         except EmptyReply:
@@ -102,18 +103,33 @@ class _Run:
         if not reply.calls:
             await self._end(reply, ask_s)
             return True
-        before = committed(turn.steps)
-        results = [await self._call(call, actions, ask_s, is_last=call is reply.calls[-1]) for call in reply.calls]
+        return await self._run(reply, [_read(call, actions) for call in reply.calls], ask_s)
+
+    async def _run(self, reply: Reply, calls: Sequence[_Call], ask_s: float) -> bool:
+        """Run the calls of one answer, those last that ask the person; return whether the turn is over."""
+        turn, before, complained = self.turn, committed(self.turn.steps), frozenset(self.complained)
+        ordered = sorted(calls, key=lambda each: each.asks)
+        if ordered[-1].asks:  # the turn ends with the question
+            await turn.end_text(reply.text, in_history=True, goes_on=True)
+        is_ending = not any(each.goes_on for each in calls)
+        done: dict[str, tuple[ToolResult, bool]] = {}
+        for each in ordered:
+            turn.is_ending = is_ending and each is ordered[-1]
+            try:
+                done[each.call.id] = await self._run_one(each, complained, ask_s)
+            finally:
+                turn.is_ending = False
         if turn.awaits_answer:
             return True
-        is_over = turn.has_said and not any(goes_on for _, goes_on in results)
-        await turn.end_text(
-            reply.text, in_history=not is_over, told=committed(turn.steps) != before, goes_on=not is_over
-        )
+        is_over = turn.has_said and not any(goes_on for _, goes_on in done.values())
+        told = committed(turn.steps) != before
+        if not ordered[-1].asks:
+            await turn.end_text(reply.text, in_history=not is_over, told=told, goes_on=not is_over)
         if is_over:
             return True
         said = PromptTurn(MessageRole.ASSISTANT, reply.text.text, tuple(reply.calls), thoughts=reply.thoughts)
-        self.exchange += [said, PromptTurn(MessageRole.USER, "", results=tuple(result for result, _ in results))]
+        results = tuple(done[each.call.id][0] for each in calls)
+        self.exchange += [said, PromptTurn(MessageRole.USER, "", results=results)]
         return False
 
     async def _ask(self) -> tuple[Reply, Sequence[Action]]:
@@ -138,56 +154,86 @@ class _Run:
         action = next((each for each in self.registry.enabled if each.task is task), self.registry.fallback)
         self.turn.steps.append(Step(action.name, Outcome.DONE))
         close_step(self.turn, decide_s=ask_s, run_s=0.0)
+        await self.turn.recall_told(reply.text.text)
         await self.turn.end_text(reply.text, in_history=False, is_question=is_question)
 
-    async def _call(
-        self, call: ToolCall, actions: Sequence[Action], ask_s: float, *, is_last: bool
-    ) -> tuple[ToolResult, bool]:
+    async def _run_one(self, each: _Call, complained: Collection[str], ask_s: float) -> tuple[ToolResult, bool]:
         """Run one call; return its result for the model, and whether the model has to go on after it."""
-        turn = self.turn
-        action = next((each for each in actions if each.name == call.name), None)
-        if turn.awaits_answer:
-            return ToolResult(call, "not run: the person has to answer a question first", failed=True), False
+        turn, call, action = self.turn, each.call, each.action
         if action is None:
-            self._record(Step(call.name[:_MAX_NAME_CHARS], Outcome.FAILED, detail="there is no such action now"), ask_s)
-            return ToolResult(call, f"There is no tool {call.name!r} now.", failed=True), True
-        try:
-            arguments, goes_on = read_arguments(action, call.arguments)
-        except ValueError as error:
-            return self._complain(call, action, str(error), ask_s), True
+            self._record(Step("unknown action", Outcome.FAILED, detail="there is no such action now"), ask_s)
+            return ToolResult(call, "There is no such tool now.", failed=True), True
+        if turn.awaits_answer:
+            await self._tell_undone(action)
+            return ToolResult(call, "not run: the person has to answer a question first", failed=True), False
+        if len(turn.steps) >= self.max_steps - 1:
+            return ToolResult(call, "Not done: too many calls in one turn. Tell the person so.", failed=True), True
+        if each.problem:
+            return self._complain(each, action, ask_s, again=action.name in complained), True
         key = f"{call.name} {call.arguments}"
         if key in self.seen:
             self._record(Step(action.name, Outcome.REPEATED, detail="the same call as before"), ask_s)
             return ToolResult(call, "not run: this was done already in this turn", failed=True), True
         self.seen.add(key)
         before, started_s = len(turn.steps), turn.clock.monotonic()
-        turn.is_ending = is_last and not goes_on
         try:
             if action.status is not None:
                 await turn.status(action.status[turn.locale])
-            await action.run(turn, arguments)
+            await action.run(turn, each.arguments)
         except BadReply as error:
             _log.warning("action failed", extra={"action": action.name, "error": str(error)})
             turn.steps[before:] = [failed(action)]
-        finally:
-            turn.is_ending = False
         close_step(turn, decide_s=ask_s, run_s=turn.clock.monotonic() - started_s)
         step = turn.steps[-1]
-        goes_on = goes_on or step.outcome in {Outcome.FAILED, Outcome.REPEATED} or bool(step.missing)
+        goes_on = each.goes_on or step.outcome in {Outcome.FAILED, Outcome.REPEATED} or bool(step.missing)
         return ToolResult(call, turn.result_text(step), failed=step.outcome is Outcome.FAILED), goes_on
 
-    def _complain(self, call: ToolCall, action: Action, problem: str, ask_s: float) -> ToolResult:
-        """Name what is wrong with the arguments; the second time, record that the action failed."""
+    async def _tell_undone(self, action: Action) -> None:
+        """Say that a call was not run, as the turn ends with a question to the person."""
+        if action.writes is not None:
+            told = outcomes.not_done(action.writes, (), self.turn.locale, some=False, remembers=self.turn.remembers)
+            await self.turn.say(told, in_history=True)
+
+    def _complain(self, each: _Call, action: Action, ask_s: float, *, again: bool) -> ToolResult:
+        """Name what is wrong with the arguments; if the model was told so before, record that the action failed."""
         _log.warning("unusable arguments", extra={"action": action.name})
-        if action.name in self.complained:
-            self._record(failed(action), ask_s)
-            return ToolResult(call, f"{problem}. This was not done: tell the person so.", failed=True)
         self.complained.add(action.name)
-        return ToolResult(call, f"The arguments do not fit ({problem}). Nothing was done. Call it again.", failed=True)
+        if again:
+            self._record(failed(action), ask_s)
+            return ToolResult(each.call, f"{each.problem}. This was not done: tell the person so.", failed=True)
+        text = f"The arguments do not fit ({each.problem}). Nothing was done. Call it again."
+        return ToolResult(each.call, text, failed=True)
 
     def _record(self, step: Step, ask_s: float) -> None:
         self.turn.steps.append(step)
         close_step(self.turn, decide_s=ask_s, run_s=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call as it was read: its action (None: there is none) and arguments, or the problem with them."""
+
+    call: ToolCall
+    action: Action | None = None
+    arguments: Any = None
+    goes_on: bool = True
+    problem: str = ""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the person may have to agree to it, which ends the turn."""
+        return self.action is not None and self.action.asks and not self.problem
+
+
+def _read(call: ToolCall, actions: Sequence[Action]) -> _Call:
+    action = next((each for each in actions if each.name == call.name), None)
+    if action is None:
+        return _Call(call)
+    try:
+        arguments, goes_on = read_arguments(action, call.arguments)
+    except ValueError as error:
+        return _Call(call, action, problem=str(error))
+    return _Call(call, action, arguments, goes_on)
 
 
 def read_arguments(action: Action, written: str) -> tuple[Any, bool]:

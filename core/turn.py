@@ -62,6 +62,7 @@ from core.types import (
 
 _MAX_SHORTENINGS = 3
 _MAX_TOLD_LATELY = 4
+_MAX_BESIDE = 3
 _SMALL_NUMBER = re.compile(r"\d{1,2}|(?:19|20)\d\d|\w")
 MEMORY_OFF = """\
 The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
@@ -127,6 +128,11 @@ class Turn:
     """The search for memories that the message may need, in the single cycle."""
     _heard: tuple[str, ...] = ()
     """The person's own words that models were shown."""
+    recalls_cited: bool = False
+    """Whether only memories that the answer cites are recalled."""
+    _found: list[MemoryItem] = field(default_factory=list)
+    _was_cut: bool = False
+    """Whether the text of a model reached its greatest length."""
     is_ending: bool = False
     """Whether what is said now ends the turn."""
     _known: Labelled = field(default_factory=Labelled)
@@ -203,6 +209,17 @@ class Turn:
             )
         self._recalled += [item for item in items if item not in self._recalled]
 
+    async def find(self, items: Sequence[MemoryItem]) -> None:
+        """Recall what a search found; in the single cycle only what the answer turns out to rest on."""
+        self._found += items
+        if not self.recalls_cited:
+            await self.recall(items)
+
+    async def recall_told(self, text: str) -> None:
+        """Recall what was searched for and is told in a text, if the turn cited nothing."""
+        if self._found and not self._recalled:
+            await self.recall([item for item in self._found if tells_of(text, item)])
+
     async def tell(self, text: str, *, choices: Sequence[Button] = (), menu: Sequence[Button] = ()) -> None:
         """Show a message that is not part of the conversation, such as a command's answer."""
         await self.finish()
@@ -232,12 +249,14 @@ class Turn:
     async def finish(self) -> None:
         """Complete the answer message, with its buttons and the memories it rests on below it.
 
-        A memory that the answer says word for word is not shown again; limited mode says all that it answers from.
+        A memory that the answer says word for word is not shown again. Limited mode says what it answers from; of what
+        else it found, the best few are shown.
         """
         said, buttons, recalled = "".join(self._said), tuple(self._buttons), tuple(self._recalled)
         self._said, self._buttons, self._recalled = [], [], []
-        told = self.models.is_limited and said
-        memories = [item for item in recalled if not told and item.content not in said]
+        memories = [item for item in recalled if item.content not in said and quoted(item.content) not in said]
+        if self.models.is_limited and said:
+            memories = memories[:_MAX_BESIDE]
         if said or memories:
             await self.view.finish(buttons, tuple(item.in_zone(self.zone) for item in memories))
 
@@ -296,7 +315,7 @@ class Turn:
         `told`: our own words just said what was done. Then, and in a turn that `goes_on`, claims are left out.
         """
         held = text.held
-        if (told or goes_on) and claims.claimed(held):
+        if told or goes_on:
             held = claims.without(held)
         if goes_on:
             pass
@@ -308,6 +327,9 @@ class Turn:
                 held = f"\n\n{held}"
         self._write_on(text, held)
         await self._store_text(text.said, in_history=in_history)
+        if self._was_cut:
+            self._was_cut = False
+            self._write(LENGTH_STOP[self.locale])  # shown, and not stored
 
     def _with_undone(self, text: CheckedText, held: str, wanted: frozenset[ChangeKind], *, is_question: bool) -> str:
         """Return our own words on what was not done, and the text that was held, without claims to the contrary.
@@ -546,8 +568,7 @@ class Turn:
         text.said += piece
 
     async def _store_text(self, said: str, *, in_history: bool) -> None:
-        said = said.replace(f"\n\n{LENGTH_STOP[self.locale]}", "").strip()
-        if said:
+        if said := said.strip():
             duration_s = self.clock.monotonic() - self._began_s
             answer = Message(MessageRole.ASSISTANT, said, in_history=in_history, duration_s=duration_s)
             await self._store(replace(answer, question=self._question))
@@ -589,7 +610,7 @@ class Turn:
                         if reply is not None:
                             reply.thoughts = event.thoughts
                         if event.stop is Stop.LENGTH:
-                            yield f"\n\n{LENGTH_STOP[self.locale]}"  # shown, and not stored
+                            self._was_cut = True
                             self.add_buttons((Button(CONTINUE[self.locale], "/continue"),))
 
     async def _store(self, message: Message) -> None:

@@ -24,7 +24,8 @@ class Action:
     `instruction` in its description. A text action (`Finish`, `Question`) has no arguments, and is no tool: the text of
     the answer is one.
 
-    The turn is over after an action that `ends_cycle`. The model of a single cycle always goes on after one that
+    The turn is over after an action that `ends_cycle`. One that `asks` may have to ask the person to agree, which ends
+    the turn, too. The model of a single cycle always goes on after one that
     `informs` it. An action that `remembers` is not offered to people who turned remembering off, one that
     `needs_memory` only with memories in view. `writes` is the kind of change that it makes. Limited mode
     (`core/limited/`) chooses an action by its `task`, if it can answer that, else by its `cues`: phrases in the
@@ -42,6 +43,7 @@ class Action:
     informs: bool = False
     remembers: bool = False
     needs_memory: bool = False
+    asks: bool = False
     writes: ChangeKind | None = None
     task: Task | None = None
     cues: Cues = field(default_factory=dict, hash=False)

@@ -60,6 +60,7 @@ MEMORY_DELETE = Action(
     example='{"ids": ["..."]}',
     status=DELETING,
     needs_memory=True,
+    asks=True,
     writes=WRITES,
     task=Task.DELETE_IDS,
 )

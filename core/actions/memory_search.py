@@ -59,7 +59,7 @@ async def run(turn: Turn, answer: Queries) -> None:
         await turn.status(LOOKING_UP[turn.locale])
         hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
         items = tuple(hit.item for hit in hits)
-    await turn.recall(items)
+    await turn.find(items)
     turn.steps.append(Step(NAME, Outcome.DONE if items else Outcome.NOTHING, queries, items, hits=hits))
 
 

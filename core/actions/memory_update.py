@@ -151,6 +151,7 @@ MEMORY_UPDATE = Action(
     status=UPDATING,
     remembers=True,
     needs_memory=True,
+    asks=True,
     writes=WRITES,
     task=Task.UPDATE_DRAFTS,
 )

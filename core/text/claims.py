@@ -193,8 +193,13 @@ def volunteered(text: str, message: str) -> frozenset[ChangeKind]:
 
 
 def without(text: str) -> str:
-    """Return the text without the sentences that claim a change."""
-    return " ".join(each for each in _SENTENCES.split(text) if each.strip() and not claimed(each))
+    """Return the text without the sentences that claim a change; what is between the others stays as it is."""
+    kept, start = "", 0
+    for end in [*(found.end() for found in _SENTENCES.finditer(text)), len(text)]:
+        sentence = text[start:end]
+        kept += "" if any(map(str.isalpha, sentence)) and claimed(sentence) else sentence
+        start = end
+    return kept.strip()
 
 
 def denied(text: str) -> bool:

@@ -305,3 +305,57 @@ async def test_what_is_said_after_a_search_in_the_same_answer_is_left_out() -> N
     early = Calls([("MemorySearch", {"items": ["hotel"], "then": "stop"})], after="You stay at the Ritz.")
     (shown,) = await ask(house(early, "I found nothing about a hotel."), "which hotel did I book?")
     assert shown.text == "I found nothing about a hotel."
+
+
+async def test_a_save_beside_a_deletion_is_made_before_the_question() -> None:
+    delete, save = (
+        ("MemoryDelete", {"ids": ["m1"], "then": "stop"}),
+        ("MemorySave", {"items": items("the sofa is red")}),
+    )
+    bot = house(Calls([delete, save], "Sure, Paris."))
+    await keep(bot, "the rent is 900", "rent")
+    (shown,) = await ask(bot, "what is the capital of France? forget the rent, and remember that the sofa is red")
+    assert "Sure, Paris." in shown.text
+    assert "Saved: “the sofa is red”" in shown.text
+    assert "Shall I delete this for good?" in shown.text
+    thread = (await bot.history.threads(ANA))[0]
+    assert "Sure, Paris." in [message.text for message in await bot.history.since(thread.id)]
+
+
+async def test_a_list_beside_a_save_keeps_its_lines_and_a_number_its_answer() -> None:
+    bot = house(call("MemorySave", text="I saved it! A recipe:\n- 2 eggs\n1. Beat.\n2. Fry.", items=items("eggs: 2")))
+    (shown,) = await ask(bot, "remember eggs: 2, and give me a recipe")
+    assert shown.text == "Saved: “eggs: 2”\n\nA recipe:\n- 2 eggs\n1. Beat.\n2. Fry."
+    (shown,) = await ask(house(call("MemorySave", text="42", items=items("six"))), "remember six, and 6 times 7?")
+    assert shown.text.endswith("42")
+
+
+async def test_the_note_of_a_cut_answer_stands_below_it_and_is_not_stored() -> None:
+    bot = house(("Once upon a time", Finish(Stop.LENGTH)))
+    (shown,) = await ask(bot, "tell me a story")
+    assert shown.text.startswith("Once upon a time\n\n(")
+    thread = (await bot.history.threads(ANA))[0]
+    assert [message.text for message in await bot.history.since(thread.id)][-1] == "Once upon a time"
+
+
+async def test_no_more_calls_run_than_a_turn_has_steps() -> None:
+    many = Calls([("MemorySave", {"items": items(f"fact {n}"), "then": "stop"}) for n in range(15)])
+    bot = house(many, "That was too much.")
+    await ask(bot, "remember all this")
+    assert await bot.memories.of(ANA).count() == bot.limits.max_steps - 1
+    assert [result.failed for result in bot.model.prompts[-1].turns[-1].results].count(True) == 8
+
+
+async def test_what_a_search_found_is_shown_only_if_the_answer_rests_on_it() -> None:
+    bot = house(call("MemorySearch", items=["*"]), "You have a red sofa [m1].")
+    await keep(bot, "the wifi password is abc", "wifi")
+    await keep(bot, "the sofa in the living room is red", "sofa")
+    (shown,) = await ask(bot, "sum me up")
+    assert [item.content for item in shown.memories] == ["the sofa in the living room is red"]
+
+
+async def test_two_malformed_calls_in_one_answer_are_one_mistake() -> None:
+    bad = ("MemorySave", "{")
+    bot = house(Calls([bad, bad]), call("MemorySave", items=items("my locker is 212")))
+    (shown,) = await ask(bot, "remember that my locker is 212")
+    assert shown.text == "Saved: “my locker is 212”"
