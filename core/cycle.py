@@ -90,7 +90,7 @@ async def _decide(turn: Turn, registry: Registry, *, max_steps: int) -> Action:
 async def shortened(turn: Turn, work: Callable[[], Awaitable[Result]]) -> Result:
     """Do the work, again with less of the conversation as often as a model finds it too long.
 
-    Repeating an action is safe: it asks a model before it changes anything, and its report raises no such error.
+    Repeating an action is safe: it asks a model before it changes anything.
     """
     before = list(turn.steps)
     while True:

@@ -51,6 +51,7 @@ def settings(lab: Wire) -> dict[str, str]:
         "MODEL": f"{lab.label}:m",
         f"{provider}_API_KEY": "sk-SECRET",
         f"{provider}_BASE_URL": lab.server.url,
+        "CYCLE": "stepwise",
     }
 
 

@@ -77,7 +77,7 @@ async def test_a_card_is_pressed_after_a_restart_and_tells_what_was_decided_by_w
             server.says(BIA, SECRET)
         async with at_work(tmp_path, server, clock):
             server.presses(ANA, "Deixar entrar")
-            await until(server, clock, lambda: len(server.chat(8).screen()) == 2)
+            await until(server, clock, lambda: len(server.chat(8).screen()) == 2 and server.chat(7).screen() != [CARD])
             [card] = server.chat(7).ours()
             assert card.text.startswith("Feito. telegram:8: desconhecido → membro\nQuem decidiu: telegram:7 Ana, 2026-")
             assert card.labels == []
