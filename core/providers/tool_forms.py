@@ -1,8 +1,9 @@
 """The forms in which a model is offered tools: as its protocol has them, or in words, with one JSON object as answer.
 
-The object is `{"reply": [...]}`, each entry `{"answer": TEXT}` or `{"tool": NAME, "arguments": {...}}`. Servers that
-enforce a schema want an object at its root; llama.cpp and OpenAI both accept `anyOf` inside. The list is ordered, so
-that text can be shown, and a call run, as soon as it is there.
+The object is `{"reply": [...]}`, an entry `{"tool": NAME, "arguments": {...}}` or `{"tool": "Answer", "answer": TEXT}`.
+Servers that enforce a schema want an object at its root; llama.cpp and OpenAI both accept `anyOf` inside. The list is
+ordered, so that text can be shown, and a call run, as soon as it is there. All entries begin alike: where answers began
+with another key, a model of 1.5 billion parameters never called a tool.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final
 
 from core.dialogue import Prompt, PromptTurn, Tool, ToolCall
 from core.providers.ladder import Ladder, Params, Rung
+from core.providers.written_calls import ANSWER
 from core.types import JSONValue
 
 TOOLS: Final = "tools"
@@ -22,11 +24,11 @@ TOOLS: Final = "tools"
 _TOOL_WORDS: Final = ("tool", "function", "jinja")
 _NOTE: Final = 'Answer with the one JSON object {"reply": [...]} as described, and with nothing else.'
 _FORM: Final = """\
-How you answer: with one JSON object {{"reply": [...]}} and nothing else. Each entry of the list is one of two:
-- {{"answer": "TEXT"}}: TEXT is what the person reads.
-- {{"tool": "NAME", "arguments": {{...}}}}: a call of one of these tools; you are told its result in <tool-result> \
-before you go on.
-{tools}"""
+How you answer: with one JSON object {{"reply": [...]}} and nothing else. Each entry of the list names one of these:
+{tools}
+- Answer: to write to the person. Its entry is {{"tool": "Answer", "answer": "TEXT"}}, and TEXT is what they read.
+The entry of any other is {{"tool": "NAME", "arguments": {{...}}}}; you are told its result in <tool-result> before \
+you go on."""
 
 
 def tool_ladder(native: Params, typed: Ladder, is_native: bool) -> Ladder:
@@ -42,8 +44,8 @@ def tool_ladder(native: Params, typed: Ladder, is_native: bool) -> Ladder:
 
 def reply_schema(tools: Sequence[Tool]) -> dict[str, JSONValue]:
     """Return the JSON schema of an answer in words."""
-    entries: list[JSONValue] = [_closed({"answer": {"type": "string"}})]
-    entries += [_closed({"tool": {"type": "string", "enum": [tool.name]}, "arguments": tool.schema}) for tool in tools]
+    entries: list[JSONValue] = [_closed({"tool": _only(tool.name), "arguments": tool.schema}) for tool in tools]
+    entries.append(_closed({"tool": _only(ANSWER), "answer": {"type": "string"}}))
     return _closed({"reply": {"type": "array", "items": {"anyOf": entries}}})
 
 
@@ -59,7 +61,7 @@ def in_words(prompt: Prompt) -> Prompt:
 def turn_in_words(turn: PromptTurn) -> PromptTurn:
     """Return the entry with its calls and results in its text."""
     if turn.calls:
-        entries: list[JSONValue] = [{"answer": turn.text}] if turn.text else []
+        entries: list[JSONValue] = [{"tool": ANSWER, "answer": turn.text}] if turn.text else []
         entries += [{"tool": call.name, "arguments": arguments_of(call)} for call in turn.calls]
         return PromptTurn(turn.role, _json({"reply": entries}))
     if turn.results:
@@ -89,6 +91,10 @@ def is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _only(name: str) -> JSONValue:
+    return {"type": "string", "enum": [name]}
 
 
 def _closed(properties: dict[str, JSONValue]) -> dict[str, JSONValue]:
