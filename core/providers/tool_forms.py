@@ -1,8 +1,9 @@
 """The forms in which a model is offered tools: as its protocol has them, or in words, with one JSON object as answer.
 
-The object is `{"reply": [...]}`, each entry `{"answer": TEXT}` or `{"tool": NAME, ...}` with the arguments. Servers
-that enforce a schema want an object at its root; llama.cpp and OpenAI both accept `anyOf` inside. The list is ordered,
-so that text can be shown, and a call run, as soon as it is there.
+The object is `{"reply": [...]}`, an entry `{"tool": NAME, ...}` with the arguments, or `{"tool": "Answer", "answer":
+TEXT}`. Servers that enforce a schema want an object at its root; llama.cpp and OpenAI both accept `anyOf` inside. The
+list is ordered, so that text can be shown, and a call run, as soon as it is there. All entries begin alike: where
+answers began with another key, a model of 1.5 billion parameters never called a tool.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Final
 
 from core.dialogue import Prompt, PromptTurn, ToldInWords, Tool, ToolCall
 from core.providers.ladder import Ladder, Params, Rung
-from core.types import JSONValue
+from core.providers.written_calls import ANSWER
+from core.types import JSONValue, MessageRole
 
 TOOLS: Final = "tools"
 """The label of the form that the protocol has for tools."""
@@ -22,10 +24,10 @@ TOOLS: Final = "tools"
 _TOOL_WORDS: Final = ("tool", "function", "jinja")
 _NOTE: Final = 'Answer with the one JSON object {"reply": [...]} as described, and with nothing else.'
 _FORM: Final = """\
-How you answer: with one JSON object {{"reply": [...]}} and nothing else. Each entry of the list is one of two:
-- {{"answer": "TEXT"}}: TEXT is what the person reads.
-- one of these calls; you are told its result in <tool-result> before you go on:
-{tools}"""
+How you answer: with one JSON object {{"reply": [...]}} and nothing else. Each entry of the list is one of these:
+  {{"tool": "Answer", "answer": "TEXT"}}: to write to the person. TEXT is what they read.
+{tools}
+You are told the result of a call in <tool-result> before you go on."""
 
 
 def tool_ladder(native: Params, typed: Ladder, is_native: bool) -> Ladder:
@@ -41,8 +43,8 @@ def tool_ladder(native: Params, typed: Ladder, is_native: bool) -> Ladder:
 
 def reply_schema(tools: Sequence[Tool]) -> dict[str, JSONValue]:
     """Return the JSON schema of an answer in words."""
-    entries: list[JSONValue] = [_closed({"answer": {"type": "string"}})]
-    entries += [_closed({"tool": {"type": "string", "enum": [tool.name]}, **_properties(tool)}) for tool in tools]
+    entries: list[JSONValue] = [_closed({"tool": _only(tool.name), **_properties(tool)}) for tool in tools]
+    entries.append(_closed({"tool": _only(ANSWER), "answer": {"type": "string"}}))
     return _closed({"reply": {"type": "array", "items": {"anyOf": entries}, "minItems": 1}})
 
 
@@ -74,8 +76,20 @@ def in_words(prompt: Prompt) -> Prompt:
     if prompt.tools:
         told = [_told(tool) for tool in words.tools]
         system = "\n\n".join(part for part in (words.system, _FORM.format(tools="\n".join(told))) if part)
-        turns = (*words.examples, *turns)
+        turns = (*map(_example, words.examples), *turns)
     return replace(prompt, system=system, turns=tuple(turn_in_words(turn) for turn in turns), tools=())
+
+
+def _example(turn: PromptTurn) -> PromptTurn:
+    is_answer = turn.role is MessageRole.ASSISTANT
+    return PromptTurn(turn.role, _reply(turn, calls_first=True)) if is_answer else turn
+
+
+def _reply(turn: PromptTurn, *, calls_first: bool = False) -> str:
+    """Return the text and the calls of an entry in the form of an answer."""
+    said: list[JSONValue] = [{"tool": ANSWER, "answer": turn.text}] if turn.text else []
+    calls: list[JSONValue] = [{"tool": call.name, **arguments_of(call)} for call in turn.calls]
+    return _json({"reply": [*calls, *said] if calls_first else [*said, *calls]})
 
 
 def _told(tool: Tool) -> str:
@@ -88,9 +102,7 @@ def _told(tool: Tool) -> str:
 def turn_in_words(turn: PromptTurn) -> PromptTurn:
     """Return the entry with its calls and results in its text."""
     if turn.calls:
-        entries: list[JSONValue] = [{"answer": turn.text}] if turn.text else []
-        entries += [{"tool": call.name, **arguments_of(call)} for call in turn.calls]
-        return PromptTurn(turn.role, _json({"reply": entries}))
+        return PromptTurn(turn.role, _reply(turn))
     if turn.results:
         results = [f'<tool-result tool="{result.call.name}">\n{result.text}\n</tool-result>' for result in turn.results]
         return replace(turn, text="\n\n".join((*results, turn.text) if turn.text else results), results=())
@@ -118,6 +130,10 @@ def is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _only(name: str) -> JSONValue:
+    return {"type": "string", "enum": [name]}
 
 
 def _closed(properties: dict[str, JSONValue]) -> dict[str, JSONValue]:

@@ -26,6 +26,9 @@ _ARGUMENTS: Final = ("arguments", "parameters", "input")
 _LISTS: Final = ("reply", "calls", "tool_calls")
 _OTHERS: Final = ("type", "id")
 _ANSWER: Final = "answer"
+ANSWER: Final = "Answer"
+"""The tool that stands for a text in the form of `tool_forms`."""
+
 _DEEPEST: Final = 8
 
 _BLANK: Final = re.compile(r"\s*")
@@ -287,6 +290,11 @@ class WrittenCalls:
             yield
 
     def _call(self, name: str, arguments: str) -> None:
+        if self._is_form and name == ANSWER:  # its text among the arguments, where only the prompt asks for the form
+            said = re.search(r':\s*"((?:[^"\\]|\\.)*)"', arguments, re.DOTALL)
+            self._parts += [Delta(_plain(said[1]))] if said else []
+            self._drop()
+            return
         self.found = True
         is_quoted = len(arguments) > 1 and arguments[0] == '"' == arguments[-1]
         self._parts.append(ToolCall("", name, _plain(arguments[1:-1]) if is_quoted else arguments))

@@ -445,11 +445,15 @@ def forms(lab: Wire) -> list[str]:
     return found
 
 
+def answer(text: str) -> dict[str, Any]:
+    return {"tool": "Answer", "answer": text}
+
+
 def replying(*entries: dict[str, Any]) -> str:
     return json.dumps({"reply": entries}, ensure_ascii=False)
 
 
-def refusing(lab: Wire, refused: Sequence[str], answer: Answer, complaint: str, status: int = 400) -> None:
+def refusing(lab: Wire, refused: Sequence[str], given: Answer, complaint: str, status: int = 400) -> None:
     """Make the server refuse forms."""
 
     def picky(asked: Asked) -> Answer:
@@ -457,7 +461,7 @@ def refusing(lab: Wire, refused: Sequence[str], answer: Answer, complaint: str, 
             return lab.api.fails(status, complaint)
         problem = lab.api.problem(asked.body)
         assert not problem, problem
-        return answer
+        return given
 
     lab.server.answers = [picky]
 
@@ -476,7 +480,7 @@ async def test_a_model_that_refuses_tools_is_asked_for_one_typed_answer_once_and
     lab: Wire, status: int, complaint: str
 ) -> None:
     call = {"tool": "MemorySave", "arguments": ITEMS}
-    refusing(lab, ["native"], lab.api.says(replying({"answer": "Já vai."}, call)), complaint, status)
+    refusing(lab, ["native"], lab.api.says(replying(answer("Já vai."), call)), complaint, status)
     async with lab.model() as model:
         events = await gather(model, ASKED)
         assert said(events) == "Já vai."
@@ -484,7 +488,7 @@ async def test_a_model_that_refuses_tools_is_asked_for_one_typed_answer_once_and
         await gather(model, followed(ASKED, events, "saved"))
     assert forms(lab) == ["native", "json_schema", "json_schema"]
     body = lab.server.bodies[-1]
-    assert json.loads(lab.api.words(body["messages"][-2])) == {"reply": [{"answer": "Já vai."}, call]}
+    assert json.loads(lab.api.words(body["messages"][-2])) == {"reply": [answer("Já vai."), call]}
     assert lab.api.words(body["messages"][-1]) == '<tool-result tool="MemorySave">\nsaved\n</tool-result>'
     system = json.dumps(body["system"] if lab.label == "anthropic" else body["messages"][0])
     assert "to keep what is asked" in system
@@ -494,16 +498,16 @@ async def test_a_model_that_refuses_tools_is_asked_for_one_typed_answer_once_and
 async def test_openais_refusal_of_tools_with_an_effort_keeps_the_effort() -> None:
     async with wire("openai") as lab, lab.model(effort="medium") as model:
         complaint = "Function tools with reasoning_effort are not supported for m in /v1/chat/completions."
-        refusing(lab, ["native"], lab.api.says(replying({"answer": "oi"})), complaint)
+        refusing(lab, ["native"], lab.api.says(replying(answer("oi"))), complaint)
         assert said(await gather(model, ASKED)) == "oi"
     assert forms(lab) == ["native", "json_schema"]
     assert lab.server.bodies[-1]["reasoning_effort"] == "medium"
 
 
 async def test_a_model_without_any_of_it_is_asked_in_words(lab: Wire) -> None:
-    answer = lab.api.says("Sure!\n```json\n", replying({"answer": "Oi, Ana."}), "\n```")
+    said_so = lab.api.says("Sure!\n```json\n", replying(answer("Oi, Ana.")), "\n```")
     refused = ["native", "json_schema", "json_object"]
-    refusing(lab, refused, answer, "tools, response_format and output_config.format are unknown")
+    refusing(lab, refused, said_so, "tools, response_format and output_config.format are unknown")
     async with lab.model() as model:
         assert said(await gather(model, ASKED)) == "Sure!\nOi, Ana."
         assert said(await gather(model, ASKED)) == "Sure!\nOi, Ana."
@@ -514,14 +518,14 @@ async def test_a_model_without_any_of_it_is_asked_in_words(lab: Wire) -> None:
 
 
 async def test_a_model_known_to_have_no_tools_is_not_offered_any(lab: Wire) -> None:
-    lab.server.answers = strict(lab, lab.api.says(replying({"answer": "oi"})))
+    lab.server.answers = strict(lab, lab.api.says(replying(answer("oi"))))
     async with lab.model(tools=False) as model:
         assert said(await gather(model, ASKED)) == "oi"
     assert forms(lab) == ["json_schema"]
 
 
 async def test_an_answer_in_json_is_shown_while_it_is_written(lab: Wire) -> None:
-    whole = lab.api.says('{"reply": [{"answer": "Oi, ', 'Ana."}]}')
+    whole = lab.api.says('{"reply": [{"tool": "Answer", "answer": "Oi, ', 'Ana."}]}')
     assert whole.frames is not None
     rest = asyncio.Event()
     lab.server.answers = [replace(whole, gates={len(lab.api.opening()) + 1: rest})]
@@ -532,7 +536,7 @@ async def test_an_answer_in_json_is_shown_while_it_is_written(lab: Wire) -> None
 
 
 async def test_a_typed_answer_cut_in_a_call_runs_nothing(lab: Wire) -> None:
-    text = replying({"answer": "Já vai."}, {"tool": "MemorySave", "arguments": ITEMS})[:-8]
+    text = replying(answer("Já vai."), {"tool": "MemorySave", "arguments": ITEMS})[:-8]
     lab.server.answers = [lab.api.says(text, stop=Stop.LENGTH), lab.api.breaks(text)]
     async with lab.model(tools=False) as model:
         events = await gather(model, ASKED)
@@ -556,7 +560,7 @@ async def test_a_call_written_as_text_is_a_call_and_the_model_is_asked_otherwise
     lab: Wire, written: str
 ) -> None:
     text = written % ARGUMENTS
-    lab.server.answers = strict(lab, lab.api.says(*text), lab.api.says(replying({"answer": "Pronto."})))
+    lab.server.answers = strict(lab, lab.api.says(*text), lab.api.says(replying(answer("Pronto."))))
     async with lab.model() as model:
         events = await gather(model, ASKED)
         assert (said(events), made(events)) == ("", [("MemorySave", ARGUMENTS)])

@@ -107,6 +107,10 @@ def test_a_call_that_is_malformed_is_one_unless_the_answer_was_cut(written: str,
     [
         ('{"reply": [{"answer": "Oi \\"Ana\\"\\n\\ud83d\\udc18"}]}', 'Oi "Ana"\n🐘', []),
         ('{"answer": "Oi"}', "Oi", []),
+        ('{"reply": [{"tool": "Answer", "answer": "Oi"}, {"tool": "Save", "arguments": {}}]}', "Oi", [("Save", "{}")]),
+        ('{"reply": [{"answer": "Oi", "tool": "Answer"}]}', "Oi", []),
+        ('{"reply": [{"tool": "Answer", "arguments": {"text": "diz \\"oi\\""}}]}', 'diz "oi"', []),
+        ('{"reply": [{"tool": "Answer", "arguments": {}}]}', "", []),
         ("Oi, Ana.", "Oi, Ana.", []),
         ('Claro: {"reply": [{"answer": "Oi"}]}', "Claro: Oi", []),
         ('```json\n{"reply": [{"answer": "Oi"}]}\n```', "Oi", []),
@@ -162,6 +166,7 @@ NASTY = st.lists(
             *'{}[]",:\\ \n`u',
             *("```json\n", "<tool_call>", "[TOOL_CALLS]", CALL, '{"answer": "', '{"reply": [', "\\ud83d", "\\udc18"),
             *('"name": "Save"', '"arguments": ', '"tool": ', '"Save"', "{}", "null", "12", "olá 🐘"),
+            *('"tool": "Answer", ', '"answer": "', "}]}"),
         ]
     ),
     max_size=12,
@@ -189,7 +194,7 @@ VALUES = st.recursive(
 )
 ENTRIES = st.lists(
     st.one_of(
-        st.fixed_dictionaries({"answer": st.text(min_size=1)}),
+        st.fixed_dictionaries({"tool": st.just("Answer"), "answer": st.text(min_size=1)}),
         st.fixed_dictionaries(
             {"tool": st.sampled_from(NAMES), "arguments": st.dictionaries(st.text(), VALUES, max_size=3)}
         ),
@@ -209,5 +214,5 @@ def test_every_valid_answer_is_read_whole(
     text, calls, _ = read(cut(f"```json\n{written}\n```" if is_fenced else written, data), is_form=True)
     assert text == "\n\n".join(str(entry["answer"]) for entry in entries if "answer" in entry)
     assert [(name, json.loads(arguments)) for name, arguments in calls] == [
-        (entry["tool"], entry["arguments"]) for entry in entries if "tool" in entry
+        (entry["tool"], entry["arguments"]) for entry in entries if "arguments" in entry
     ]
