@@ -129,7 +129,12 @@ async def _overheard(events: AsyncIterator[StreamEvent], heard: list[StreamEvent
 
 
 def _written_out(prompt: Prompt) -> str:
-    return "\n\n".join((f"[system]\n{prompt.system}", *(f"[{turn.role.value}]\n{turn.text}" for turn in prompt.turns)))
+    lines = [f"[system]\n{prompt.system}"]
+    for turn in prompt.turns:
+        calls = (f"[call] {call.name} {call.arguments}" for call in turn.calls)
+        results = (f"[result] {result.text}" for result in turn.results)
+        lines.append("\n".join((f"[{turn.role.value}]", *results, turn.whole_text, *calls)))
+    return "\n\n".join(lines)
 
 
 class _Screen(Channel):

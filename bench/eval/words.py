@@ -35,7 +35,7 @@ _CLAIMS: Final = {
         (?:foi|foram|est[aá]|estão) (?:atualizad|alterad|corrigid|mudad)|
         \bhe (?:actualizado|cambiado|corregido)|(?:ha|han) sido (?:actualizad|cambiad)|
         aktualisiert|geändert|mise?s? à jour|j'ai (?:modifié|changé|corrigé)|\bho (?:aggiornato|modificato|cambiato)|
-        更新しました|変更しました|已更新|已经更新|обнов(?:ил|лено)|изменил|تم تحديث|अपडेट कर दिया
+        更新しました|変更しました|已更[新改]|已经更[新改]|обнов(?:ил|лено)|изменил|تم تحديث|अपडेट कर दिया
     """,
     DELETED: r"""
         i(?:'ve| have)? (?:just |now |also )?(?:deleted|removed|erased|forgotten|cleared)|
