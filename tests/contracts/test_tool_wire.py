@@ -479,7 +479,7 @@ def refusing(lab: Wire, refused: Sequence[str], given: Answer, complaint: str, s
 async def test_a_model_that_refuses_tools_is_asked_for_one_typed_answer_once_and_for_all(
     lab: Wire, status: int, complaint: str
 ) -> None:
-    call = {"tool": "MemorySave", "arguments": ITEMS}
+    call = {"tool": "MemorySave", **ITEMS}
     refusing(lab, ["native"], lab.api.says(replying(answer("Já vai."), call)), complaint, status)
     async with lab.model() as model:
         events = await gather(model, ASKED)
