@@ -186,4 +186,5 @@ def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_toke
         window_tokens=settings.window_of(name) or window_tokens,
         timeout_s=timeout_s,
         first_token_timeout_s=knob("first_token_timeout_s") or max(preset.first_token_timeout_s, timeout_s),
+        tools=preset.tools,
     )

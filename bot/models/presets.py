@@ -42,7 +42,8 @@ class Preset:
     `efforts` are defaults for the provider's own address; another server at `url_setting` gets none, unless every
     address is the owner's (`is_local`). `window_tokens` is the default context of a provider that cuts a longer prompt
     silently instead of refusing it. `first_token_timeout_s` is the longest wait for the answer to begin, thinking
-    included, `timeout_s` the longest silence after that.
+    included, `timeout_s` the longest silence after that. `tools`: False where a model's own tool calls are less sure
+    than JSON that the server holds to a schema.
     """
 
     wire: Wire
@@ -55,6 +56,7 @@ class Preset:
     first_token_timeout_s: float = 120.0
     window_tokens: int | None = None
     is_local: bool = False
+    tools: bool = True
 
 
 _LOCAL_TIMEOUT_S = 120.0
@@ -111,6 +113,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             timeout_s=_LOCAL_TIMEOUT_S,
             first_token_timeout_s=_LOCAL_FIRST_TOKEN_TIMEOUT_S,
             is_local=True,
+            tools=False,
         ),
     }
 )

@@ -10,15 +10,15 @@ from core.dialogue import Outcome, Step
 from core.features.preferences.language import AUTO, choose_language
 from core.features.preferences.store import PreferenceStore
 from core.outgoing import Button
+from core.text.language import from_tag, spoken
 from core.text.language_names import english_name
 from core.turn import Turn
 
 NAME = "AnswerLanguage"
 
 WHEN = (
-    'The person asks you to write to them in a certain language from now on ("answer me in German from now on"), or '
-    "again in whichever they write in. Not for a single text in another language (\"say 'good morning' in German\", "
-    '"translate this"), nor because they write in another language: those need no action.'
+    'The person says in which language you are to answer from now on ("answer me in German from now on"). Never for one '
+    "text in another language (\"say 'good morning' in German\"), nor because of the language that they write in."
 )
 
 INSTRUCTION = f"""\
@@ -39,6 +39,14 @@ def answer_language(preferences: PreferenceStore) -> Action:
     async def run(turn: Turn, choice: Choice) -> None:
         """Store the choice and say what holds from now on; the rest of the turn goes on in that language."""
         before = (await preferences.of(turn.conversation.thread.conversation.user)).language
+        if (
+            not before
+            and from_tag(choice.language) is not None
+            and from_tag(choice.language) is spoken(turn.asked.text)
+        ):
+            detail = "they are answered in the language they write in anyway; nothing was changed"
+            turn.steps.append(Step(NAME, Outcome.NOTHING, detail=detail))
+            return
         told = await choose_language(turn, preferences, choice.language)
         if told is None:
             turn.steps.append(Step(NAME, Outcome.NOTHING, detail="no such language is known; nothing was changed"))
