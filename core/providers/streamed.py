@@ -79,7 +79,7 @@ class Reading(Protocol):
 
 
 class _Answer:
-    """Read one answer, calls in its text included.
+    """Read one answer, including the calls in its text, if `written` is there to read them.
 
     Each call gets an id that no other of the turn has; one made as the protocol has it, the model's name in `extra`.
     """
@@ -100,8 +100,8 @@ class _Answer:
     def take(self, event: object) -> Sequence[Part]:
         """Return what the event adds to the answer."""
         parts = self.reading.take(event)
-        if self._written is not None and parts:
-            parts = self._with_ids([read for part in parts for read in self._read(part, self._written)])
+        if parts:
+            parts = self._with_ids([read for part in parts for read in self._read(part)])
         self.has_begun = self.has_begun or bool(parts)
         return parts
 
@@ -109,11 +109,12 @@ class _Answer:
         """Return what was held back of the text."""
         return self._with_ids(self._written.finish(is_cut=is_cut)) if self._written is not None else ()
 
-    def _read(self, part: Part, written: WrittenCalls) -> Sequence[Part]:
+    def _read(self, part: Part) -> Sequence[Part]:
         if isinstance(part, Delta):
-            return written.feed(part.text)
-        self.has_called = True
-        return [*written.finish(), replace(part, extra={self._name: part.extra})]
+            return self._written.feed(part.text) if self._written is not None else [part]
+        held = self._written.held if self._written is not None else ""
+        self.has_called, self._written = True, None  # whoever calls natively means text by its text
+        return [*([Delta(held)] if held else []), replace(part, extra={self._name: part.extra})]
 
     def _with_ids(self, parts: Sequence[Part]) -> Sequence[Part]:
         return [part if isinstance(part, Delta) else self._with_id(part) for part in parts]
@@ -205,7 +206,8 @@ class StreamedModel(ChatModel):
             with self._failures():
                 raw = await self._post(self._request(prompt, rungs, is_form=is_form))
             reading = self._reading(has_tools=bool(prompt.tools) and not is_form)
-            written = WrittenCalls([tool.name for tool in prompt.tools], is_form=is_form) if prompt.tools else None
+            is_written = is_form or (bool(prompt.tools) and self._options.model not in self._concessions.callers)
+            written = WrittenCalls([tool.name for tool in prompt.tools], is_form=is_form) if is_written else None
             return _Asked(raw, _Answer(self._name, reading, written, known_ids))
 
         try:

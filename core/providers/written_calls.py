@@ -8,10 +8,11 @@ from typing import Final, TypeAlias
 
 from core.dialogue import Delta, ToolCall
 
+_FENCE: Final = "```"
 _MARKS: Final = (
     "```json",
     "```tool_call",
-    "```",
+    _FENCE,
     "<tool_call>",
     "<function_call>",
     "<|tool_call|>",
@@ -55,10 +56,13 @@ _Text: TypeAlias = Generator[None, None, str]
 class WrittenCalls:
     """Turn the pieces of an answer's text into Deltas, and ToolCalls (with "" as id) of the tools of those `names`.
 
-    A call is looked for where the text or a line of it begins. What may become one is held back, and comes out as text
-    if it does not. With `is_form` the model was asked for the object of `tool_forms`: an answer in it comes out as text
-    while it is written, and so does prose before it, after it, or instead of it. How the text is cut changes nothing,
-    and nothing but the form itself is lost.
+    For models that are not known to call natively. A call is only what the text begins with, and other calls right
+    after it: behind prose it may be a quote. One in a code block is a call only if it is alone and nothing follows the
+    block. What may become a call is held back, and comes out as text if it does not.
+
+    With `is_form` the model was asked for the object of `tool_forms`, which may begin anywhere: an answer in it comes
+    out as text while it is written, and so does prose before it, after it, or instead of it. How the text is cut
+    changes nothing, and nothing but the form itself is lost.
 
     A generator reads `_raw` from `_at` on, and is resumed by each piece. What is before `_at` may still come out as
     text until `_drop` forgets it.
@@ -68,7 +72,17 @@ class WrittenCalls:
         self.found = False
         self._names = frozenset(names)
         self._is_form = is_form
-        self._restart()
+        self._raw = ""
+        self._at = 0
+        self._ended = self._is_cut = self._has_answered = False
+        self._parts: list[Delta | ToolCall] = []
+        self._quoted_calls: list[ToolCall] | None = None  # those of a code block, until all of the text is known
+        self._reading = self._read()
+
+    @property
+    def held(self) -> str:
+        """The end of the text that was not returned yet, as it was written."""
+        return self._raw
 
     def feed(self, piece: str) -> Sequence[Delta | ToolCall]:
         """Return what the piece adds."""
@@ -78,16 +92,7 @@ class WrittenCalls:
     def finish(self, *, is_cut: bool = False) -> Sequence[Delta | ToolCall]:
         """Return what was held back. A call without its end is dropped if the answer `is_cut`, else malformed."""
         self._ended, self._is_cut = True, is_cut
-        parts = self._advance()
-        self._restart()
-        return parts
-
-    def _restart(self) -> None:
-        self._raw = ""
-        self._at = 0
-        self._ended = self._is_cut = self._has_answered = False
-        self._parts: list[Delta | ToolCall] = []
-        self._reading = self._read()
+        return self._advance()
 
     def _advance(self) -> list[Delta | ToolCall]:
         next(self._reading, None)
@@ -95,13 +100,15 @@ class WrittenCalls:
         return parts
 
     def _read(self) -> Generator[None, None, None]:
-        """Read the whole text, line by line."""
+        """Read the whole text: calls at its beginning; the form also from a bracket or a line on."""
         after_call = False
         while True:
             is_opening = yield from self._opening(_CLOSINGS if after_call else _MARKS)
             if after_call:
                 self._drop()
-            after_call = is_opening and (yield from self._value())
+            if not self._is_form and _FENCE in self._raw[: self._at]:
+                self._quoted_calls = []
+            after_call = is_opening and (yield from self._value()) and (yield from self._is_alone())
             if after_call:
                 self._drop()
                 continue
@@ -116,8 +123,10 @@ class WrittenCalls:
             self._say(cut)
 
     def _line(self, start: int) -> int:
-        """Return the length of the text up to where a call may begin; -1 if that is still to come."""
-        line, bracket = self._raw.find("\n"), self._raw.find("{", start) if self._is_form else -1
+        """Return the length of the text up to where the form may begin; -1 if that is still to come."""
+        if not self._is_form:
+            return -1
+        line, bracket = self._raw.find("\n"), self._raw.find("{", start)
         ends = ([line + 1] if line >= 0 else []) + ([bracket] if bracket >= 0 else [])
         return min(ends, default=-1)
 
@@ -139,6 +148,17 @@ class WrittenCalls:
         if self._raw[self._at] == "{":
             return (yield from self._entry())
         return (yield from self._list()) > 0
+
+    def _is_alone(self) -> _Steps:
+        """Read to the end of the text after a code block; return whether it held one call and nothing follows it."""
+        if (calls := self._quoted_calls) is None:
+            return True
+        is_more = yield from self._opening(_CLOSINGS)
+        if is_more or self._at < len(self._raw) or len(calls) > 1:
+            return False
+        self.found = self.found or bool(calls)
+        self._parts += calls
+        return True
 
     def _list(self, depth: int = 0) -> Generator[None, None, int]:
         """Return how many entries a list has; -1 if they are something else."""
@@ -295,9 +315,13 @@ class WrittenCalls:
             self._parts += [Delta(_plain(said[1]))] if said else []
             self._drop()
             return
-        self.found = True
         is_quoted = len(arguments) > 1 and arguments[0] == '"' == arguments[-1]
-        self._parts.append(ToolCall("", name, _plain(arguments[1:-1]) if is_quoted else arguments))
+        call = ToolCall("", name, _plain(arguments[1:-1]) if is_quoted else arguments)
+        if self._quoted_calls is not None:
+            self._quoted_calls.append(call)
+            return
+        self.found = True
+        self._parts.append(call)
         self._drop()
 
     def _say(self, length: int) -> None:

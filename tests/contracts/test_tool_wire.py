@@ -568,14 +568,32 @@ async def test_a_call_written_as_text_is_a_call_and_the_model_is_asked_otherwise
     assert forms(lab) == ["native", "json_schema"]
 
 
-async def test_a_model_that_did_call_tools_keeps_them_when_it_once_writes_a_call(lab: Wire) -> None:
-    written = f'{{"name": "MemorySave", "arguments": {ARGUMENTS}}}'
-    lab.server.answers = strict(lab, lab.api.calls(SAVE), lab.api.says(written), lab.api.says("oi"))
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"name": "MemorySave", "arguments": %s}',
+        '```json\n{"name": "MemorySave", "arguments": %s}\n```',
+        'Here it is:\n\n```json\n{"name": "MemorySave", "arguments": %s}\n```\n',
+    ],
+)
+async def test_what_a_model_that_calls_tools_repeats_of_a_call_is_text(lab: Wire, written: str) -> None:
+    text = written % ARGUMENTS
+    lab.server.answers = strict(lab, lab.api.calls(SAVE), lab.api.says(*text), lab.api.says("oi"))
     async with lab.model() as model:
-        for _ in range(2):
-            assert made(await gather(model, ASKED)) == [("MemorySave", ARGUMENTS)]
+        assert made(await gather(model, ASKED)) == [("MemorySave", ARGUMENTS)]
+        events = await gather(model, ASKED)
+        assert (said(events), made(events)) == (text, [])
         await gather(model, ASKED)
     assert forms(lab) == ["native"] * 3
+
+
+async def test_a_call_as_the_protocol_has_it_makes_text_of_one_in_a_code_block(lab: Wire) -> None:
+    text = f'```json\n{{"name": "MemorySave", "arguments": {ARGUMENTS}}}\n```'
+    lab.server.answers = strict(lab, lab.api.calls(SEARCH, text=text))
+    async with lab.model() as model:
+        events = await gather(model, ASKED)
+    assert said(events) == text
+    assert [name for name, _ in made(events)] == [SEARCH.name]
 
 
 async def test_json_that_is_no_call_is_text(lab: Wire) -> None:

@@ -55,12 +55,12 @@ def test_every_manner_of_writing_a_call_is_one(written: str) -> None:
     assert read(list(written)) == ("", [SAVE], ["ToolCall"])
 
 
-def test_text_before_between_and_after_calls_stays() -> None:
-    text = f'Um momento.\n{CALL}\n{{"name": "Search", "arguments": {{}}}}\nPronto.\n'
+def test_calls_begin_the_answer_and_text_after_them_stays() -> None:
+    text = f'{CALL}\n{{"name": "Search", "arguments": {{}}}}\nPronto:\n{CALL}\n'
     assert read(list(text)) == (
-        "Um momento.\nPronto.\n",
+        f"Pronto:\n{CALL}\n",
         [SAVE, ("Search", "{}")],
-        ["Delta", "ToolCall", "ToolCall", "Delta"],
+        ["ToolCall", "ToolCall", "Delta"],
     )
 
 
@@ -79,6 +79,12 @@ def test_text_before_between_and_after_calls_stays() -> None:
         '["Save"]',
         "<tool_call> is a mark",
         f"como {CALL}",
+        f"Um momento.\n{CALL}",
+        f"Aqui está:\n\n```json\n{CALL}\n```",
+        f"```json\n{CALL}\n```\nÉ isto?",
+        f"```json\n{CALL}\n{CALL}\n```",
+        f"```json\n[{CALL}, {CALL}]\n```",
+        f"\n```json\n{CALL}\n```\n```json\n{CALL}\n```",
         '{"function": {"function": ' * 20,
         "\n\n  \n",
     ],

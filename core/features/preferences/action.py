@@ -17,8 +17,8 @@ from core.turn import Turn
 NAME = "AnswerLanguage"
 
 WHEN = (
-    'The person says in which language you are to answer from now on ("answer me in German from now on"). Never for one '
-    "text in another language (\"say 'good morning' in German\"), nor because of the language that they write in."
+    'The person says in which language you are to answer from now on ("answer me in German from now on"). Never for '
+    "one text in another language (\"say 'good morning' in German\"), nor because of the language that they write in."
 )
 
 INSTRUCTION = f"""\
