@@ -128,6 +128,6 @@ class _Screen(Channel):
         self._shown[handle] = shown
 
     def answer(self) -> str:
-        """Return the text of the last message, a line for each memory if it shows nothing else; statuses do not count."""
+        """Return the text of the last message that stays; that of memories alone has a line for each."""
         texts = [shown.text for shown in self._shown.values() if shown.stays]
         return texts[-1] if texts else ""
