@@ -14,7 +14,7 @@ from core.errors import InputError
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock, MessageHandler
 from core.threads import THREAD_ID_RULE, is_thread_id
-from core.types import ChatKey, Incoming, JSONValue, Modal, UserKey
+from core.types import ChatKey, Incoming, JSONValue, UserKey
 
 PLATFORM: Final = "api"
 _UNLIMITED = 1 << 30
@@ -128,6 +128,6 @@ class _Screen(Channel):
         self._shown[handle] = shown
 
     def answer(self) -> str:
-        """Return the last text message; statuses do not count."""
-        texts = [shown.text for shown in self._shown.values() if shown.modal is Modal.TEXT]
+        """Return the text of the last message that stays; that of memories alone has a line for each."""
+        texts = [shown.text for shown in self._shown.values() if shown.stays]
         return texts[-1] if texts else ""

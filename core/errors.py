@@ -135,11 +135,15 @@ class ChannelError(BotError):
 
 
 class ChannelBusy(ChannelError):
-    """Too many writes. `retry_after_s` is the wait that the platform named; it is obeyed exactly."""
+    """Too many writes. `retry_after_s` is the wait that the platform named; it is obeyed exactly.
 
-    def __init__(self, retry_after_s: float) -> None:
+    `whole_after_s` is that of a message that stays (`OutgoingMessage.stays`), where the channel lets it go earlier.
+    """
+
+    def __init__(self, retry_after_s: float, whole_after_s: float | None = None) -> None:
         super().__init__(f"wait {retry_after_s:g} s")
         self.retry_after_s = retry_after_s
+        self.whole_after_s = retry_after_s if whole_after_s is None else whole_after_s
 
 
 class ChannelDown(ChannelBusy):

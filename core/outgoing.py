@@ -89,6 +89,8 @@ def memories_shown(items: Sequence[MemoryItem], choices: tuple[Button, ...] = ()
 class ChannelLimits:
     """Limits of a channel: `max_chars` of one post (in `Channel.measure` units), `edit_interval_s` between edits.
 
+    An edit that completes an answer does not wait for that: the channel itself keeps to its platform's limits
+    (`ChannelBusy`).
     `shows_pictures`: a picture that is sent can be seen there. `previews`: messages that do not stay
     (`OutgoingMessage.stays`) disappear by themselves.
     """

@@ -8,7 +8,8 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The budget of a chat: `writes` in any `period_s`, of which `burst` at once; and the least time between two edits.
+    """The budget of a chat: `writes` in any `period_s`, of which `burst` at once; and the least time between two edits
+    of an answer that grows.
 
     Source: core.telegram.org/bots/faq: about one message a second in a chat, 20 a minute in a group, 30 a second in
     all. Edits and chat actions count like messages.

@@ -53,9 +53,12 @@ class Pacer:
         """
         chat = self._bucket_of(chat_id)
         self._overall.refill(chat.at_s)
-        wait_s = max(bucket.wait_s(priority.value * bucket.burst) for bucket in (chat, self._overall))
+        wait_s, whole_s = (
+            max(bucket.wait_s(rank.value * bucket.burst) for bucket in (chat, self._overall))
+            for rank in (priority, Priority.FINAL)
+        )
         if wait_s:
-            raise ChannelBusy(wait_s)
+            raise ChannelBusy(wait_s, whole_s)
         chat.tokens -= 1.0
         self._overall.tokens -= 1.0
 

@@ -41,7 +41,7 @@ class DiscordSettings(BaseSettings):
         default=True, description="Show a Stop button below an answer that is still growing: true or false."
     )
     discord_edit_interval_s: float = Field(
-        default=1.4, ge=1, le=60, description="Least time between two edits of an answer, in seconds."
+        default=1.4, ge=1, le=60, description="Least time between two edits of an answer that grows, in seconds."
     )
     discord_max_age_s: float = Field(
         default=6 * 3600.0,

@@ -29,7 +29,10 @@ class TelegramSettings(BaseSettings):
         default="https://api.telegram.org", description="Address of the Bot API, where an owner runs their own server."
     )
     telegram_edit_interval_s: float = Field(
-        default=1.5, ge=0.5, le=60, description="Least time between two edits of an answer in a private chat, seconds."
+        default=1.5,
+        ge=0.5,
+        le=60,
+        description="Least time between two edits of an answer that grows, in a private chat, seconds.",
     )
     telegram_group_edit_interval_s: float = Field(
         default=4.0, ge=3, le=60, description="The same in a group, where Telegram bears 20 writes a minute."

@@ -2,8 +2,9 @@
 
 It takes statuses, whole messages, a growing text and the time, and returns one write after another. Three rules:
 
-1. News go out at once: a status, a message, the first words of an answer. Every other write waits until the last one
-   is an interval old: `edit_interval_s`, doubling as an answer grows (`Pace`).
+1. News go out at once: a status, a message, the first words of an answer, and its last write, which completes it.
+   Every other write waits until the last one is an interval old: `edit_interval_s`, doubling as an answer grows
+   (`Pace`). The channel itself refuses what its platform would not bear.
 2. The newest text wins: an outdated text is never written, and nothing is written twice.
 3. The next message replaces a status in place; a full message is completed once and not changed again.
 
@@ -24,11 +25,12 @@ from core.types import MemoryItem, Modal
 class Pace:
     """The pace of a growing answer.
 
-    It begins with `first_chars` characters (or complete); the interval between its writes doubles every `stretch_edits`
-    writes, up to `max_interval_s`. Its last write waits for the base interval only.
+    It begins with `first_chars` characters, or with fewer when it is complete or `first_wait_s` after its first one;
+    the interval between its writes doubles every `stretch_edits` writes, up to `max_interval_s`.
     """
 
-    first_chars: int = 1
+    first_chars: int = 20
+    first_wait_s: float = 1.0
     stretch_edits: int = 15
     max_interval_s: float = 8.0
 
@@ -62,11 +64,15 @@ _UNKNOWN = OutgoingMessage("")
 
 @dataclass(slots=True)
 class _Message:
-    """A message of the turn: the wanted one, the written one (None: not yet), and whether it may skip the interval."""
+    """A message of the turn: the wanted one, the written one (None: not yet), and why it may skip the interval.
+
+    `news`: nothing of it was seen yet, apart from a status; `whole`: the answer is complete with it.
+    """
 
     wanted: OutgoingMessage
-    at_once: bool
+    news: bool
     written: OutgoingMessage | None = None
+    whole: bool = False
 
     @property
     def replaceable(self) -> bool:
@@ -97,13 +103,15 @@ class StreamPlan:
         self._pending: list[str] = []
         self._writes = 0
         self._wrote_s = -math.inf
-        self._held_s = -math.inf
+        self._held_s = self._whole_held_s = -math.inf
+        self._began_s = math.inf  # when the first characters of the answer were read
 
     # --- what should be seen ---
 
     def status(self, text: str) -> None:
-        """Show a text that the next message replaces; while an answer is on the screen, show nothing."""
-        if self._answer is not None and self._told:
+        """Show a text that the next message replaces; within an answer, show the words that it has, however few."""
+        if self._answer is not None and (self._told or self._answer.open.text or any(map(str.strip, self._pending))):
+            self._began_s = -math.inf
             return
         parts = self.parts(text)
         if parts:
@@ -124,14 +132,16 @@ class StreamPlan:
                 self._place(OutgoingMessage(shown.text))
                 shown = replace(shown, text="")
             self._reused = min(self._reused, len(self._messages))
-            self._append(shown, at_once=True)
+            self._append(shown, news=True)
             return
         parts = self.parts(shown.text) if parts is None else parts
         if len(parts) > 1 and shown.modal is Modal.MEMORY:
             shown = replace(shown, memories=())  # the text lists them
         for number, text in enumerate(parts, 1):
             part = shown if number == len(parts) else replace(shown, choices=(), menu=(), memories=())
-            self._place(replace(part, text=text), at_once=number == 1)
+            self._place(replace(part, text=text), news=number == 1)
+        if parts:
+            self._messages[-1].whole = True
 
     def feed(self, more: str) -> None:
         """Add text to the answer."""
@@ -139,6 +149,7 @@ class StreamPlan:
             self._answer = Splitter(self._limits.max_chars, self._measure)
             self._writes = 0
             self._told = self._growing = False
+            self._began_s = math.inf
         self._pending.append(more)
 
     def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
@@ -150,6 +161,8 @@ class StreamPlan:
         if self._answer is not None:
             self._absorb(final=True)
             self._answer, told = None, self._told
+        if told:
+            self._messages[-1].whole = True
         if told and (choices or memories):
             self._change(replace(self._messages[-1].wanted, choices=choices, memories=memories))
         elif memories:
@@ -175,12 +188,16 @@ class StreamPlan:
         if self._posted > self._reused:
             return self._held_s
         if self._unsettled < len(self._messages):
-            at_once = self._messages[self._unsettled].at_once
+            message = self._messages[self._unsettled]
+            held_s = self._whole_held_s if message.wanted.stays else self._held_s
+            at_once = message.news or message.whole
         elif self._pending:
-            at_once = not self._told
+            held_s, at_once = self._held_s, not self._told
+        elif self._answer is not None and not self._told:
+            return max(self._held_s, self._began_s + self._pace.first_wait_s)
         else:
             return math.inf
-        return self._held_s if at_once else max(self._held_s, self._wrote_s + self._interval_s())
+        return held_s if at_once else max(held_s, self._wrote_s + self._interval_s())
 
     @property
     def unread_chars(self) -> int:
@@ -193,7 +210,7 @@ class StreamPlan:
             return None
         if self._posted > self._reused:
             return Remove(self._posted - 1)
-        self._absorb()
+        self._absorb(now_s)
         if self.due_s > now_s:
             return None
         message = self._messages[self._unsettled]
@@ -207,13 +224,14 @@ class StreamPlan:
         message = self._messages[operation.index]
         message.written = operation.shown
         overtaken = operation.shown.modal is Modal.TEXT_FOR_REPLACE and not message.replaceable
-        message.at_once = message.at_once and overtaken  # a replacement of the status still goes out at once
+        message.news = message.news and overtaken  # a replacement of the status still goes out at once
         self._wrote_s = now_s
         self._writes += 1
 
-    def hold(self, until_s: float) -> None:
-        """Write nothing before that time, and more slowly after it."""
+    def hold(self, until_s: float, whole_until_s: float | None = None) -> None:
+        """Write nothing before that time (or before `whole_until_s` what stays), and more slowly after it."""
         self._held_s = max(self._held_s, until_s)
+        self._whole_held_s = max(self._whole_held_s, until_s if whole_until_s is None else whole_until_s)
         self._writes += self._pace.stretch_edits
 
     # --- inside ---
@@ -225,25 +243,25 @@ class StreamPlan:
         doublings = min(self._writes // self._pace.stretch_edits, 16)
         return min(base_s * 2.0**doublings, max(base_s, self._pace.max_interval_s))
 
-    def _place(self, shown: OutgoingMessage, *, at_once: bool = True) -> None:
+    def _place(self, shown: OutgoingMessage, *, news: bool = True) -> None:
         """Replace the status by a message, if there is one, else append it."""
         last = self._messages[-1] if self._messages else None
         if last and last.replaceable:
-            last.at_once = shown.modal is not Modal.TEXT_FOR_REPLACE or last.at_once
+            last.news = shown.modal is not Modal.TEXT_FOR_REPLACE or last.news
             self._change(shown)
         else:
-            self._append(shown, at_once=at_once)
+            self._append(shown, news=news)
 
-    def _append(self, shown: OutgoingMessage, *, at_once: bool) -> None:
+    def _append(self, shown: OutgoingMessage, *, news: bool) -> None:
         stands = len(self._messages) < self._reused
-        self._messages.append(_Message(shown, at_once, _UNKNOWN if stands else None))
+        self._messages.append(_Message(shown, news, _UNKNOWN if stands else None))
 
     def _change(self, shown: OutgoingMessage) -> None:
         """Replace the last message; no other ever changes."""
         self._messages[-1].wanted = shown
         self._unsettled = min(self._unsettled, len(self._messages) - 1)
 
-    def _absorb(self, *, final: bool = False) -> None:
+    def _absorb(self, now_s: float = math.inf, *, final: bool = False) -> None:
         """Move the pending text of the answer into messages."""
         if self._answer is None:
             return
@@ -254,7 +272,10 @@ class StreamPlan:
             self._tell(part.text, final=True)
             self._growing = False
         text = self._answer.open.text
-        if final or self._told or len(text) >= self._pace.first_chars:
+        if text:
+            self._began_s = min(self._began_s, now_s)
+        late = now_s >= self._began_s + self._pace.first_wait_s
+        if final or self._told or late or len(text) >= self._pace.first_chars:
             self._tell(text, final=final)
 
     def _tell(self, text: str, *, final: bool) -> None:
@@ -264,5 +285,5 @@ class StreamPlan:
         if self._growing:
             self._change(OutgoingMessage(text, final=final))
         else:
-            self._place(OutgoingMessage(text, final=final), at_once=not self._told)
+            self._place(OutgoingMessage(text, final=final), news=not self._told)
         self._growing = self._told = True

@@ -242,8 +242,9 @@ class View:
             else:
                 await self._put(operation.index, operation.shown)
         except ChannelBusy as busy:
+            waits_s = (max(wait_s, _LEAST_WAIT_S) for wait_s in (busy.retry_after_s, busy.whole_after_s))
             async with self._planning:
-                self._plan.hold(self._clock.monotonic() + max(busy.retry_after_s, _LEAST_WAIT_S))
+                self._plan.hold(*(self._clock.monotonic() + wait_s for wait_s in waits_s))
         else:
             async with self._planning:
                 self._plan.wrote(operation, self._clock.monotonic())

@@ -131,6 +131,31 @@ async def test_a_hundred_chats_at_once_stay_within_the_real_limits() -> None:
     assert not [call for call in server.calls if call.code == 429]
 
 
+@pytest.mark.spec("T5")
+@pytest.mark.parametrize(("chat_id", "waits_s"), [(7, [0.0, 0.0, 0.2, 0.4]), (GROUP_A, [0.0, 0.0, 2.2, 3.4])])
+async def test_a_whole_answer_waits_only_for_the_limits_of_its_chat(chat_id: int, waits_s: list[float]) -> None:
+    clock = FakeClock()
+    asked_s: list[float] = []
+
+    async def script(incoming: Incoming, view: View) -> None:
+        asked_s.append(clock.monotonic())
+        await view.status("IA está pensando...")
+        view.write("Você disse uma coisa: ")
+        await clock.sleep(0.6)
+        view.write(incoming.text)
+        await view.finish()
+        await view.flush()
+
+    async with TelegramServer(clock, Limits()) as server, running(server, clock, script) as bot:
+        for number in range(4):
+            server.says(ANA, f"n{number} @elefante_bot", chat_id=chat_id)
+        await flow(server, clock, lambda: bot.handler.answered == 4)
+        writes = server.done("sendmessage", "editmessagetext", chat_id=chat_id)
+    whole_s = [next(call.at_s for call in writes if f"n{number}" in call.text) for number in range(4)]
+    assert [whole - asked - 0.6 for whole, asked in zip(whole_s, asked_s, strict=True)] == pytest.approx(waits_s)
+    assert {call.code for call in server.calls} == {200}
+
+
 async def test_a_refused_format_is_sent_as_plain_text_and_a_dead_network_is_not() -> None:
     clock = FakeClock(auto=True)
     faults = iter([Refused(400, "Bad Request: can't parse entities: x"), Refused(502, "Bad Gateway")])

@@ -20,6 +20,7 @@ LIMITS = ChannelLimits(max_chars=60, edit_interval_s=1.5)
 AT = datetime(2026, 3, 14, tzinfo=UTC)
 ITEMS = tuple(MemoryItem(f"m{n}", MemoryKind.TEXT, "x" * n, ("senha",), AT, AT) for n in (1, 2))
 UNDO = Button("Undo", "/undo")
+AT_ONCE = Pace(first_chars=1)
 words = st.text("abc .\n", max_size=20)
 
 
@@ -62,6 +63,8 @@ class Screen:
     wrote_s: float = -math.inf
     log: list[tuple[float, Post | Edit]] = field(default_factory=list)
     seen: list[OutgoingMessage] = field(default_factory=list)
+    last: list[OutgoingMessage] = field(default_factory=list)
+    """Edits that did not wait for the interval: each must complete an answer."""
 
     def write(self, until_s: float) -> None:
         while (due_s := self.plan.due_s) <= until_s:
@@ -89,8 +92,11 @@ class Screen:
         before = self.seen[operation.index]
         assert operation.index == len(self.seen) - 1, "a message with another below it never changes"
         assert operation.shown != before, "no edit that changes nothing"
-        if not (_is_status(before) and not _is_status(operation.shown)):
-            assert self.now_s - self.wrote_s >= LIMITS.edit_interval_s - 1e-9, "no edit too early"
+        if self.now_s - self.wrote_s < LIMITS.edit_interval_s - 1e-9 and not (
+            _is_status(before) and not _is_status(operation.shown)
+        ):
+            assert operation.shown.final, "no edit too early"
+            self.last.append(operation.shown)
         with_more_below = replace(before, choices=operation.shown.choices, memories=operation.shown.memories)
         assert _is_status(before) or not before.final or operation.shown == with_more_below, "what is complete stays"
         self.seen[operation.index] = operation.shown
@@ -152,7 +158,8 @@ def messages(script: list[Call]) -> list[OutgoingMessage]:
 def test_whatever_happens_each_message_stands_on_the_screen_once_with_what_is_below_it(
     script: list[Call], first_chars: int
 ) -> None:
-    seen = play(script, Pace(first_chars=first_chars)).seen
+    screen = play(script, Pace(first_chars=first_chars))
+    seen, at_once = screen.seen, screen.last
     assert all(shown.final and not _is_status(shown) for shown in seen)
     for wanted in messages(script):
         parts = [seen.pop(0)]
@@ -160,9 +167,11 @@ def test_whatever_happens_each_message_stands_on_the_screen_once_with_what_is_be
             parts.append(seen.pop(0))
         assert len(parts) == 1 or len(wanted.text) > LIMITS.max_chars, "only length splits a message"
         last = parts.pop()
+        at_once = [shown for shown in at_once if shown != last]
         assert (last.modal, last.choices, last.memories) == (wanted.modal, wanted.choices, wanted.memories)
         assert not any(part.choices or part.memories for part in parts)
     assert [shown.text for shown in seen] in ([], ["…"]), "a status may be left, which says nothing any more"
+    assert not at_once, "only the last write of an answer does not wait for the interval"
 
 
 @given(calls)
@@ -201,7 +210,7 @@ def _steady(pace: Pace, seconds: int) -> list[float]:
 
 
 def test_the_first_text_comes_at_once_and_the_pace_doubles_every_fifteen_writes_up_to_eight_seconds() -> None:
-    at_s = _steady(Pace(), 400)
+    at_s = _steady(AT_ONCE, 400)
     gaps = [later - earlier for earlier, later in itertools.pairwise(at_s)]
     assert at_s[0] == 0.0
     assert gaps[:14] == pytest.approx([1.0] * 14, abs=0.051)
@@ -222,8 +231,30 @@ def test_the_first_words_wait_for_as_many_characters_as_asked_but_not_for_more_t
     assert short.next(0.0) == Post(0, OutgoingMessage("Oi"))
 
 
-def test_the_last_edit_does_not_wait_for_the_stretched_interval() -> None:
-    plan = StreamPlan(LIMITS, len, Pace(stretch_edits=1))
+def test_fewer_first_words_are_shown_a_second_after_the_first_one_and_blanks_do_not_count() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.feed("\n")
+    assert plan.next(0.0) is None
+    assert plan.due_s == math.inf
+    plan.feed("O")
+    assert plan.next(3.0) is None
+    assert plan.due_s == 4.0
+    plan.feed("i")
+    assert plan.next(3.9) is None
+    assert plan.next(4.0) == Post(0, OutgoingMessage("Oi", final=False))
+
+
+def test_a_status_within_an_answer_brings_its_first_words_out() -> None:
+    for read in (False, True):
+        plan = StreamPlan(LIMITS, len, Pace())
+        plan.feed("Oi")
+        assert not read or plan.next(0.0) is None
+        plan.status("Buscando por memórias...")
+        assert plan.next(0.1) == Post(0, OutgoingMessage("Oi", final=False))
+
+
+def test_the_last_write_of_an_answer_goes_out_at_once_also_while_another_is_on_its_way() -> None:
+    plan = StreamPlan(LIMITS, len, Pace(first_chars=1, stretch_edits=1))
     for second in range(0, 40, 8):
         plan.feed("a")
         operation = plan.next(float(second))
@@ -231,12 +262,20 @@ def test_the_last_edit_does_not_wait_for_the_stretched_interval() -> None:
         plan.wrote(operation, float(second))
     plan.feed("fim")
     assert plan.due_s == 32.0 + 8.0
-    plan.finish()
-    assert plan.due_s == 32.0 + 1.5
+    plan.finish((UNDO,), ITEMS)
+    assert plan.next(32.1) == Edit(0, OutgoingMessage("aaaaafim", choices=(UNDO,), memories=ITEMS))
+    late = StreamPlan(LIMITS, len, AT_ONCE)
+    late.feed("a")
+    first = late.next(0.0)
+    assert first is not None
+    late.feed("b")
+    late.finish()
+    late.wrote(first, 0.2)
+    assert late.next(0.2) == Edit(0, OutgoingMessage("ab"))
 
 
 def test_a_channel_that_was_written_to_too_often_is_written_to_less() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.feed("a")
     first = plan.next(0.0)
     assert first is not None
@@ -247,9 +286,19 @@ def test_a_channel_that_was_written_to_too_often_is_written_to_less() -> None:
     assert plan.due_s == 35.0 + 3.0
 
 
+def test_what_stays_waits_only_until_the_channel_takes_it() -> None:
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
+    plan.feed("a")
+    assert plan.next(0.0) is not None
+    plan.hold(6.0, 2.0)
+    assert plan.due_s == 6.0
+    plan.finish()
+    assert plan.due_s == 2.0
+
+
 @pytest.mark.spec("T5")
 def test_a_status_that_comes_within_an_answer_is_not_shown_and_the_answer_goes_on() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.feed("Guardei.")
     assert plan.next(0.0) == Post(0, OutgoingMessage("Guardei.", final=False))
     plan.wrote(Post(0, OutgoingMessage("Guardei.", final=False)), 0.0)
@@ -258,11 +307,11 @@ def test_a_status_that_comes_within_an_answer_is_not_shown_and_the_answer_goes_o
     plan.feed("\n\nÉ abc123.")
     plan.finish((UNDO,), ITEMS)
     whole = OutgoingMessage("Guardei.\n\nÉ abc123.", choices=(UNDO,), memories=ITEMS)
-    assert _drained(plan) == [(1.5, whole)]
+    assert _drained(plan) == [(0.0, whole)]
 
 
 def test_memories_without_a_text_are_a_message_in_place_of_the_status() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.status("Buscando por memórias...")
     plan.feed("\n")
     plan.finish(memories=ITEMS)
@@ -273,19 +322,19 @@ def test_memories_without_a_text_are_a_message_in_place_of_the_status() -> None:
 
 def test_memories_and_buttons_stand_below_the_last_part_of_a_long_text() -> None:
     long = "palavra " * 20
-    fresh = StreamPlan(LIMITS, len, Pace())
+    fresh = StreamPlan(LIMITS, len, AT_ONCE)
     fresh.feed(long)
     fresh.finish((UNDO,), ITEMS)
     parts = [shown for _, shown in _drained(fresh)]
     assert [(part.choices, part.memories) for part in parts] == [((), ()), ((), ()), ((UNDO,), ITEMS)]
-    shown = StreamPlan(LIMITS, len, Pace())
+    shown = StreamPlan(LIMITS, len, AT_ONCE)
     shown.show(OutgoingMessage(long, choices=(UNDO,), memories=ITEMS))
     assert [part for _, part in _drained(shown)] == parts
 
 
 @pytest.mark.spec("T5")
 def test_a_status_that_was_overtaken_before_it_was_written_is_never_seen() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.status("Buscando por memórias...")
     plan.show(OutgoingMessage("achei", Modal.MEMORY))
     assert plan.next(0.0) == Post(0, OutgoingMessage("achei", Modal.MEMORY))
@@ -304,26 +353,26 @@ def _drained(plan: StreamPlan) -> list[tuple[float, OutgoingMessage]]:
 
 
 def test_a_message_cut_in_several_is_shown_by_its_text_for_a_channel_that_draws_memories() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.show(OutgoingMessage("palavra " * 10, Modal.MEMORY, ITEMS))
     written = [shown for _, shown in _drained(plan)]
     assert [shown.modal for shown in written] == [Modal.MEMORY, Modal.MEMORY]
     assert not any(shown.memories for shown in written)
 
 
-def test_the_further_messages_of_a_long_text_are_paced_too() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
+def test_the_further_messages_of_a_long_text_are_paced_but_for_the_last() -> None:
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.show(OutgoingMessage("palavra " * 20))
-    assert [at_s for at_s, _ in _drained(plan)] == [0.0, 1.5, 3.0]
-    plan = StreamPlan(LIMITS, len, Pace())
+    assert [at_s for at_s, _ in _drained(plan)] == [0.0, 1.5, 1.5]
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.feed("palavra " * 20)
     plan.finish()
-    assert [at_s for at_s, _ in _drained(plan)] == [0.0, 1.5, 3.0]
+    assert [at_s for at_s, _ in _drained(plan)] == [0.0, 1.5, 1.5]
 
 
 @pytest.mark.spec("T5")
 def test_the_first_words_replace_a_status_at_once_however_new_it_is() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.status("pensando")
     status = plan.next(0.0)
     assert status is not None
@@ -338,7 +387,7 @@ def test_the_first_words_replace_a_status_at_once_however_new_it_is() -> None:
 
 @pytest.mark.spec("T5")
 def test_what_overtakes_a_status_while_it_is_being_written_follows_at_once() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.status("pensando")
     status = plan.next(0.0)
     assert status is not None
@@ -348,7 +397,7 @@ def test_what_overtakes_a_status_while_it_is_being_written_follows_at_once() -> 
 
 
 def test_every_answer_begins_at_the_unstretched_pace() -> None:
-    plan = StreamPlan(LIMITS, len, Pace(stretch_edits=1))
+    plan = StreamPlan(LIMITS, len, Pace(first_chars=1, stretch_edits=1))
     for text in ("um", "dois"):
         plan.feed(text)
         first = plan.next(0.0)
@@ -363,7 +412,7 @@ def test_every_answer_begins_at_the_unstretched_pace() -> None:
 
 
 def test_a_status_shown_as_a_message_is_a_status_and_one_too_long_is_cut() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
+    plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.show(OutgoingMessage("pensando " * 20, Modal.TEXT_FOR_REPLACE))
     operation = plan.next(0.0)
     assert isinstance(operation, Post)

@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 
 from core.ask import ask
+from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.errors import InputError, ProviderDown
 from core.history.conversation import Conversations
 from core.history.policy import HistoryLimits
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import ByCharacters
+from core.outgoing import OutgoingMessage
 from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
-from core.types import ChatKey, ConversationKey, Message, MessageRole, UserKey
-from tests.fakes.clock import FakeClock
+from core.types import ChatKey, ConversationKey, Incoming, MemoryItem, MemoryKind, Message, MessageRole, UserKey
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.handler import ScriptedHandler
 from tests.fakes.house import House, Script
 
 REQUEST = {"chat_id": "chat_abc123", "user_id": "60d5ec49f1a2c8b1f8e4e1a1", "session_id": "session_001"}
@@ -95,6 +98,19 @@ async def test_document_2s_long_talk_is_summarised_and_the_summary_answers() -> 
     assert text.startswith(f"[HISTÓRICO_RESUMIDO]\n{EUROPE}\n\n[JANELA_ATUAL]\n\n{window[0]}")
     assert "mensagem" not in text
     assert len(await house.history.since(thread.id, 0, 99)) == 52
+
+
+@pytest.mark.spec("J6")
+async def test_memories_alone_are_answered_as_their_lines() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(OutgoingMessage("Antes."))
+        await view.status("Buscando por memórias...")
+        await view.finish(memories=(item,))
+
+    item = MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), START, START)
+    clock = FakeClock()
+    answer = await ask(ScriptedHandler(clock, script), clock, message="qual é a senha?", **REQUEST)
+    assert answer.response == "🧠 senha: abc123 · 2026-03-14"
 
 
 @pytest.mark.spec("J6")

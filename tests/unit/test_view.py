@@ -19,6 +19,7 @@ from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import tell
 
+AT_ONCE = Pace(first_chars=1)
 LIMITS = ChannelLimits(max_chars=4096, edit_interval_s=1.5)
 AT = datetime(2026, 3, 14, tzinfo=UTC)
 MEMORIES = (MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), AT, AT),)
@@ -157,9 +158,9 @@ async def test_an_answer_that_is_cancelled_is_completed_within_the_grace(clock: 
     for channel, ends in (
         (RecordingChannel(clock, ChannelLimits(4096, edit_interval_s=3.0)), ["um dois"]),
         (HungChannel(clock, ChannelLimits(4096, edit_interval_s=0.0)), ["um dois"]),
-        (RecordingChannel(clock, ChannelLimits(4096, edit_interval_s=6.0)), ["um"]),
+        (RecordingChannel(clock, faults=[None, ChannelBusy(6.0)]), ["um"]),
     ):
-        view = View(channel, clock, grace_s=5.0)
+        view = View(channel, clock, pace=AT_ONCE, grace_s=5.0)
         answering = asyncio.create_task(answer(view))
         await clock.advance(0.15)
         answering.cancel()
@@ -230,23 +231,40 @@ async def test_a_channel_that_hangs_does_not_hold_back_the_turn(clock: FakeClock
     await closing
 
 
-async def test_the_end_of_an_answer_does_not_wait_for_a_stretched_pace(clock: FakeClock) -> None:
+@pytest.mark.spec("T5")
+async def test_the_end_of_an_answer_does_not_wait(clock: FakeClock) -> None:
     channel = RecordingChannel(clock)
-    view = View(channel, clock, pace=Pace(stretch_edits=1))
-    reading = asyncio.create_task(tell(view, said(*"abcdefghijklm", clock=clock, gap_s=1.0)))
-    await clock.advance(20.0)
+    view = View(channel, clock, pace=Pace(first_chars=1, stretch_edits=1))
+    reading = asyncio.create_task(tell(view, said(*"abcdefghijkl", clock=clock, gap_s=1.0)))
+    await clock.advance(11.5)
+    assert [seen.at_s for seen in channel.log] == [0.0, 3.0, 9.0]
+    await clock.advance(0.5)
     await reading
-    assert [seen.at_s for seen in channel.log] == [0.0, 3.0, 9.0, 13.0]
+    assert [seen.at_s for seen in channel.log] == [0.0, 3.0, 9.0, 12.0]
+    assert channel.screen == [OutgoingMessage("abcdefghijkl")]
+    await view.close()
+
+
+async def test_a_whole_answer_goes_as_soon_as_the_channel_takes_one(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock, faults=[None, ChannelBusy(6.0, 1.0)])
+    view = View(channel, clock, pace=AT_ONCE)
+    view.write("um")
+    await clock.advance(0.0)
+    view.write(" dois")
+    await clock.advance(1.6)  # the growing text is refused after the interval, until 7.5 s
+    await tell(view, said(" três"))
+    await clock.advance(2.0)
+    assert [(seen.at_s, seen.shown.text) for seen in channel.log] == [(0.0, "um"), (2.5, "um dois três")]
     await view.close()
 
 
 async def test_the_pace_of_the_channel_never_holds_back_the_model(clock: FakeClock) -> None:
     channel = SlowChannel(clock, ChannelLimits(4096, 5.0))
-    view = View(channel, clock)
+    view = View(channel, clock, pace=AT_ONCE)
     reading = asyncio.create_task(tell(view, said(*"abcdefghij", clock=clock, gap_s=0.1)))
     await clock.advance(1.0)
     assert channel.texts == ["a"]
-    await clock.advance(0.2)
+    await clock.advance(1.0)
     assert reading.done()
     await reading
     await finish(clock, view)
@@ -316,8 +334,8 @@ async def test_a_channel_that_goes_during_an_answer_ends_the_reading_of_the_mode
 
 
 async def test_a_channel_that_goes_after_the_answer_is_told_by_close(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock, faults=[None, ChannelGone("kicked")])
-    view = View(channel, clock)
+    channel = RecordingChannel(clock, faults=[None, ChannelBusy(3.0), ChannelGone("kicked")])
+    view = View(channel, clock, pace=AT_ONCE)
     reading = asyncio.create_task(tell(view, said("um ", "dois", clock=clock, gap_s=0.1)))
     await clock.advance(0.3)
     await reading
@@ -351,8 +369,8 @@ async def test_a_model_that_fails_before_its_first_word_leaves_the_status_to_the
 
 
 async def test_a_cancelled_close_still_writes_what_it_can_within_the_grace(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock)
-    view = View(channel, clock, grace_s=5.0)
+    channel = RecordingChannel(clock, faults=[None, ChannelBusy(3.0)])
+    view = View(channel, clock, pace=AT_ONCE, grace_s=5.0)
     reading = asyncio.create_task(tell(view, said("um ", "dois", clock=clock, gap_s=0.1)))
     await clock.advance(0.3)
     await reading
@@ -483,7 +501,7 @@ def test_the_law_of_delivery(
             before = latest.get(seen.handle)
             assert seen.shown != before
             assert len(seen.shown.text) <= 50
-            if seen.verb == "edit" and before is not None and before.modal is Modal.TEXT:
+            if seen.verb == "edit" and before is not None and before.modal is Modal.TEXT and not seen.shown.final:
                 assert seen.at_s - last_s >= interval_s - 1e-9
             latest[seen.handle], last_s = seen.shown, seen.at_s
 
