@@ -91,7 +91,7 @@ async def test_a_card_speaks_the_language_that_its_reader_chose() -> None:
         await lobby.say("/language es", ANA)
         await lobby.say("hi", CARO)
         assert [choice.label for choice in lobby.seen(ANA)[0].choices] == ["Permitir", "Rechazar", "Bloquear"]
-        assert (await lobby.house.preferences.of(ANA)).language is Locale.ES
+        assert (await lobby.house.preferences.of(ANA)).language == Locale.ES
 
 
 async def test_a_stranger_is_asked_about_once_a_day() -> None:

@@ -112,7 +112,7 @@ async def changed(action: str) -> tuple[House, list[str]]:
     memory_id = await keep(house, "123456", "aliexpress password")
     house.model._script[task] = [answer.replace("ID", memory_id)]
     told: list[str] = []
-    await run(house, "my new aliexpress password", told=told)
+    await run(house, "remember that my new aliexpress password is 123456", told=told)
     return house, told
 
 
