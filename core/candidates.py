@@ -18,6 +18,7 @@ from typing import Final, Self
 from core.errors import BotError
 from core.memory.user_memory import MemoryReading
 from core.ports import Clock
+from core.text.citations import not_cited
 from core.text.marks import quoted
 from core.text.unicode import clean, fold, one_line
 from core.types import MemoryHit, MemoryItem, MemoryKind, Vector
@@ -144,9 +145,9 @@ class Labelled:
     def render(self, zone: tzinfo, items: Iterable[MemoryItem] | None = None) -> str:
         """Return a `<memory m1 saved 2026-05-03>` block for each memory, or for those of the items among them.
 
-        A block holds the bindings and the content, and nothing in them can end it. `changed` is the day of the last
-        change, if that is another one; `json` marks JSON, `cut` a content of which the end is missing. Days are in
-        that zone.
+        A block holds the bindings and the content; nothing in them ends it or is a citation. `changed` is the day of
+        the last change, if that is another one; `json` marks JSON, `cut` a content of which the end is missing. Days
+        are in that zone.
         """
         wanted = {item.id for item in (self.items if items is None else items)}
         return "\n".join(_block(label, item, zone) for label, item in self.labels.items() if item.id in wanted)
@@ -167,4 +168,5 @@ def _block(label: str, item: MemoryItem, zone: tzinfo) -> str:
         "; ".join(binding for binding in item.bindings if not known.startswith(fold(binding.rstrip("…")))),
         _MAX_ABOUT_CHARS,
     )
-    return f"<memory {label} {' '.join(facts)}>{quoted(f'{about}: {content}' if about else content)}</memory>"
+    inside = quoted(not_cited(f"{about}: {content}" if about else content))
+    return f"<memory {label} {' '.join(facts)}>{inside}</memory>"

@@ -582,7 +582,7 @@ class Turn:
                 async for piece in pieces:
                     yield piece
         except ProviderError:
-            if citations and (rest := citations.finish()):
+            if citations and (rest := citations.finish(is_cut=True)):
                 yield rest
             raise
 
@@ -602,7 +602,7 @@ class Turn:
                     case Finish(Stop.REFUSED):
                         raise ProviderRefused(f"{self.models.chat.name} declined")
                     case Finish(question=question):
-                        rest = citations.finish() if citations else ""
+                        rest = citations.finish(is_cut=event.stop is Stop.LENGTH) if citations else ""
                         if says_nothing(said + rest) and not (reply and reply.calls):
                             raise EmptyReply(f"{self.models.chat.name} answered nothing")
                         yield rest

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import uuid
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -25,6 +26,7 @@ from core.types import JSONValue
 _END = object()
 
 _CHARS_A_TOKEN: Final = 3  # more than most models count: an answer asked for too long is refused
+_DENSE: Final = re.compile("[\u0800-\U0010ffff]")  # Indic scripts, Thai, Chinese, Japanese, Korean, emoji
 _LEAST_ANSWER_TOKENS: Final = 128
 _USUAL_ANSWER_TOKENS: Final = 1_024
 _ID_CHARS: Final = 9  # Mistral's servers take ids of exactly nine letters and digits
@@ -274,15 +276,21 @@ class StreamedModel(ChatModel):
 
 def prompt_tokens(prompt: Prompt) -> int:
     """Return an upper estimate of a prompt's tokens, for nearly all languages."""
-    chars = len(prompt.system) + sum(_chars(turn) for turn in prompt.turns)
+    chars = _chars(prompt.system) + sum(_turn_chars(turn) for turn in prompt.turns)
     for tool in prompt.tools:
-        chars += len(tool.name) + len(tool.description) + len(json.dumps(tool.schema))
+        chars += len(tool.name) + _chars(tool.description) + _chars(json.dumps(tool.schema, ensure_ascii=False))
     return chars // _CHARS_A_TOKEN
 
 
-def _chars(turn: PromptTurn) -> int:
-    calls = sum(len(call.name) + len(call.arguments) + 10 for call in turn.calls)
-    return len(turn.whole_text) + 10 + calls + sum(len(result.text) + 10 for result in turn.results)
+def _turn_chars(turn: PromptTurn) -> int:
+    calls = sum(len(call.name) + _chars(call.arguments) + 10 for call in turn.calls)
+    return _chars(turn.whole_text) + 10 + calls + sum(_chars(result.text) + 10 for result in turn.results)
+
+
+def _chars(text: str) -> int:
+    """Return the length of a text, in which each sign that can be a token of its own counts as a whole token."""
+    dense = 0 if text.isascii() else len(_DENSE.findall(text))
+    return len(text) + dense * (_CHARS_A_TOKEN - 1)
 
 
 def sendable(text: str) -> str:

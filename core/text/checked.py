@@ -12,8 +12,9 @@ from core.types import ChangeKind
 class CheckedText:
     """A text of a model while it comes. `text` is all of it, `held` the part that was not shown yet, `said` what was.
 
-    From a claim on that a change of memory was made, which is not among those `written`, everything is held; with
-    `hold`, everything is held at once. A text that says no more than that there is nothing to add is never shown.
+    From the sentence on that claims a change of memory which is not among those `written`, everything is held; with
+    `hold`, everything is held at once. A text that says no more than that there is nothing to add is never shown. How
+    the text is cut into pieces changes nothing.
     """
 
     def __init__(self, message: str, written: frozenset[ChangeKind], *, hold: bool) -> None:
@@ -31,12 +32,21 @@ class CheckedText:
 
     def feed(self, piece: str) -> str:
         """Add a piece, and return what can be shown now."""
+        before, start = len(self.text), self._shown
         self.text += piece
-        if self._hold or says_nothing(self.text) or self.claims_falsely(self._written):
+        if self._hold:
             return ""
-        end = claims.settled(self.text)
-        ready, self._shown = self.text[self._shown : end], max(self._shown, end)
-        return ready
+        for end in range(before + 1, min(len(self.text), claims.MAX_UNASKED_CHARS) + 1):
+            self._release(self.text[:end])
+        if len(self.text) > claims.MAX_UNASKED_CHARS:
+            self._release(self.text)
+        return self.text[start : self._shown]
+
+    def _release(self, text: str) -> None:
+        """Let be shown what can be, now that this much of the text is there."""
+        end = claims.settled(text)
+        if end > self._shown and not says_nothing(text):
+            self._shown = max(self._shown, min(end, claims.unclaimed(text, self._message, self._written)))
 
     def claims_falsely(self, written: frozenset[ChangeKind]) -> frozenset[ChangeKind]:
         """Return the kinds of change that the text claims though they were not made."""

@@ -7,6 +7,9 @@ such a memory was offered or not. Two judgement calls:
 - `(m2)` may be square metres: it is taken out only if every label in it was offered.
 - In code, between backticks, nothing is a mark: `x[m2]` stays. Backticks that are not closed make code of the rest of
   their line, a fence of three of the rest of the text.
+
+What looks like a mark in the memories themselves is given to the model with an invisible sign in it (`not_cited`). When
+the model repeats it, only that sign is taken out.
 """
 
 from __future__ import annotations
@@ -36,6 +39,12 @@ _IN_CODE: Final = re.compile(f"(?P<mark>(?!))|(?P<begun>{_TICKS_BEGUN})|{_TICKS}
 _AT_END: Final = re.compile(_WHOLE)
 _LABELS: Final = re.compile(_LABEL)
 _FENCE: Final = "```"
+_JOINER: Final = "\u2060"  # WORD JOINER has no width
+
+
+def not_cited(text: str) -> str:
+    """Return the text with an invisible sign in all that `Citations` would take for a mark of any label."""
+    return _AT_END.sub(lambda mark: _LABELS.sub(rf"{_JOINER}\g<0>", mark[0]), text)
 
 
 class Citations:
@@ -73,16 +82,18 @@ class Citations:
             else:
                 shown += self._passed(sign[0])
                 self._turn_code(sign[0])
-        return shown + self._passed(text[start:])
+        return (shown + self._passed(text[start:])).replace(_JOINER, "")
 
-    def finish(self) -> str:
-        """Return what was held back, as nothing more comes."""
+    def finish(self, *, is_cut: bool = False) -> str:
+        """Return what was held back, as nothing more comes; without a mark that only began if the text `is_cut`."""
         text, self._held = self._held, ""
         shown, start = "", 0
         for sign in () if self._code else _AT_END.finditer(text):
             shown += self._passed(text[start : sign.start()]) + self._without(sign)
             start = sign.end()
-        return shown + self._passed(text[start:])
+        if is_cut and not text.startswith("`"):
+            return ""
+        return (shown + self._passed(text[start:])).replace(_JOINER, "")
 
     def _without(self, mark: re.Match[str]) -> str:
         """Take note of a mark and return what is to be shown of it: nothing, if it is one."""

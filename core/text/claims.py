@@ -7,7 +7,7 @@ place; a false alarm costs a true sentence too many. Portuguese, English and Spa
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from core.text.unicode import fold
@@ -17,11 +17,11 @@ from core.types import ChangeKind
 _MAX_ASKED_CHARS: Final = 80
 """Of a message: a request is at its beginning."""
 
-_MAX_UNASKED_CHARS: Final = 300
+MAX_UNASKED_CHARS: Final = 300
 """Of an answer to a person who asked for no change: longer ones are about the world, not about memory."""
 
 _MAX_HELD_CHARS: Final = 48
-"""Of a clause that has just begun: a claim is at its beginning."""
+"""Of a sentence or clause that has just begun: a claim is at its beginning."""
 
 _MAX_DONE_CHARS: Final = 80
 """Of an answer that says "done" or "sure": longer ones are about something else, too."""
@@ -130,6 +130,7 @@ _NOT = re.compile(
 _NOTHING = re.compile(r"\b(?:nothing|nada|none|nichts|rien|niente)\b")
 _CLAUSES = re.compile(r"[.!?;:,\n—–]+|\s(?=(?:and|e|y) (?:i|i've|i'll|eu|j[aá]|lo|la|he)\b)")
 _SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
+_ENDS = re.compile(r"[.!?…]+|(?<!\n)(?=\n)")
 _QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|«[^»\n]*»|`[^`]*`')
 _LEAD = re.compile(
     r"(?:(?:ok|okay|all|done|great|sure|perfect|and|so|then|now|also|well|yes|there|hi|hello|j[aá]|tudo|ya|est[aá]|queda|"
@@ -184,12 +185,26 @@ def claimed(text: str) -> frozenset[ChangeKind]:
 
 def volunteered(text: str, message: str) -> frozenset[ChangeKind]:
     """Return the kinds of change in memory that an answer plainly claims, though nobody asked for one."""
-    if len(text) > _MAX_UNASKED_CHARS or _WORK.match(fold(message[:_MAX_ASKED_CHARS].replace("\n", ": "))):
-        return frozenset()
+    return frozenset(kind for _, kinds in _volunteering(text, message) for kind in kinds)
+
+
+def unclaimed(text: str, message: str, written: Collection[ChangeKind] = ()) -> int:
+    """Return how much of the text comes before the first sentence that claims a change which was not `written`."""
+    return next((before for before, kinds in _volunteering(text, message) if not kinds <= set(written)), len(text))
+
+
+def _volunteering(text: str, message: str) -> Iterator[tuple[int, frozenset[ChangeKind]]]:
+    """Yield, of each sentence that claims changes nobody asked for, where the one before it ends, and their kinds."""
+    if len(text) > MAX_UNASKED_CHARS or _WORK.match(fold(message[:_MAX_ASKED_CHARS].replace("\n", ": "))):
+        return
     about = set() if message.rstrip().endswith("?") else set(folded_words(message)) - FUNCTION_WORDS
-    told = [each for each in _SENTENCES.split(_QUOTED.sub("", text)) if not each.rstrip().endswith("?")]
-    clauses = _clauses("\n".join(told))
-    return frozenset(kind for kind in ChangeKind for clause in clauses if _volunteers(clause, kind, about))
+    own, before, start = _QUOTED.sub(lambda quote: "\0" * len(quote[0]), text), 0, 0
+    for end, following in [*(found.span() for found in _SENTENCES.finditer(own)), (len(own), len(own))]:
+        clauses = [] if own[start:end].rstrip().endswith("?") else _clauses(own[start:end])
+        kinds = frozenset(kind for kind in ChangeKind for clause in clauses if _volunteers(clause, kind, about))
+        if kinds:
+            yield before, kinds
+        before, start = end, following
 
 
 def without(text: str) -> str:
@@ -208,10 +223,16 @@ def denied(text: str) -> bool:
 
 
 def settled(text: str) -> int:
-    """Return how much of a growing text can be shown: not the clause that has just begun, which may become a claim."""
-    if len(text) > _MAX_UNASKED_CHARS:
+    """Return how much of a growing text can be shown: not what has just begun, which may become a claim.
+
+    That is the sentence, at most its first 48 characters, and then the clause.
+    """
+    if len(text) > MAX_UNASKED_CHARS:
         return len(text)
-    last = max((found.end() for found in _CLAUSES.finditer(text)), default=0)
+    ended = max((found.end() for found in _ENDS.finditer(text)), default=0)
+    if len(text) - ended <= _MAX_HELD_CHARS:
+        return ended
+    last = max((found.end() for found in _CLAUSES.finditer(text, ended)), default=ended)
     return len(text) if len(text) - last > _MAX_HELD_CHARS else last
 
 

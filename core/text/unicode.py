@@ -7,7 +7,7 @@ import unicodedata
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _E_ACUTE = re.compile("[éÉ]")
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u2060\ufeff]")
 
 
 def clean(text: str, max_chars: int | None = None) -> str:

@@ -13,7 +13,7 @@ import pytest
 from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Thoughts, Tool, ToolCall, ToolResult
 from core.errors import ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel
-from core.providers.streamed import ModelOptions
+from core.providers.streamed import ModelOptions, prompt_tokens
 from core.types import JSONValue, MessageRole
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Asked, Break
@@ -604,3 +604,13 @@ async def test_json_that_is_no_call_is_text(lab: Wire) -> None:
         await gather(model, ASKED)
     assert (said(events), made(events)) == (text, [])
     assert forms(lab) == ["native"] * 2
+
+
+@pytest.mark.parametrize("text", ["記憶とは何ですか", "你好世界", "สวัสดี", "नमस्ते", "🐘🎉"])
+def test_each_sign_of_a_dense_script_counts_as_a_token(text: str) -> None:
+    more = prompt_tokens(replace(ASKED, system=text * 300)) - prompt_tokens(replace(ASKED, system=""))
+    assert more == len(text) * 300
+
+
+def test_three_letters_count_as_a_token() -> None:
+    assert prompt_tokens(replace(ASKED, system="não " * 300)) - prompt_tokens(replace(ASKED, system="")) == 400

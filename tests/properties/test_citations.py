@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.text.citations import Citations
+from core.text.citations import Citations, not_cited
 
 OFFERED = ("m1", "m2", "m3")
 PIECES = [
@@ -80,3 +80,28 @@ def test_text_goes_on_at_once_where_no_mark_can_follow() -> None:
     assert citations.feed(" [m1") == ""
     assert citations.feed("] on") == " on"
     assert citations.labels == ("m1",)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("um elefante [m", "um elefante"),
+        ("um elefante [m1", "um elefante"),
+        ("um elefante ([m1]", "um elefante"),
+        ("um elefante [", "um elefante"),
+        ("um `elefante`", "um `elefante`"),
+        ("um elefante [m1].", "um elefante."),
+    ],
+)
+def test_of_a_text_that_was_cut_no_begun_mark_is_shown(said: str, shown: str) -> None:
+    citations = Citations(OFFERED)
+    assert "".join(map(citations.feed, said)) + citations.finish(is_cut=True) == shown
+
+
+@given(texts)
+@example("chapter [m3], 60 (m2)")
+def test_what_a_memory_holds_is_no_citation_and_is_shown_as_it_was_when_a_model_repeats_it(text: str) -> None:
+    repeated, cited = filtered(not_cited(text))
+    assert repeated == text.replace("\u2060", "")
+    assert cited == ()
+    assert filtered(not_cited(text), list(range(len(text) * 2))) == (repeated, cited)

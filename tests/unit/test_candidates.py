@@ -22,6 +22,7 @@ from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
+from core.text.citations import Citations
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey, Vectors
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
@@ -127,6 +128,17 @@ async def test_who_has_no_memories_costs_no_embedding(
     assert await found(memories.of(ANA, ROOM), QUESTION) == [], "in a room, what was said in private does not count"
     assert await found(ana, " \x00\n") == []
     assert embedder.calls == []
+
+
+def test_what_a_memory_holds_is_no_citation_of_another() -> None:
+    block = Labelled((item("a", "see chapter [m3] and (m1)", "b"),)).render(UTC)
+    assert "[m3]" not in block
+    citations = Citations(["m1", "m3"])
+    assert (
+        citations.feed(block) + citations.finish()
+        == "<memory m1 saved 2026-05-04>b: see chapter [m3] and (m1)</memory>"
+    )
+    assert citations.labels == ()
 
 
 @pytest.mark.spec("T15")

@@ -149,10 +149,11 @@ async def test_who_tells_something_in_passing_chooses_what_becomes_of_it_up_to_w
         await (await chatbot.receive(house.incoming(f"/memory {word}"), channel))
         await (await chatbot.receive(house.incoming("/privacy", message_id="2"), channel))
     [shown, privacy] = channel.screen
-    assert shown.text.startswith("Memory is on")
+    assert shown.text.startswith("Memory is on") is (not word)
     assert holds in shown.text
     assert holds in privacy.text
-    assert ("owner of this bot does not allow" in shown.text) is refused
+    assert ("The owner of this bot does not allow" in shown.text) is refused
+    assert shown.text.count("\n") == (not word or refused)  # a choice is answered by the sentence on what it set
     assert {choice.command for choice in shown.choices} == {f"/memory {each}" for each in offered}
 
 
@@ -161,8 +162,10 @@ async def test_limited_mode_says_that_it_saves_whatever_it_is_told() -> None:
     house.model = ScriptedModel({}, "limited:mind")
     heavy, reasoning, chat, summary = (HotModel(house.model) for _ in MODES)
     house.models = Models(heavy, reasoning, chat, summary, house.embedder)
-    for told in await ask(house, "/memory ask", "/privacy"):
+    chosen, privacy = await ask(house, "/memory ask", "/privacy")
+    for told in chosen, privacy:
         assert "I save it, and say so each time." in told
+    assert "Your choice “Only what I ask for” holds as soon as" in chosen
 
 
 async def test_what_was_chosen_for_things_told_in_passing_is_kept_and_reaches_the_turn() -> None:

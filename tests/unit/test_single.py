@@ -230,6 +230,18 @@ async def test_a_stream_that_breaks_off_keeps_its_text_and_runs_nothing() -> Non
     assert "cut off" in shown[-1].text
 
 
+async def test_a_citation_that_was_cut_is_not_shown() -> None:
+    shown = await ask(house(("It is an elephant [m", StreamCut("cut"))), "what is it?")
+    assert shown[0].text == "It is an elephant"
+    (shown,) = await ask(house(("It is an elephant [m1", Finish(Stop.LENGTH))), "what is it?")
+    assert "[" not in shown.text
+
+
+async def test_a_false_claim_takes_no_true_sentence_with_it() -> None:
+    (shown,) = await ask(house("Blue. By the way, I deleted your note."), "which colour is the sky?")
+    assert shown.text == "Blue.\n\nNothing was deleted."
+
+
 async def test_what_was_done_stands_if_the_next_call_fails() -> None:
     bot = house(call("MemorySave", then="continue", items=items("my locker is 212")), ProviderDown("down"))
     shown = await ask(bot, "remember that my locker is 212, and what is the capital of Australia?")

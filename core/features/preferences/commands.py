@@ -80,8 +80,13 @@ class PreferenceCommands:
             await request.tell(NOT_REMEMBERING)
             return
         locale, learn = request.locale, (chosen.learn or self._learn).within(self._learn)
-        lines = [REMEMBERING[locale], learning(learn, locale, limited=request.turn.models.is_limited)]
-        lines += [NOT_ALLOWED[locale]] if word in _LEARN and learn is not chosen.learn else []
+        is_limited = request.turn.models.is_limited
+        lines = [] if word in _LEARN else [REMEMBERING[locale]]
+        if word in _LEARN and learn is not _LEARN[word]:
+            lines.append(NOT_ALLOWED[locale].format(wanted=CHOOSE[_LEARN[word]][locale], learn=CHOOSE[learn][locale]))
+        lines.append(learning(learn, locale, limited=is_limited))
+        if word in _LEARN and is_limited:
+            lines.append(UNLIMITED[locale].format(learn=CHOOSE[learn][locale]))
         others = [
             (verb, each) for verb, each in _LEARN.items() if each is not learn and each.within(self._learn) is each
         ]
@@ -102,6 +107,7 @@ LEARNING: dict[Learn, Localized] = {
 }
 LEARNING_LIMITED = text("preferences.learn.limited")
 NOT_ALLOWED = text("preferences.learn.not_allowed")
+UNLIMITED = text("preferences.learn.unlimited")
 CHOOSE: dict[Learn, Localized] = {
     Learn.ASKED: text("preferences.learn.choose.asked"),
     Learn.OFFERED: text("preferences.learn.choose.offered"),
