@@ -162,7 +162,7 @@ class _Run:
         turn, call, action = self.turn, each.call, each.action
         if action is None:
             self._record(Step("unknown action", Outcome.FAILED, detail="there is no such action now"), ask_s)
-            return ToolResult(call, "There is no such tool now.", failed=True), True
+            return ToolResult(call, f"There is no tool {call.name!r} now.", failed=True), True
         if turn.awaits_answer:
             await self._tell_undone(action)
             return ToolResult(call, "not run: the person has to answer a question first", failed=True), False

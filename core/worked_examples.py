@@ -16,9 +16,9 @@ from core.types import JSONValue, MessageRole
 _Entry = str | tuple[str, dict[str, JSONValue]]
 
 
-def _save(*facts: tuple[str, Sequence[str]], asked: bool = True, then: str = "stop") -> _Entry:
+def _save(*facts: tuple[str, Sequence[str]], then: str = "stop") -> _Entry:
     items: list[JSONValue] = [{"content": content, "bindings": list(bindings)} for content, bindings in facts]
-    return "MemorySave", {"items": items, "asked": asked, "then": then}
+    return "MemorySave", {"items": items, "then": then}
 
 
 def _update(content: str) -> _Entry:
@@ -55,13 +55,17 @@ _EXAMPLES: Final[Sequence[tuple[str, Sequence[str], Sequence[_Entry]]]] = (
         (_save(("Eva no come carne", ("Eva", "comida de Eva")), then="continue"), "Está en el cajón. [m1]"),
     ),
     (
-        "my cousin moves to Turku in May, what could I give her?",
-        ("oven: The oven is gas",),
-        (
-            "A warm blanket, or a lamp for dark mornings.",
-            _save(("My cousin moves to Turku in May", ("cousin",)), asked=False),
-        ),
+        "note that Kim plays chess and the chess club opens at 9",
+        ("red bike: Kim has a red bike",),
+        (_save(("Kim plays chess", ("Kim", "chess")), ("The chess club opens at 9", ("chess club",))),),
     ),
+    (
+        "my cousin is coming on Sunday, what can we cook?",
+        ("oven: The oven is gas",),
+        ("A roast with vegetables, or a big pan of paella.",),
+    ),
+    ("from now on write to me in Italian", (), (("AnswerLanguage", {"language": "it", "then": "stop"}),)),
+    ("gracias, eso es todo", (), ("¡De nada!",)),
 )
 
 

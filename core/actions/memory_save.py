@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from core import outcomes
 from core.actions.action import Action
@@ -11,6 +12,7 @@ from core.actions.change_report import undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, DraftEntry, to_draft
 from core.actions.offer import offer_saving, own_words
 from core.dialogue import Outcome, Step, Task
+from core.models import NOT_BRIEF
 from core.text import claims
 from core.text.catalogue import text
 from core.text.unicode import one_line
@@ -44,10 +46,13 @@ WRITING = text("actions.memory_save.writing")
 
 @dataclass(frozen=True)
 class Drafts:
-    """The memories to save, and whether the person asked for that; if not, they told a fact in passing."""
+    """The memories to save, and whether the person asked for that; if not, they told a fact in passing.
+
+    Where a model does not say (None), their words decide.
+    """
 
     items: list[DraftEntry]
-    asked: bool = True
+    asked: Annotated[bool | None, NOT_BRIEF] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ async def run(turn: Turn, answer: Drafts) -> None:
         return
     wanted = wanted_drafts(answer)
     is_foreign = any(turn.is_from_others(draft.content) for draft in wanted.drafts)
-    if (is_foreign or not answer.asked) and ChangeKind.SAVED not in claims.asked(turn.asked.text):
+    if (is_foreign or not answer.asked) and not claims.asks_to_save(turn.asked.text):
         own = (draft for draft in own_words(turn.asked, wanted.drafts) if not turn.is_from_others(draft.content))
         wanted = Wanted(tuple(own))
         if turn.learn is not Learn.AUTO or not wanted.drafts:

@@ -236,7 +236,7 @@ class LimitedMind(ChatModel):
             case Task.SEARCH_QUERIES:
                 return {"items": search_queries(scene, self._cues, wishes)}
             case Task.SAVE_DRAFTS:
-                return {"items": save_drafts(scene, self._cues, wishes)}
+                return {"items": save_drafts(scene, self._cues, wishes), "asked": True}
             case Task.UPDATE_DRAFTS:
                 return {"items": update_drafts(scene, self._cues, wishes)}
             case _:

@@ -174,6 +174,13 @@ def asked(message: str) -> frozenset[ChangeKind]:
     return frozenset(here | {kind for kind, pattern in _ASKED_ELSEWHERE.items() if pattern.search(start)})
 
 
+def asks_to_save(message: str) -> bool:
+    """Return whether any clause of a message asks to remember something, a question's, too."""
+    clauses = re.split(r"[.!?;:,\n]+|\b(?:and|e|y|und|et)\b", fold(message))
+    found = any(_ASKED[_S].match(clause.strip()) for clause in clauses)
+    return found or bool(_ASKED_ELSEWHERE[_S].search(message.lower()))
+
+
 def claimed(text: str) -> frozenset[ChangeKind]:
     """Return the kinds of change that an answer to a request may claim; "done" alone claims all."""
     clauses = _clauses(text)
@@ -212,7 +219,8 @@ def without(text: str) -> str:
     kept, start = "", 0
     for end in [*(found.end() for found in _SENTENCES.finditer(text)), len(text)]:
         sentence = text[start:end]
-        kept += "" if any(map(str.isalpha, sentence)) and claimed(sentence) else sentence
+        is_number = any(map(str.isdigit, sentence)) and not any(map(str.isalpha, sentence))
+        kept += sentence if is_number or not claimed(sentence) else ""
         start = end
     return kept.strip()
 

@@ -49,7 +49,7 @@ async def test_an_action_records_one_step_of_its_own_name(action: Action) -> Non
 @pytest.mark.spec("T10")
 async def test_json_content_is_kept_as_json_and_what_is_not_json_as_text() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], **EXTRACTIONS})
-    turn = await house.turn("keep it", house.channel())
+    turn = await house.turn("remember it", house.channel())
     await house.think(turn, max_steps=3)
     (item,) = turn.steps[0].items
     assert item.to_json()["type"] == "json"
