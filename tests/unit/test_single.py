@@ -233,8 +233,8 @@ async def test_a_stream_that_breaks_off_keeps_its_text_and_runs_nothing() -> Non
 async def test_a_citation_that_was_cut_is_not_shown() -> None:
     shown = await ask(house(("It is an elephant [m", StreamCut("cut"))), "what is it?")
     assert shown[0].text == "It is an elephant"
-    (shown,) = await ask(house(("It is an elephant [m1", Finish(Stop.LENGTH))), "what is it?")
-    assert "[" not in shown.text
+    (story,) = await ask(house(("It is an elephant [m1", Finish(Stop.LENGTH))), "what is it?")
+    assert "[" not in story.text
 
 
 async def test_a_false_claim_takes_no_true_sentence_with_it() -> None:
