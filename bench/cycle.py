@@ -261,7 +261,7 @@ async def sums(url: str, lines: Sequence[Scenario], begin: Callable[[], Awaitabl
 
 async def talks(url: str) -> None:
     """Print the tokens of talks of fifty turns, of which every bot is shown everything."""
-    head = ["answers", "bot", "input", "to the bare bot", "read from cache", "output"]
+    head = ["answers", "bot", "input", "to the bare bot", "read from cache (Anthropic's rules)", "output"]
     everything = {"history_policy": "last-tokens", "history_max_tokens": 100_000, "max_context_tokens": 200_000}
     rows = []
     for sentences in TALKS:
@@ -280,7 +280,7 @@ async def talks(url: str) -> None:
                 bot,
                 f"{call.input_tokens:,}",
                 f"{call.input_tokens / found['bare'].input_tokens:.2f}",
-                f"{call.cached_tokens / call.input_tokens:.0%}",
+                f"{call.cached_tokens / call.input_tokens:.0%}" if "anthropic" in bot else "",
                 f"{call.output_tokens:,}",
             ]
             for bot, call in found.items()
