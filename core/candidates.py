@@ -20,7 +20,7 @@ from core.memory.user_memory import MemoryReading
 from core.ports import Clock
 from core.text.citations import not_cited
 from core.text.marks import quoted
-from core.text.unicode import clean, fold, one_line
+from core.text.unicode import clean, one_line
 from core.types import MemoryHit, MemoryItem, MemoryKind, Vector
 
 MAX_CANDIDATES: Final = 8
@@ -39,6 +39,9 @@ _EDGE_CHARS: Final = 150
 
 _MAX_ABOUT_CHARS: Final = 200
 _MAX_CONTENT_CHARS: Final = 1500
+_TELLING_WORDS: Final = 4
+"""A content of fewer words is shown with what it is found by; with others small models take that for the content."""
+
 _NAME: Final = re.compile(r"\W*(?:memory\s+)?m0*([1-9][0-9]{0,2})\W*", re.IGNORECASE)
 
 _log = logging.getLogger(__name__)
@@ -163,10 +166,8 @@ def _block(label: str, item: MemoryItem, zone: tzinfo) -> str:
         *(["cut"] if is_cut else []),
     ]
     content = f"{item.content[:_MAX_CONTENT_CHARS].rstrip()}…" if is_cut else item.content
-    known = fold(item.content)
-    about = one_line(
-        "; ".join(binding for binding in item.bindings if not known.startswith(fold(binding.rstrip("…")))),
-        _MAX_ABOUT_CHARS,
-    )
-    inside = quoted(not_cited(f"{about}: {content}" if about else content))
+    if item.kind is MemoryKind.JSON or len(content.split()) < _TELLING_WORDS:
+        about = one_line("; ".join(item.bindings), _MAX_ABOUT_CHARS).replace("<", "‹").replace(">", "›")
+        facts.append(f"about {quoted(not_cited(about))}")
+    inside = quoted(not_cited(content))
     return f"<memory {label} {' '.join(facts)}>{inside}</memory>"

@@ -135,8 +135,7 @@ def test_what_a_memory_holds_is_no_citation_of_another() -> None:
     assert "[m3]" not in block
     citations = Citations(["m1", "m3"])
     assert (
-        citations.feed(block) + citations.finish()
-        == "<memory m1 saved 2026-05-04>b: see chapter [m3] and (m1)</memory>"
+        citations.feed(block) + citations.finish() == "<memory m1 saved 2026-05-04>see chapter [m3] and (m1)</memory>"
     )
     assert citations.labels == ()
 
@@ -246,17 +245,17 @@ CAT = item("klmnopqrst", "A gata se chama Pipoca", "A gata se chama", "gata")
 def test_a_memory_is_one_block_with_its_label_its_day_and_what_it_is_found_by() -> None:
     shown = Labelled((WIFI, CAT))
     assert shown.render(ZoneInfo("America/Sao_Paulo")).splitlines() == [
-        "<memory m1 saved 2026-05-03>senha do wifi; internet: jabuticaba</memory>",
-        "<memory m2 saved 2026-05-03>gata: A gata se chama Pipoca</memory>",
+        "<memory m1 saved 2026-05-03 about senha do wifi; internet>jabuticaba</memory>",
+        "<memory m2 saved 2026-05-03>A gata se chama Pipoca</memory>",
     ]
-    assert shown.render(UTC, [CAT]) == "<memory m2 saved 2026-05-04>gata: A gata se chama Pipoca</memory>"
+    assert shown.render(UTC, [CAT]) == "<memory m2 saved 2026-05-04>A gata se chama Pipoca</memory>"
     assert Labelled().render(UTC) == ""
 
 
 def test_a_block_tells_of_a_change_of_json_and_of_a_missing_end() -> None:
     long = item("a", "[" + "1," * 1000 + "1]", "números", kind=MemoryKind.JSON, days=3)
     [block] = Labelled((long,)).render(UTC).splitlines()
-    assert block.startswith("<memory m1 saved 2026-05-04 changed 2026-05-07 json cut>números: [1,1,")
+    assert block.startswith("<memory m1 saved 2026-05-04 changed 2026-05-07 json cut about números>[1,1,")
     assert block.endswith("…</memory>")
     assert len(block) < 1600
 
@@ -268,7 +267,8 @@ def test_no_memory_ends_its_block_or_begins_another(pieces: list[str]) -> None:
     hostile = "".join(pieces)
     cut = len(pieces) // 2
     block = Labelled((item("a", hostile, "".join(pieces[:cut]) or "b", "".join(pieces[cut:]) or "c"),)).render(UTC)
-    inside = block.removeprefix("<memory m1 saved 2026-05-04>").removesuffix("</memory>").casefold()
+    inside = block.removeprefix("<memory m1 saved 2026-05-04").removesuffix("</memory>").casefold()
+    assert inside.count(">") - hostile.count(">") <= 1, "nothing in the bindings ends the opening mark"
     assert "<memory" not in inside
     assert "</memory" not in inside
     assert "<task" not in inside
