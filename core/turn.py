@@ -254,7 +254,7 @@ class Turn:
         """
         said, buttons, recalled = "".join(self._said), tuple(self._buttons), tuple(self._recalled)
         self._said, self._buttons, self._recalled = [], [], []
-        memories = [item for item in recalled if item.content not in said and quoted(item.content) not in said]
+        memories = [item for item in recalled if not _says(said, item.content)]
         if self.models.is_limited and said:
             memories = memories[:_MAX_BESIDE]
         if said or memories:
@@ -631,3 +631,8 @@ class Turn:
         if self.asked.id:  # commands are not stored
             told[self.asked.id] = [told_of(item) for item in by_person]
         await self.conversation.store.tell(told)
+
+
+def _says(text: str, content: str) -> bool:
+    """Return whether a text says a memory's content word for word, and not as a part of other words."""
+    return any(re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) for words in (content, quoted(content)) if words)

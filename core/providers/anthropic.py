@@ -23,7 +23,7 @@ from core.ports import Tokenizer
 from core.providers.failure import by_status, forbid_long_waits
 from core.providers.ladder import SCHEMA_WORDS, Concessions, Ladder, Params, Rung, as_note
 from core.providers.streamed import ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
-from core.providers.tool_forms import arguments_of, is_object, reply_schema, tool_ladder
+from core.providers.tool_forms import arguments_of, has_calls, is_object, reply_schema, tool_ladder
 from core.types import JSONValue, MessageRole
 
 BASE_URL = "https://api.anthropic.com"
@@ -140,12 +140,13 @@ class AnthropicModel(StreamedModel):
     def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
         """Return tools or schema, effort and temperature. This API has no verbosity."""
         ladders: list[Ladder] = []
-        if prompt.tools:
+        if has_calls(prompt):
             tools: list[JSONValue] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
                 for tool in prompt.tools
             ]
-            ladders.append(tool_ladder({"tools": tools}, _structured(reply_schema(prompt.tools)), self._options.tools))
+            native: Params = {"tools": tools} if tools else {}
+            ladders.append(tool_ladder(native, _structured(reply_schema(prompt.tools)), self._options.tools))
         elif prompt.schema is not None:
             ladders.append(_structured(prompt.schema))
         if self._options.effort is not None:

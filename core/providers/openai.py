@@ -21,7 +21,7 @@ from core.errors import BadReply, ProviderDown
 from core.providers.failure import by_status, forbid_long_waits
 from core.providers.ladder import SCHEMA_WORDS, Concessions, Ladder, Params, Rung, as_note, merged
 from core.providers.streamed import ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
-from core.providers.tool_forms import arguments_of, is_object, reply_schema, tool_ladder
+from core.providers.tool_forms import arguments_of, has_calls, is_object, reply_schema, tool_ladder
 from core.types import JSONValue
 
 BASE_URL = "https://api.openai.com/v1"
@@ -115,12 +115,13 @@ class OpenAIModel(StreamedModel):
             [Rung(name, {name: cap}, (name,)) for name in self._caps],
             [Rung("usage", {"stream_options": {"include_usage": True}}, ("stream_options", "include_usage"))],
         ]
-        if prompt.tools:
+        if has_calls(prompt):
             tools: list[JSONValue] = [
                 {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
                 for t in prompt.tools
             ]
-            ladders.append(tool_ladder({"tools": tools}, _structured(reply_schema(prompt.tools)), options.tools))
+            native: Params = {"tools": tools} if tools else {}
+            ladders.append(tool_ladder(native, _structured(reply_schema(prompt.tools)), options.tools))
         if prompt.cache_key and self._is_openai:
             ladders.append([Rung("cache key", {"prompt_cache_key": prompt.cache_key}, ("prompt_cache_key",))])
         if prompt.schema is not None and not prompt.tools:

@@ -220,7 +220,7 @@ class StreamedModel(ChatModel):
 
     def _request(self, prompt: Prompt, rungs: Sequence[Rung], *, is_form: bool) -> dict[str, JSONValue]:
         if is_form or not prompt.tools:
-            prompt = in_words(prompt)
+            prompt = in_words(prompt, is_form=is_form)
         *earlier, last = (turn if self._is_own(turn) else turn_in_words(turn) for turn in prompt.turns)
         notes = [rung.note for rung in rungs if rung.note]
         if last.volatile:

@@ -69,11 +69,19 @@ def _sample(schema: JSONValue) -> JSONValue:
     return 0 if schema in ({"type": "integer"}, {"type": "number"}) else "..."
 
 
-def in_words(prompt: Prompt) -> Prompt:
-    """Return the prompt with its tools told in the system text, and calls and results in the text of the turns."""
+def has_calls(prompt: Prompt) -> bool:
+    """Return whether the prompt offers tools, or belongs to a turn in which some were called."""
+    return bool(prompt.tools) or any(turn.calls for turn in prompt.turns)
+
+
+def in_words(prompt: Prompt, *, is_form: bool) -> Prompt:
+    """Return the prompt with calls and results in the text of its turns, and with its tools told in the system text.
+
+    With `is_form`, an answer in the form of `reply_schema` is asked for.
+    """
     words = prompt.in_words or ToldInWords(prompt.system, prompt.tools)
     system, turns = prompt.system, prompt.turns
-    if prompt.tools:
+    if is_form:
         told = [_told(tool) for tool in words.tools]
         system = "\n\n".join(part for part in (words.system, _FORM.format(tools="\n".join(told))) if part)
         turns = (*map(_example, words.examples), *turns)

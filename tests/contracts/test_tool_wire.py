@@ -614,3 +614,12 @@ def test_each_sign_of_a_dense_script_counts_as_a_token(text: str) -> None:
 
 def test_three_letters_count_as_a_token() -> None:
     assert prompt_tokens(replace(ASKED, system="não " * 300)) - prompt_tokens(replace(ASKED, system="")) == 400
+
+
+async def test_a_model_without_tools_answers_in_the_form_when_it_may_call_no_more(lab: Wire) -> None:
+    call = {"tool": "MemorySave", **ITEMS}
+    lab.server.answers = [lab.api.says(replying(call)), lab.api.says(replying(answer("Feito.")))]
+    async with lab.model(tools=False) as model:
+        events = await gather(model, ASKED)
+        last = replace(followed(ASKED, events, "saved"), tools=())
+        assert said(await gather(model, last)) == "Feito."
