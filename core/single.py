@@ -62,7 +62,7 @@ async def think(turn: Turn, registry: Registry, *, max_steps: int) -> None:
         ProviderError: the model failed.
     """
     turn.actions = tuple(action.info for action in registry.enabled)
-    turn.recalls_cited = True
+    turn.is_single = True
     if turn.prefetch is None:
         turn.begin_prefetch()
     run = _Run(turn, registry, max_steps, tools_of(registry))

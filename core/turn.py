@@ -128,8 +128,8 @@ class Turn:
     """The search for memories that the message may need, in the single cycle."""
     _heard: tuple[str, ...] = ()
     """The person's own words that models were shown."""
-    recalls_cited: bool = False
-    """Whether only memories that the answer cites are recalled."""
+    is_single: bool = False
+    """Whether the turn is thought in the single cycle: then only memories that the answer cites are recalled."""
     _found: list[MemoryItem] = field(default_factory=list)
     _was_cut: bool = False
     """Whether the text of a model reached its greatest length."""
@@ -212,7 +212,7 @@ class Turn:
     async def find(self, items: Sequence[MemoryItem]) -> None:
         """Recall what a search found; in the single cycle only what the answer turns out to rest on."""
         self._found += items
-        if not self.recalls_cited:
+        if not self.is_single:
             await self.recall(items)
 
     async def recall_told(self, text: str) -> None:

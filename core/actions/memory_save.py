@@ -48,7 +48,7 @@ WRITING = text("actions.memory_save.writing")
 class Drafts:
     """The memories to save, and whether the person asked for that; if not, they told a fact in passing.
 
-    Where a model does not say (None), their words decide.
+    Where a tool call does not say (None), their words decide; the stepwise cycle decided before.
     """
 
     items: list[DraftEntry]
@@ -79,7 +79,8 @@ async def run(turn: Turn, answer: Drafts) -> None:
         return
     wanted = wanted_drafts(answer)
     is_foreign = any(turn.is_from_others(draft.content) for draft in wanted.drafts)
-    if (is_foreign or not answer.asked) and not claims.asks_to_save(turn.asked.text):
+    is_asked = answer.asked if answer.asked is not None else not turn.is_single
+    if (is_foreign or not is_asked) and not claims.asks_to_save(turn.asked.text):
         own = (draft for draft in own_words(turn.asked, wanted.drafts) if not turn.is_from_others(draft.content))
         wanted = Wanted(tuple(own))
         if turn.learn is not Learn.AUTO or not wanted.drafts:
