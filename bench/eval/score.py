@@ -5,16 +5,18 @@
 - data: the memories afterwards differ from those before in one of the ways that the label allows, and in no other:
   the right number was saved, each word that has to be there is there, each that must not is not, the right memory was
   changed or deleted. A deletion that was only proposed is agreed to first; so a wrong proposal counts as a deletion.
-- said: the answer holds what it has to, nothing that it must not, and admits what is not known.
+- said: the answer holds what it has to, nothing that it must not, no tool call, and admits what is not known.
 - false claims: the answer says that something was saved, updated or deleted that was not; or it holds what the label
   forbids it to say (where it says that the thing itself is not known, what is near may be told); or, where the
-  person's own affairs are asked for, a number of three digits or more that is in no message and no memory.
+  person's own affairs are asked for, a number of three digits or more that is in no message and no memory; or it does
+  not admit that something is not known.
 - language: the answer is in the person's language, as far as scripts and common words tell. Only where no
   translation is asked for, and no sentence of our own stands for the answer.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -27,6 +29,9 @@ _ANSWERS: Final = frozenset({"Finish", "Question"})
 _IN_OWN_LANGUAGE: Final = frozenset({"talk", "recall", "not_found", "passing"})
 _ABOUT_THE_WORLD: Final = frozenset({"talk", "knowledge", "passing"})
 """Categories in which numbers may come from what the model knows."""
+
+_CALL: Final = re.compile(r'\{\s*"(?:reply|tool|name|action)"\s*:')
+"""How a tool call begins that is shown to the person as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,7 @@ def judge(label: Label, seen: Observed) -> Verdict:
     denied = label.denies and words.denies(seen.text)
     forbidden = [phrase for phrase in label.says_not if not denied and words.holds(seen.text, phrase)]
     admits = not label.denies or denied or first == "Question"
+    shows_call = _CALL.search(seen.text) is not None
     usage = [call.usage for call in seen.calls]
     return Verdict(
         id=label.id,
@@ -69,11 +75,12 @@ def judge(label: Label, seen: Observed) -> Verdict:
         first=first,
         first_ok=first in label.first or bool(label.recalls and first in _ANSWERS and says),
         data_ok=any(_fits(changes, seen) for changes in label.data),
-        said_ok=bool(seen.text) and says and admits and not forbidden,
+        said_ok=bool(seen.text) and says and admits and not forbidden and not shows_call,
         false_claims=[
             *sorted(words.claims(seen.text) - set(seen.committed)),
             *(f"says {phrase}" for phrase in forbidden),
             *_invented(label, seen),
+            *(["tells what nobody told"] if seen.text and not (admits or shows_call) else []),
         ],
         in_language=_in_language(label, seen),
         calls=len(seen.calls),

@@ -116,9 +116,16 @@ def test_a_claim_of_a_change_that_was_not_made_is_false(text: str, kinds: set[st
 
 def test_an_invented_number_is_a_false_claim_where_the_person_asks_for_their_own() -> None:
     label = LABELS["not_found-pt-01"]
-    assert judge(label, seen("A senha é 998877.", "Finish")).false_claims == ["invents 998877"]
+    assert judge(label, seen("A senha é 998877.", "Finish")).false_claims[0] == "invents 998877"
     honest = judge(label, seen("Não encontrei essa senha. A do wifi é girassol-2031.", "MemorySearch", "Finish"))
     assert honest.is_right
+
+
+def test_an_answer_to_what_nobody_told_is_a_false_claim_and_a_shown_call_is_no_answer() -> None:
+    lie = judge(LABELS["not_found-en-03"], seen("You are staying at the Grand.", "Finish"))
+    assert (lie.said_ok, lie.false_claims) == (False, ["tells what nobody told"])
+    assert not judge(SAVE, seen('{"reply": [{"tool": "MemorySave"}]}', "MemorySave")).said_ok
+    assert not judge(BIRTHDAY, seen('{"name": "MemorySearch", "arguments": "14 de agosto"}', "Finish")).said_ok
 
 
 @pytest.mark.parametrize(
