@@ -249,12 +249,13 @@ class Turn:
     async def finish(self) -> None:
         """Complete the answer message, with its buttons and the memories it rests on below it.
 
-        A memory that the answer says word for word is not shown again. Limited mode says what it answers from; of what
+        A memory that the answer says word for word, or that the turn changed, is not shown. Limited mode says what it answers from; of what
         else it found, the best few are shown.
         """
         said, buttons, recalled = "".join(self._said), tuple(self._buttons), tuple(self._recalled)
         self._said, self._buttons, self._recalled = [], [], []
-        memories = [item for item in recalled if not _says(said, item.content)]
+        changed = {item.id for step in self.steps if step.writes is not None for item in step.items}
+        memories = [item for item in recalled if item.id not in changed and not _says(said, item.content)]
         if self.models.is_limited and said:
             memories = memories[:_MAX_BESIDE]
         if said or memories:

@@ -371,3 +371,15 @@ async def test_two_malformed_calls_in_one_answer_are_one_mistake() -> None:
     bot = house(Calls([bad, bad]), call("MemorySave", items=items("my locker is 212")))
     (shown,) = await ask(bot, "remember that my locker is 212")
     assert shown.text == "Saved: “my locker is 212”"
+
+
+async def test_a_memory_that_was_changed_is_not_shown_as_it_was() -> None:
+    bot = house(
+        call(
+            "MemoryUpdate", text="It was on Thursday [m1].", items=[{"id": "m1", "content": "the dentist is on Friday"}]
+        )
+    )
+    await keep(bot, "the dentist is on Thursday", "dentist")
+    (shown,) = await ask(bot, "the dentist moved to Friday")
+    assert shown.text.endswith("Updated. It now reads: “the dentist is on Friday”")
+    assert shown.memories == ()
