@@ -249,8 +249,8 @@ class Turn:
     async def finish(self) -> None:
         """Complete the answer message, with its buttons and the memories it rests on below it.
 
-        A memory that the answer says word for word, or that the turn changed, is not shown. Limited mode says what it answers from; of what
-        else it found, the best few are shown.
+        A memory that the answer says word for word, or that the turn changed, is not shown. Limited mode says what it
+        answers from; of what else it found, the best few are shown.
         """
         said, buttons, recalled = "".join(self._said), tuple(self._buttons), tuple(self._recalled)
         self._said, self._buttons, self._recalled = [], [], []
