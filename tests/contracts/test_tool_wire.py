@@ -351,22 +351,26 @@ async def test_a_model_that_thinks_long_may_be_silent_longer_before_its_first_wo
     assert isinstance(error, StreamCut)
 
 
-async def test_signs_of_thinking_keep_a_model_waiting(lab: Wire) -> None:
-    """Each pause is longer than half of the limit, their sum longer than the limit."""
-    whole = lab.api.says("oi")
-    assert whole.frames is not None
-    gates = {at: asyncio.Event() for at in range(1, 5)}
-    lab.server.answers = [replace(whole, gates=gates)]
+async def test_every_sign_of_thinking_has_the_patience_of_the_first_word(
+    lab: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Timers are counted, not waited for: one for the request, one for each event; none of them runs out."""
+    limits: list[float | None] = []
+    timeout = asyncio.timeout
 
-    async def release() -> None:
-        for gate in gates.values():
-            await asyncio.sleep(0.15)
-            gate.set()
+    def timer(delay_s: float | None) -> asyncio.Timeout:
+        limits.append(delay_s)
+        return timeout(delay_s)
 
-    async with lab.model(timeout_s=0.01, first_token_timeout_s=0.4) as model:
-        releasing = asyncio.create_task(release())
+    lab.server.answers = [lab.api.says("oi")]
+    monkeypatch.setattr(asyncio, "timeout", timer)
+    async with lab.model(timeout_s=301.0, first_token_timeout_s=307.0) as model:
         assert said(await gather(model, ASKED)) == "oi"
-        await releasing
+    timed = [limit for limit in limits if limit in {301.0, 307.0}]
+    first = timed.index(301.0)
+    assert first > 2, "the signs before the first word"
+    assert set(timed[:first]) == {307.0}
+    assert set(timed[first:]) == {301.0}
 
 
 # --- caches ----------------------------------------------------------------------------------------------------------
