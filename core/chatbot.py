@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
 from typing import Self
+from zoneinfo import ZoneInfo
 
 from core.actions.change_report import undo_button
 from core.actions.registry import Registry
@@ -30,7 +31,7 @@ from core.delivery.views import Views
 from core.enclosures import MAX_NAME_CHARS
 from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError
 from core.history.conversation import Conversations
-from core.hooks import Gate, Limiter, PreferencesOf, ReplyReader, Verdict
+from core.hooks import Additions, Gate, Limiter, PreferencesOf, ReplyReader, Verdict
 from core.inbox import check, cleaned, message_of
 from core.language_choice import Locales
 from core.memory.memories import Memories
@@ -86,6 +87,7 @@ class ChatBotParts:
     commands: CommandTable
     preferences: PreferencesOf
     catch_up: Callable[[], Awaitable[None]]
+    additions: Additions | None = None
     language: str = ""
     learn: Learn = Learn.OFFERED
     log_content: bool = False  # the owner wants to read what people ask
@@ -237,6 +239,9 @@ class ChatBot(MessageHandler):
             language=preferences.language or parts.language,
             speaker="" if incoming.private else one_line(incoming.user_name, MAX_NAME_CHARS),
             learn=(preferences.learn or parts.learn).within(parts.learn),
+            own_zone=ZoneInfo(preferences.zone) if preferences.zone else None,
+            is_private=incoming.private,
+            additions=parts.additions,
         )
 
     async def _run(self, turn: Turn, incoming: Incoming) -> None:

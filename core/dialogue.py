@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -17,6 +17,10 @@ NOTHING_TO_ADD: Final = "-"
 
 Cues: TypeAlias = Mapping[Locale, Sequence[str]]
 """Phrases in each language that ask for an action."""
+
+
+ArgumentsReader: TypeAlias = Callable[[str, datetime, Locale], "Mapping[str, JSONValue] | None"]
+"""Read an action's arguments off a message, at that time in the person's zone; None if it does not ask for it."""
 
 
 class Task(StrEnum):
@@ -85,12 +89,14 @@ def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
 class ActionInfo:
     """An action as data, for limited mode.
 
-    `task` is what the action asks a model for (None: nothing of its own); `cues` are phrases that ask for it.
+    `task` is what the action asks a model for (None: nothing of its own); `cues` are phrases that ask for it; `reads`
+    reads its arguments off a message that asks for it.
     """
 
     name: str
     task: Task | None = None
     cues: Cues = field(default_factory=dict, hash=False)
+    reads: ArgumentsReader | None = None
 
 
 @dataclass(frozen=True, slots=True)

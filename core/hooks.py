@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from enum import Enum, auto
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from core.confirmations import Arrival
 from core.delivery.view import View
+from core.outgoing import Button
 from core.ports import Channel
-from core.types import Incoming, Locale, Preferences, Role, UserKey
+from core.types import Incoming, Locale, MemoryItem, Preferences, Role, UserKey
+
+if TYPE_CHECKING:
+    from core.turn import Turn
 
 PreferencesOf: TypeAlias = Callable[[UserKey], Awaitable[Preferences]]
 
@@ -63,3 +67,13 @@ class ReplyReader(Protocol):
 
     async def drop(self, incoming: Incoming) -> bool:
         """Drop the open question of that conversation; return whether it was still valid."""
+
+
+class Additions(Protocol):
+    """What features add to a turn."""
+
+    async def known(self, turn: Turn, queries: Sequence[str]) -> Sequence[str]:
+        """Return what features know about what is looked for, a line each in the person's language, the best first."""
+
+    async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
+        """Return what features offer below memories that were just saved."""

@@ -44,6 +44,14 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Mention:
+    """A person whom a message in a room is for: their id on the platform, and their name."""
+
+    user: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class OutgoingMessage:
     """A message for a channel: Markdown text, and how to show it.
 
@@ -52,7 +60,10 @@ class OutgoingMessage:
     grow, so that a channel can leave costly formatting to the end. `choices` are buttons below it; `menu` has one
     button for each thing that the text lists, in that order, each labelled "N. what it is". A `file` is a message of
     its own, with the text (a sentence or two) as its caption. A `plain` message is a new text without formatting,
-    buttons, embeds or a reference to another message.
+    buttons, embeds or a reference to another message. `mention` is whom it is for in a room: they are notified.
+
+    A time in the text is a link, "[Friday, 8:00](time:1764316800)" (`core.text.markdown.time_link`): platforms on which
+    everybody reads their own hour show it so, others its words.
     """
 
     text: str
@@ -63,6 +74,7 @@ class OutgoingMessage:
     menu: tuple[Button, ...] = ()
     file: File | None = None
     plain: bool = False
+    mention: Mention | None = None
 
     @property
     def stays(self) -> bool:

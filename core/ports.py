@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Protocol
 
 from core.dialogue import Prompt, StreamEvent
-from core.errors import ChannelError
+from core.errors import ChannelError, ChannelGone
 from core.outgoing import ChannelLimits, OutgoingMessage
-from core.types import Incoming, Message, UserKey, Vectors
+from core.types import ChatKey, Incoming, Message, UserKey, Vectors
 
 
 class Clock(Protocol):
@@ -155,8 +155,16 @@ class Channels(Protocol):
     def again(self, incoming: Incoming) -> Channel:
         """Return the channel in which to answer a message that was accepted earlier."""
 
-    def private(self, user: UserKey) -> Channel:
-        """Return the person's private chat; writing raises ChannelGone if they do not let the bot write to them."""
+    def private(self, user: UserKey, once: str = "") -> Channel:
+        """Return the person's private chat; writing raises ChannelGone if they do not let the bot write to them.
+
+        `once` names what is going to be written: where the platform can tell, it is there once though posted twice.
+        """
+
+    def room(self, chat: ChatKey, once: str) -> Channel:
+        """Return the channel of a room in which nobody has just written."""
+        del chat, once
+        raise ChannelGone("there are no rooms here")
 
 
 class MessageHandler(Protocol):

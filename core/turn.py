@@ -9,6 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from hashlib import blake2b
+from zoneinfo import ZoneInfo
 
 from core import outcomes
 from core.candidates import Labelled, Prefetch
@@ -34,6 +35,7 @@ from core.enclosures import Speaker
 from core.errors import ContextTooLong, EmptyReply, ProviderError, ProviderRefused, StepwiseOnly
 from core.history.conversation import Context, Conversation
 from core.history.withholding import tells_of, told_of
+from core.hooks import Additions
 from core.memory.search import same
 from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
@@ -133,6 +135,12 @@ class Turn:
     _found: list[MemoryItem] = field(default_factory=list)
     _was_cut: bool = False
     """Whether the text of a model reached its greatest length."""
+    own_zone: ZoneInfo | None = None
+    """The time zone that the person told; None if they have not."""
+    is_private: bool = True
+    """Whether nobody else reads along."""
+    additions: Additions | None = None
+    """What features add to the turn."""
     is_ending: bool = False
     """Whether what is said now ends the turn."""
     _known: Labelled = field(default_factory=Labelled)
@@ -146,7 +154,7 @@ class Turn:
     @property
     def zone(self) -> tzinfo:
         """The time zone of times that the person reads."""
-        return self.conversation.conversations.zone
+        return self.own_zone or self.conversation.conversations.zone
 
     async def enter(self, state: TurnState, error: str = "") -> None:
         """Store the state of the turn (D4)."""

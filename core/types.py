@@ -120,13 +120,15 @@ class Learn(StrEnum):
 class Preferences:
     """A person's choices: the `language` of answers, as a tag ("": that of their messages), whether to remember
     anything new, whether they want the owners' broadcasts (`news`), and what becomes of what they tell in passing
-    (None: what the owner set, which is the most that a person can choose).
+    (None: what the owner set, which is the most that a person can choose). `zone` is the name of their time zone in the
+    tz database, or "" if they have not told.
     """
 
     language: str = ""
     remembers: bool = True
     news: bool = True
     learn: Learn | None = None
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class OneScreen(Channels):
         del incoming
         return self._channel
 
-    def private(self, user: UserKey) -> Channel:
+    def private(self, user: UserKey, once: str = "") -> Channel:
         """Return the screen."""
-        del user
+        del user, once
         return self._channel

@@ -113,7 +113,7 @@ class UpdateHandler(Channels):
         later = self.private(incoming.user) if ticket.along else self.channel(incoming)
         return InteractionChannel(self._api, ticket, later, self._clock, renderer=self.renderer(incoming))
 
-    def private(self, user: UserKey) -> DiscordChannel:
+    def private(self, user: UserKey, once: str = "") -> DiscordChannel:  # noqa: ARG002
         """Return the person's direct messages."""
         return DiscordChannel(
             self._api,

@@ -109,7 +109,7 @@ class UpdateHandler(Channels):
         """Return where to answer a message that was accepted earlier, and may have been answered."""
         return self._channel(incoming)
 
-    def private(self, user: UserKey) -> TelegramChannel:
+    def private(self, user: UserKey, once: str = "") -> TelegramChannel:  # noqa: ARG002
         """Return the person's private chat, whose id is theirs; for the id of no person, a chat that nobody reads."""
         place = Place(int(user.user) if user.user.isdecimal() else 0)
         return TelegramChannel(self._api, place, self._style, whole=Priority.ANSWER)

@@ -16,7 +16,7 @@ from core.errors import ProviderError, StorageError
 from core.features.ledger.calls import Asker, Call, asker_of
 from core.history.tokens import ByCharacters, counted
 from core.ports import Channel, Channels, ChatModel, Clock, Embedder, MessageHandler
-from core.types import Incoming, UserKey, Vectors
+from core.types import ChatKey, Incoming, UserKey, Vectors
 
 Record: TypeAlias = Callable[[Call], Awaitable[None]]
 
@@ -67,8 +67,11 @@ class _AttributedChannels(Channels):
         _asker.set(asker_of(incoming))
         return self._channels.again(incoming)
 
-    def private(self, user: UserKey) -> Channel:
-        return self._channels.private(user)
+    def private(self, user: UserKey, once: str = "") -> Channel:
+        return self._channels.private(user, once)
+
+    def room(self, chat: ChatKey, once: str) -> Channel:
+        return self._channels.room(chat, once)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.dialogue import ActionInfo, Cues, Task
+from core.dialogue import ActionInfo, ArgumentsReader, Cues, Task
 from core.models import complete_as
 from core.turn import Turn
 from core.types import ChangeKind, Localized
@@ -28,8 +28,8 @@ class Action:
     the turn, too. The model of a single cycle always goes on after one that
     `informs` it. An action that `remembers` is not offered to people who turned remembering off, one that
     `needs_memory` only with memories in view. `writes` is the kind of change that it makes. Limited mode
-    (`core/limited/`) chooses an action by its `task`, if it can answer that, else by its `cues`: phrases in the
-    person's message.
+    (`core/limited/`) chooses an action by its `task`, if it can answer that, else by its `cues`, phrases in the
+    person's message, or by `reads`, which reads the arguments off a message that asks for it.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Action:
     writes: ChangeKind | None = None
     task: Task | None = None
     cues: Cues = field(default_factory=dict, hash=False)
+    reads: ArgumentsReader | None = None
 
     async def ask(self, turn: Turn) -> Any:
         """Return the arguments that the reasoning model gives, or None for an action without arguments.
@@ -63,7 +64,7 @@ class Action:
     @property
     def info(self) -> ActionInfo:
         """The action as data, for prompts."""
-        return ActionInfo(self.name, self.task, self.cues)
+        return ActionInfo(self.name, self.task, self.cues, self.reads)
 
     @property
     def is_text(self) -> bool:

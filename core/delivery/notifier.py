@@ -5,15 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from enum import Enum, auto
 
 from core.delivery.view import View
-from core.errors import ChannelError
+from core.errors import ChannelError, ChannelGone
 from core.outgoing import OutgoingMessage
-from core.ports import Channels, Clock
-from core.types import UserKey
+from core.ports import Channel, Channels, Clock
+from core.types import ChatKey, UserKey
 
 _LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)
+
+
+class Delivery(Enum):
+    """What became of a message to somebody who has not just written. OFFLINE: their platform is not connected now.
+
+    GONE: they do not let the bot write there any more. REFUSED: the platform refused this message.
+    """
+
+    ARRIVED = auto()
+    OFFLINE = auto()
+    GONE = auto()
+    REFUSED = auto()
 
 
 class Notifier:
@@ -42,10 +55,21 @@ class Notifier:
 
     async def tell(self, user: UserKey, shown: OutgoingMessage) -> bool:
         """Send a message to the person's private chat; return whether it arrived."""
+        return await self.write(user, None, shown) is Delivery.ARRIVED
+
+    async def write(self, user: UserKey, room: ChatKey | None, shown: OutgoingMessage, once: str = "") -> Delivery:
+        """Send a message to the person's private chat, or into a room; return what became of it.
+
+        `once` names the message, so that a platform that can tells a repeat from another one.
+        """
         channels = self.platforms.get(user.platform)
         if channels is None:
-            return False
-        view = View(channels.private(user), self._clock)
+            return Delivery.OFFLINE
+        channel = channels.private(user, once) if room is None else channels.room(room, once)
+        return await self._written(user.platform, channel, shown)
+
+    async def _written(self, platform: str, channel: Channel, shown: OutgoingMessage) -> Delivery:
+        view = View(channel, self._clock)
         try:
             await view.show(shown)
             await view.close()
@@ -53,6 +77,6 @@ class Notifier:
             await view.close(within_s=_LAST_WORDS_S)
             raise
         except ChannelError as error:
-            _log.info("notice not delivered", extra={"platform": user.platform, "error": type(error).__name__})
-            return False
-        return True
+            _log.info("notice not delivered", extra={"platform": platform, "error": type(error).__name__})
+            return Delivery.GONE if isinstance(error, ChannelGone) else Delivery.REFUSED
+        return Delivery.ARRIVED

@@ -442,6 +442,40 @@ _OFFERS: Migration = (
     "ALTER TABLE preferences ADD COLUMN learn TEXT NOT NULL DEFAULT ''",
 )
 
+_REMINDERS: Migration = (
+    "ALTER TABLE preferences ADD COLUMN zone TEXT NOT NULL DEFAULT ''",  # of the tz database; '': not told
+    """
+    CREATE TABLE reminders (
+        id TEXT PRIMARY KEY,
+        platform TEXT NOT NULL,
+        user TEXT NOT NULL,
+        chat TEXT NOT NULL,
+        topic TEXT NOT NULL,
+        private INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        text TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        language TEXT NOT NULL,
+        wall TEXT NOT NULL,  -- the first time, ISO 8601 without an offset: what the clock on the wall of `zone` shows
+        zone TEXT NOT NULL,
+        rule TEXT NOT NULL,  -- RRULE of RFC 5545 without DTSTART, or ''
+        guessed INTEGER NOT NULL,
+        due INTEGER,  -- microseconds since 1970, as all times below; NULL: never
+        state TEXT NOT NULL,
+        tries INTEGER NOT NULL,
+        failures INTEGER NOT NULL,
+        leased INTEGER NOT NULL,  -- until when it is claimed
+        created INTEGER NOT NULL,
+        sent INTEGER,
+        batch TEXT NOT NULL,
+        changed INTEGER,
+        before TEXT NOT NULL  -- JSON of what the last change can be taken back to, or ''
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX reminders_due ON reminders (platform, due) WHERE state IN ('waiting', 'sending')",
+    "CREATE INDEX reminders_owner ON reminders (platform, user)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -462,4 +496,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _OPEN_QUESTIONS,
     _NO_DRAFTS,
     _OFFERS,
+    _REMINDERS,
 )

@@ -1,14 +1,18 @@
-"""Escape people's words in Markdown text."""
+"""Escape people's words in Markdown text; write times into it."""
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Final
 
 from core.text.unicode import one_line
 
 _SIGNS: Final = frozenset("*_`~[]<>|\\#$")
 QUOTED_CHARS: Final = 200
+
+TIME_LINK: Final = re.compile(r"\[([^\[\]\n]{1,120})\]\(time:(\d{1,12})\)")
+"""A time in a text: its words, and the instant in seconds since 1970."""
 
 
 def verbatim(text: str) -> str:
@@ -28,3 +32,13 @@ def quoted(content: str, max_chars: int | None = QUOTED_CHARS) -> str:
         return f"\n```\n{text.replace('```', '´´´')}\n```"
     shown = verbatim(text)
     return f"“{text}”" if shown == text else shown
+
+
+def time_link(words: str, at: datetime) -> str:
+    """Return words for an instant as a link that platforms show as the reader's own hour, or as the words."""
+    return f"[{words}](time:{int(at.timestamp())})"
+
+
+def plain_times(text: str) -> str:
+    """Return the text with the words of every time in place of its link."""
+    return TIME_LINK.sub(r"\1", text)

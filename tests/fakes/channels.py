@@ -20,5 +20,5 @@ class OneChannel(Channels):
         self.opened.append(incoming)
         return self._channel
 
-    def private(self, user: UserKey) -> Channel:
+    def private(self, user: UserKey, once: str = "") -> Channel:  # noqa: ARG002
         return self._channel if self._private is None else self._private(user)

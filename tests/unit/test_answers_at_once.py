@@ -76,7 +76,7 @@ class Room(Channels):
     def again(self, incoming: Incoming) -> Channel:
         return self.channels.setdefault(incoming.message_id, WaitingChannel(self.house.clock))
 
-    def private(self, user: UserKey) -> Channel:
+    def private(self, user: UserKey, once: str = "") -> Channel:
         raise NotImplementedError
 
 

@@ -18,21 +18,22 @@ class SqlPreferences(PreferenceStore):
     async def of(self, user: UserKey) -> Preferences:
         """Return what they chose; the defaults, where they chose nothing."""
         rows = await self._database.rows(
-            f"SELECT language, remembers, news, learn FROM preferences WHERE {OF_USER}", user_key(user)
+            f"SELECT language, remembers, news, learn, zone FROM preferences WHERE {OF_USER}", user_key(user)
         )
         if not rows:
             return Preferences()
-        [(language, remembers, news, learn)] = rows
-        return Preferences(language, bool(remembers), bool(news), Learn(learn) if learn else None)
+        [(language, remembers, news, learn, zone)] = rows
+        return Preferences(language, bool(remembers), bool(news), Learn(learn) if learn else None, zone)
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
         """Store what they chose, in place of what they chose before."""
         async with self._database.transaction() as transaction:
             await transaction.run(
                 """
-                INSERT INTO preferences (platform, "user", language, remembers, news, learn) VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO preferences (platform, "user", language, remembers, news, learn, zone)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (platform, "user") DO UPDATE SET language = excluded.language,
-                    remembers = excluded.remembers, news = excluded.news, learn = excluded.learn
+                    remembers = excluded.remembers, news = excluded.news, learn = excluded.learn, zone = excluded.zone
                 """,
                 (
                     *user_key(user),
@@ -40,6 +41,7 @@ class SqlPreferences(PreferenceStore):
                     int(preferences.remembers),
                     int(preferences.news),
                     preferences.learn or "",
+                    preferences.zone,
                 ),
             )
 
