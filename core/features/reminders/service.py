@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from typing import Final
+from zoneinfo import ZoneInfo
 
-from core.features.reminders.reminders import Kind, Reminder, ReminderStore
+from core.features.reminders.reminders import (
+    KEPT,
+    OPEN,
+    Before,
+    Kind,
+    Reminder,
+    ReminderStore,
+    Schedule,
+    State,
+)
 from core.memory.memories import Memories
 from core.ports import Clock
+from core.storage.lexicon import Lexicon, keywords
+from core.text.unicode import clean
+from core.text.words import FUNCTION_WORDS
+from core.times import rules
 from core.times.reading import Once, Repeated
 from core.types import ChatKey, Locale, UserKey
 
 MAX_TEXT_CHARS: Final = 1_000
+_TRIES: Final = 5
+"""How often a change is made anew if the reminder was changed meanwhile, as by whoever fires it."""
+
+_LISTED: Final = OPEN | {State.FAILED}
 
 
 class Refusal(Enum):
@@ -27,6 +45,7 @@ class Refusal(Enum):
     OFF_HERE = auto()  # reminders are off in this room
     NOT_HERE = auto()  # its text was said elsewhere, and would be heard by others here
     GONE = auto()  # it is not there any more, or was changed meanwhile
+    TOO_LATE = auto()  # its last change can no longer be taken back
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,58 +68,176 @@ class Place:
 
 
 class Reminders:
-    """The reminders of everybody. `wake` is called whenever the next due time may have become earlier."""
+    """The reminders of everybody. `wake` is called whenever the next due time may have become earlier.
+
+    `is_on` tells whether reminders are on in a room.
+    """
 
     def __init__(
-        self, store: ReminderStore, memories: Memories, clock: Clock, limits: Limits, wake: Callable[[], None]
+        self,
+        store: ReminderStore,
+        memories: Memories,
+        clock: Clock,
+        limits: Limits,
+        wake: Callable[[], None],
+        *,
+        is_on: Callable[[ChatKey], bool] = lambda _: True,
     ) -> None:
         self.store = store
         self.limits = limits
         self._memories = memories
         self._clock = clock
         self._wake = wake
+        self._is_on = is_on
+        self._lexicon = Lexicon()
+
+    @property
+    def undo_within(self) -> timedelta:
+        """How long a change can be taken back; 0: not at all."""
+        return self._memories.undo_within
 
     async def set(
         self, place: Place, text: str, time: Once | Repeated, *, guessed: bool = False, kind: Kind = Kind.REMINDER
     ) -> Reminder | Refusal:
         """Store a reminder; it is on disk when this returns. `time` is in the person's zone; `guessed`: our guess."""
-        raise NotImplementedError
+        text, now = _kept(text), self._clock.now()
+        if not text and kind is Kind.REMINDER:
+            return Refusal.NO_TEXT
+        if not place.private and not self._is_on(place.chat):
+            return Refusal.OFF_HERE
+        timed = self._timed(time, guessed=guessed)
+        if isinstance(timed, Refusal):
+            return timed
+        if await self._is_full(place.user):
+            return Refusal.TOO_MANY
+        schedule, due = timed
+        reminder = Reminder(
+            place.user,
+            place.chat,
+            text,
+            schedule,
+            due,
+            created_at=now,
+            private=place.private,
+            name=place.name,
+            kind=kind,
+            locale=place.locale,
+            changed_at=now,
+        )
+        added = await self.store.add(reminder, most=self.limits.most)
+        self._wake()
+        return added or Refusal.TOO_MANY
 
     async def of(self, place: Place) -> Sequence[Reminder]:
-        """Return the person's reminders that may be spoken of there, the next first: in a room those of that room."""
-        raise NotImplementedError
+        """Return the person's reminders that may be spoken of there, the next first: in a room those of that room.
+
+        Those that could not be delivered are among them.
+        """
+        found = await self.store.of(await self._memories.accounts(place.user), _LISTED)
+        return [reminder for reminder in found if is_heard(reminder, place)]
 
     async def find(self, place: Place, reminder_id: str) -> Reminder | None:
         """Return the reminder of that id, in any state, if it is the person's and may be spoken of there."""
-        raise NotImplementedError
+        found = await self.store.find(await self._memories.accounts(place.user), reminder_id)
+        return found if found is not None and is_heard(found, place) else None
 
     async def matching(self, place: Place, words: str) -> Sequence[Reminder]:
         """Return those of `of` of which the text shares a word that tells with `words`, the best first."""
-        raise NotImplementedError
+        if FUNCTION_WORDS.issuperset(keywords(words)):
+            return []
+        wanted = self._lexicon.query_terms(words)
+        scored = [(reminder, self._shared(wanted, reminder.text)) for reminder in await self.of(place)]
+        best = sorted(scored, key=lambda each: -each[1])  # of equals, the next first
+        return [reminder for reminder, shared in best if shared]
+
+    async def said(self, place: Place, batch: str) -> Sequence[Reminder]:
+        """Return the person's reminders that were said in that batch, and may be spoken of there."""
+        found = await self.store.in_batch(await self._memories.accounts(place.user), batch)
+        return [reminder for reminder in found if is_heard(reminder, place)]
+
+    async def newest_change(self, place: Place) -> Reminder | None:
+        """Return the reminder that the person changed last, if that can still be taken back there, or None."""
+        found = await self.store.newest_change(await self._memories.accounts(place.user))
+        return found if found is not None and is_heard(found, place) and self._can_undo(found) else None
 
     async def remove(self, place: Place, reminder_id: str) -> Reminder | Refusal:
         """Delete a reminder; it can be taken back for as long as a deleted memory can."""
-        raise NotImplementedError
+
+        def removed(old: Reminder) -> Reminder | Refusal:
+            return replace(self._changing(old), state=State.REMOVED)
+
+        return await self._change(place, reminder_id, removed)
 
     async def reword(self, place: Place, reminder_id: str, text: str) -> Reminder | Refusal:
         """Change the text. That of a room's reminder is changed only there, before those who will read it."""
-        raise NotImplementedError
+        text = _kept(text)
+
+        def reworded(old: Reminder) -> Reminder | Refusal:
+            if not (old.private and place.private) and not _is_of(old, place.chat):
+                return Refusal.NOT_HERE
+            return replace(self._changing(old), text=text) if text else Refusal.NO_TEXT
+
+        return await self._change(place, reminder_id, reworded)
 
     async def reschedule(self, place: Place, reminder_id: str, time: Once | Repeated) -> Reminder | Refusal:
-        """Change when it is due."""
-        raise NotImplementedError
+        """Change when it is due; one that was held, fired for the last time or given up goes on."""
+        is_full = await self._is_full(place.user)
+
+        def rescheduled(old: Reminder) -> Reminder | Refusal:
+            timed = self._timed(time, guessed=False)
+            if isinstance(timed, Refusal):
+                return timed
+            if is_full and old.state not in OPEN:
+                return Refusal.TOO_MANY
+            schedule, due = timed
+            guessed = old.schedule.guessed and old.schedule.zone == schedule.zone
+            return _waiting(replace(self._changing(old), schedule=replace(schedule, guessed=guessed)), due)
+
+        return await self._change(place, reminder_id, rescheduled)
 
     async def pause(self, place: Place, reminder_id: str, *, paused: bool) -> Reminder | Refusal:
         """Hold a reminder, or let it go on from its next instant that is ahead."""
-        raise NotImplementedError
+
+        def held(old: Reminder) -> Reminder | Refusal:
+            if old.state is State.PAUSED:
+                return old
+            return replace(self._changing(old), state=State.PAUSED) if old.state in OPEN else Refusal.GONE
+
+        def resumed(old: Reminder) -> Reminder | Refusal:
+            if old.state in {State.WAITING, State.SENDING}:
+                return old
+            due = self._next(old.schedule)
+            return Refusal.PAST if due is None else _waiting(self._changing(old), due)
+
+        return await self._change(place, reminder_id, held if paused else resumed)
 
     async def snooze(self, place: Place, batch: str, until: datetime) -> Sequence[Reminder]:
         """Let the reminders that were said in that batch be said again then; a repeated one goes on besides."""
-        raise NotImplementedError
+        said = await self.said(place, batch)
+        single = [reminder for reminder in said if not reminder.schedule.rule]
+        again: list[Reminder] = []
+        for old in single:
+            moved = await self._change(place, old.id, lambda now: self._snoozed(now, until))
+            again += [moved] if isinstance(moved, Reminder) else []
+        known = {(reminder.chat, reminder.text) for reminder in single}
+        for old in said:
+            # Pressed twice, it is put off once.
+            if old.schedule.rule and old.state is not State.REMOVED and (old.chat, old.text) not in known:
+                new = replace(self._snoozed(old, until), created_at=self._clock.now(), sent_at=None, before=None, id="")
+                added = await self.store.add(new, most=self.limits.most + len(said))
+                again += [added] if added else []
+        self._wake()
+        return again
 
     async def undo(self, place: Place, reminder_id: str) -> Reminder | Refusal:
         """Take back the last change of a reminder, and return it as it is then (REMOVED, if it was new)."""
-        raise NotImplementedError
+
+        def undone(old: Reminder) -> Reminder | Refusal:
+            if not self._can_undo(old):
+                return Refusal.TOO_LATE
+            return replace(self._as_before(old), changed_at=None, before=None)
+
+        return await self._change(place, reminder_id, undone, removed=True)
 
     async def move_zone(self, user: UserKey, zone: str) -> tuple[Sequence[Reminder], Sequence[Reminder]]:
         """Let the person's reminders follow them to another zone; return those that moved, and those that stayed.
@@ -108,4 +245,137 @@ class Reminders:
         One that repeats, and one that was set by our guess of the zone, keeps its wall time. Any other single one keeps
         its instant.
         """
-        raise NotImplementedError
+        moved: list[Reminder] = []
+        stayed: list[Reminder] = []
+        users = await self._memories.accounts(user)
+        for each in await self.store.of(users):
+            if each.schedule.zone == zone and not each.schedule.guessed:
+                continue
+            if not (each.schedule.rule or each.schedule.guessed):
+                stayed.append(each)
+                continue
+            new = await self._replace(users, each.id, lambda old: self._moved(old, zone))
+            if isinstance(new, Reminder) and each.schedule.zone != zone:
+                moved.append(new)
+        self._wake()
+        return moved, stayed
+
+    async def purge(self) -> None:
+        """Delete for good what was fired for the last time long ago, and what was deleted and cannot come back."""
+        now = self._clock.now()
+        await self.store.purge(now - KEPT, now - self.undo_within)
+
+    async def _change(
+        self,
+        place: Place,
+        reminder_id: str,
+        change: Callable[[Reminder], Reminder | Refusal],
+        *,
+        removed: bool = False,
+    ) -> Reminder | Refusal:
+        """Change a reminder that may be spoken of there; a removed one only where that is said."""
+
+        def allowed(old: Reminder) -> Reminder | Refusal:
+            gone = not is_heard(old, place) or (old.state is State.REMOVED and not removed)
+            return Refusal.GONE if gone else change(old)
+
+        changed = await self._replace(await self._memories.accounts(place.user), reminder_id, allowed)
+        self._wake()
+        if isinstance(changed, Reminder) and changed.state is State.REMOVED and not self.undo_within:
+            await self.purge()
+        return changed
+
+    async def _replace(
+        self, users: Sequence[UserKey], reminder_id: str, change: Callable[[Reminder], Reminder | Refusal]
+    ) -> Reminder | Refusal:
+        """Store what `change` makes of a reminder; make it anew of what it is then, if it was changed meanwhile."""
+        for _ in range(_TRIES):
+            old = await self.store.find(users, reminder_id)
+            new = Refusal.GONE if old is None else change(old)
+            if old is None or isinstance(new, Refusal) or new == old or await self.store.replace(old, new):
+                return new
+        return Refusal.GONE
+
+    def _timed(self, time: Once | Repeated, *, guessed: bool) -> tuple[Schedule, datetime] | Refusal:
+        """Return the schedule of a time, and its next instant, if it may be set."""
+        first, rule = (time.first, time.rule) if isinstance(time, Repeated) else (time.at, "")
+        schedule = Schedule(first.replace(tzinfo=None), zone_key(first), rule, guessed)
+        if rule:
+            if rules.problem(rule):
+                return Refusal.PAST
+            interval = rules.shortest_interval(schedule.wall, schedule.zone, rule)
+            if interval is not None and interval < self.limits.smallest_interval:
+                return Refusal.TOO_OFTEN
+        due = self._next(schedule)
+        return Refusal.PAST if due is None else (schedule, due)
+
+    def _next(self, schedule: Schedule) -> datetime | None:
+        return rules.next_after(schedule.wall, schedule.zone, schedule.rule, self._clock.now())
+
+    def _changing(self, old: Reminder) -> Reminder:
+        """Return a reminder that is about to be changed by the person, with what it can be taken back to."""
+        return replace(old, changed_at=self._clock.now(), before=Before(old.text, old.schedule, old.due, old.state))
+
+    def _snoozed(self, old: Reminder, until: datetime) -> Reminder:
+        """Return the reminder as due once, then."""
+        wall = until.astimezone(ZoneInfo(old.schedule.zone)).replace(tzinfo=None)
+        return _waiting(
+            replace(self._changing(old), schedule=replace(old.schedule, wall=wall, rule="")), until.astimezone(UTC)
+        )
+
+    def _as_before(self, old: Reminder) -> Reminder:
+        """Return what a reminder was before its last change; what was said since is not said again."""
+        before = old.before
+        if before is None:
+            return replace(old, state=State.REMOVED)
+        was_open = before.state in OPEN and old.state in {State.WAITING, State.SENDING, State.DONE}
+        if was_open and before.state is not State.PAUSED and before.schedule == old.schedule:
+            return replace(old, text=before.text)  # only the words were changed: it went on meanwhile
+        state = State.WAITING if before.state is State.SENDING else before.state
+        back = replace(old, text=before.text, schedule=before.schedule, due=before.due, state=state, tries=0)
+        if state is State.WAITING and before.due is not None and old.sent_at is not None and old.sent_at >= before.due:
+            due = self._next(before.schedule)
+            return replace(back, due=due, state=State.DONE if due is None else state)
+        return back
+
+    def _moved(self, old: Reminder, zone: str) -> Reminder | Refusal:
+        schedule = replace(old.schedule, zone=zone, guessed=False)
+        due = self._next(schedule) or rules.instant(schedule.wall, zone)  # one that has passed there is said at once
+        return replace(old, schedule=schedule, due=due)
+
+    def _can_undo(self, reminder: Reminder) -> bool:
+        changed = reminder.changed_at
+        return bool(self.undo_within) and changed is not None and changed >= self._clock.now() - self.undo_within
+
+    async def _is_full(self, user: UserKey) -> bool:
+        return len(await self.store.of(await self._memories.accounts(user))) >= self.limits.most
+
+    def _shared(self, wanted: Iterable[Sequence[str]], text: str) -> int:
+        """Return how many of the wanted words a text has, by their stems."""
+        terms = set(self._lexicon.index_terms([text]))
+        return sum(not terms.isdisjoint(word) for word in wanted)
+
+
+def is_heard(reminder: Reminder, place: Place) -> bool:
+    """Return whether a reminder may be spoken of there: anywhere in private, in a room only what was said there."""
+    return place.private or (not reminder.private and _is_of(reminder, place.chat))
+
+
+def zone_key(at: datetime) -> str:
+    """Return the name of the zone of an instant in the tz database."""
+    return at.tzinfo.key if isinstance(at.tzinfo, ZoneInfo) else "UTC"
+
+
+def _is_of(reminder: Reminder, chat: ChatKey) -> bool:
+    there = reminder.chat
+    return (there.platform, there.chat) == (chat.platform, chat.chat) and there.thread in {"", chat.thread}
+
+
+def _kept(text: str) -> str:
+    """Return the words that are kept of a text, with an ellipsis if it was cut."""
+    whole = clean(text)
+    return whole if len(whole) <= MAX_TEXT_CHARS else f"{whole[: MAX_TEXT_CHARS - 1].rstrip()}…"
+
+
+def _waiting(reminder: Reminder, due: datetime) -> Reminder:
+    return replace(reminder, state=State.WAITING, due=due, tries=0, failures=0)
