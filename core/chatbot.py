@@ -240,6 +240,7 @@ class ChatBot(MessageHandler):
             speaker="" if incoming.private else one_line(incoming.user_name, MAX_NAME_CHARS),
             learn=(preferences.learn or parts.learn).within(parts.learn),
             own_zone=ZoneInfo(preferences.zone) if preferences.zone else None,
+            tag=incoming.language,
             is_private=incoming.private,
             additions=parts.additions,
         )

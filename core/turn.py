@@ -137,6 +137,8 @@ class Turn:
     """Whether the text of a model reached its greatest length."""
     own_zone: ZoneInfo | None = None
     """The time zone that the person told; None if they have not."""
+    tag: str = ""
+    """The platform's tag of the person's language ("pt-br"), or ""."""
     is_private: bool = True
     """Whether nobody else reads along."""
     additions: Additions | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
@@ -70,7 +70,7 @@ class Place:
 class Reminders:
     """The reminders of everybody. `wake` is called whenever the next due time may have become earlier.
 
-    `is_on` tells whether reminders are on in a room.
+    `is_off` tells whether reminders are off in a room.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class Reminders:
         limits: Limits,
         wake: Callable[[], None],
         *,
-        is_on: Callable[[ChatKey], bool] = lambda _: True,
+        is_off: Callable[[ChatKey], Awaitable[bool]] | None = None,
     ) -> None:
         self.store = store
         self.limits = limits
         self._memories = memories
         self._clock = clock
         self._wake = wake
-        self._is_on = is_on
+        self._is_off = is_off
         self._lexicon = Lexicon()
 
     @property
@@ -103,7 +103,7 @@ class Reminders:
         text, now = _kept(text), self._clock.now()
         if not text and kind is Kind.REMINDER:
             return Refusal.NO_TEXT
-        if not place.private and not self._is_on(place.chat):
+        if not place.private and self._is_off is not None and await self._is_off(place.chat):
             return Refusal.OFF_HERE
         timed = self._timed(time, guessed=guessed)
         if isinstance(timed, Refusal):
@@ -154,6 +154,11 @@ class Reminders:
         """Return the person's reminders that were said in that batch, and may be spoken of there."""
         found = await self.store.in_batch(await self._memories.accounts(place.user), batch)
         return [reminder for reminder in found if is_heard(reminder, place)]
+
+    async def any_guessed(self, user: UserKey) -> bool:
+        """Return whether the person has a reminder, in any state, that was set by our guess of their zone."""
+        found = await self.store.of(await self._memories.accounts(user), frozenset(State))
+        return any(reminder.schedule.guessed for reminder in found)
 
     async def newest_change(self, place: Place) -> Reminder | None:
         """Return the reminder that the person changed last, if that can still be taken back there, or None."""

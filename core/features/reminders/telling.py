@@ -1,0 +1,261 @@
+"""Set a reminder that a person asks for, or ask what is missing, and word what became of it.
+
+Actions and commands share this: both have the words for what to do, and what was read of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from core.features.reminders.reminders import Kind, Reminder, Schedule
+from core.features.reminders.service import Place, Refusal, Reminders, zone_key
+from core.outgoing import Button
+from core.text.catalogue import in_words, text
+from core.text.markdown import quoted, time_link
+from core.times import wording, zones
+from core.times.grammar import find_time
+from core.times.reading import Beside, Once, Past, Repeated, Time, Unclear
+from core.turn import Turn
+from core.types import Locale, Localized, MemoryItem
+
+_MAX_OPTIONS: Final = 5
+_MAX_MEMORIES: Final = 5
+_MAX_LABEL_CHARS: Final = 60
+_EVENING_HOUR: Final = 18
+_MORNING_HOUR: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A reminder that lacks its time, as it is stored with the question about it (`core.confirmations`).
+
+    `options` are the times that the person is offered. `reminder_id`: it is to be moved, and not to be set anew.
+    """
+
+    text: str
+    options: tuple[Schedule, ...] = ()
+    kind: Kind = Kind.REMINDER
+    reminder_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the person is told: the text, and buttons below it.
+
+    `reminder` is the one that was set or changed, or None. `asks`: it is a question, which ends the turn.
+    """
+
+    text: str
+    choices: tuple[Button, ...] = ()
+    reminder: Reminder | None = None
+    asks: bool = False
+
+
+def place_of(turn: Turn) -> Place:
+    """Return where a turn takes place, and whose it is."""
+    here = turn.conversation.thread.conversation
+    return Place(here.user, here.chat, turn.is_private, turn.locale, turn.speaker)
+
+
+def local_now(turn: Turn) -> tuple[datetime, bool]:
+    """Return the present in the person's zone, and whether that is a guess.
+
+    Without a zone of their own it is the owner's, if that is not UTC; else where most people with their language live.
+    """
+    now, zone = turn.clock.now(), turn.own_zone
+    if zone is not None:
+        return now.astimezone(zone), False
+    usual = turn.conversation.conversations.zone
+    if isinstance(usual, ZoneInfo) and now.astimezone(usual).tzname() != "UTC":
+        return now.astimezone(usual), True
+    return now.astimezone(ZoneInfo(zones.guess(turn.tag or turn.locale.value, turn.locale))), True
+
+
+async def settle_time(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None, *, is_sure: bool = True) -> Told:
+    """Set the reminder, or move it, if the time is plain; else ask which time is meant, or say why there is none.
+
+    `time` is in the person's zone (`local_now`), None if none was named. A time that is not sure, as a model read it,
+    is set when the person agrees.
+    """
+    match time:
+        case Once() | Repeated() if is_sure:
+            return await put(turn, reminders, wish, time)
+        case Once() | Repeated():
+            return await _ask(turn, wish, [time], MEANT)
+        case Unclear():
+            return await _ask(turn, wish, time.options, WHICH)
+        case Past():
+            return await _past(turn, wish, time.at)
+        case Beside():
+            return await _beside(turn, reminders, wish, time)
+    return await _ask(turn, wish, _usual(local_now(turn)[0]), WHEN)
+
+
+async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeated) -> Told:
+    """Set the reminder at that time, or move it there, and word what became of it."""
+    place, (now, guessed) = place_of(turn), local_now(turn)
+    if wish.reminder_id:
+        moved = await reminders.reschedule(place, wish.reminder_id, time)
+        return refused(turn, reminders, moved) if isinstance(moved, Refusal) else told(turn, moved, MOVED)
+    known = await reminders.any_guessed(place.user) if guessed else True
+    made = await reminders.set(place, wish.text, time, guessed=guessed, kind=wish.kind)
+    if isinstance(made, Refusal):
+        if made is Refusal.PAST and isinstance(time, Once):
+            return await _past(turn, wish, time.at)
+        return refused(turn, reminders, made)
+    answer = told(turn, made, BRIEFED if made.kind is Kind.BRIEFING else SET)
+    if known:
+        return answer
+    locale, zone = turn.locale, zone_key(now)
+    asked = ZONE[locale].format(zone=wording.zone_told(zone, now, locale))
+    choices = (
+        *answer.choices,
+        Button(RIGHT[locale], f"/timezone {zone}"),
+        Button(OTHER[locale], "/timezone", asks=OTHER_ASKED[locale]),
+    )
+    return replace(answer, text=f"{answer.text}\n\n{asked}", choices=choices)
+
+
+def told(turn: Turn, reminder: Reminder, sentence: Localized) -> Told:
+    """Return the sentence about a reminder that was set or changed, its time in full, and the button to undo it."""
+    locale = turn.locale
+    lines = [sentence[locale].format(text=quoted(reminder.text)), f"⏰ {when(reminder, turn.clock.now(), locale)}"]
+    choices = (Button(UNDO[locale], f"/reminders undo {reminder.id}", in_place=True),)
+    return Told("\n".join(lines), choices, reminder)
+
+
+def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
+    """Return when a reminder is due, in words with date, hour and zone: its rule, if it repeats, and the next time."""
+    schedule, due = reminder.schedule, reminder.due
+    rule = wording.rule_told(schedule.rule, schedule.wall, locale) if schedule.rule else ""
+    if due is None:
+        return rule
+    at = due.astimezone(ZoneInfo(schedule.zone))
+    zone = wording.zone_told(schedule.zone, at, locale)
+    named = f"{time_link(wording.told(at, now, schedule.zone, locale), at)} · {zone}"
+    return NEXT[locale].format(rule=rule, next=named) if rule else named
+
+
+def refused(turn: Turn, reminders: Reminders, refusal: Refusal) -> Told:
+    """Return why a reminder was not set or changed."""
+    limits, locale = reminders.limits, turn.locale
+    interval = in_words(limits.smallest_interval, locale)
+    within = in_words(reminders.undo_within, locale)
+    return Told(REFUSED[refusal][locale].format(most=limits.most, interval=interval, within=within))
+
+
+def as_schedule(time: Once | Repeated) -> Schedule:
+    """Return a time as it is stored."""
+    first, rule = (time.first, time.rule) if isinstance(time, Repeated) else (time.at, "")
+    return Schedule(first.replace(tzinfo=None), zone_key(first), rule)
+
+
+def as_time(schedule: Schedule) -> Once | Repeated:
+    """Return the time that a schedule was made of."""
+    first = schedule.wall.replace(tzinfo=ZoneInfo(schedule.zone))
+    return Repeated(schedule.rule, first) if schedule.rule else Once(first)
+
+
+async def _ask(turn: Turn, wish: Wish, times: Sequence[Once | Repeated], question: Localized, **values: object) -> Told:
+    """Store the wish, and return the question which of the times is meant, with a button for each."""
+    locale, now = turn.locale, turn.clock.now()
+    options = tuple(as_schedule(time) for time in times[:_MAX_OPTIONS])
+    code = await turn.confirmations.ask(turn.conversation.thread.conversation, replace(wish, options=options))
+    labels = [_label(option, now, locale) for option in options]
+    choices = [Button(label, f"/remind pick {code} {number}", in_place=True) for number, label in enumerate(labels, 1)]
+    choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
+    asked = question[locale].format(text=quoted(wish.text), time=labels[0] if labels else "", **values)
+    return Told(asked, tuple(choices), asks=True)
+
+
+async def _past(turn: Turn, wish: Wish, at: datetime) -> Told:
+    """Say that the time has passed; offer the same hour on the next day, if that is ahead."""
+    now, _ = local_now(turn)
+    at = at.astimezone(now.tzinfo)
+    later = at.replace(year=now.year, month=now.month, day=now.day)
+    if later <= now:
+        later += timedelta(days=1)
+    past = wording.told(at, now, zone_key(now), turn.locale)
+    return await _ask(turn, wish, [Once(later)], PASSED, past=past)
+
+
+async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) -> Told:
+    """Set the reminder beside the event, if its hour is known from the person's memories or reminders; else ask."""
+    now, _ = local_now(turn)
+    at = await _hour_in_memories(turn, beside.event, now)
+    if at is None:
+        known = [each.due for each in await reminders.matching(place_of(turn), beside.event) if each.due]
+        at = known[0] if known else None
+    if at is None:
+        return await _ask(turn, wish, [], UNKNOWN_EVENT, event=quoted(beside.event))
+    # Hours are counted on, whatever clocks do meanwhile.
+    shifted = (at.astimezone(UTC) + beside.offset).astimezone(now.tzinfo)
+    if shifted <= now:
+        return await _past(turn, wish, shifted)
+    return await put(turn, reminders, wish, Once(shifted))
+
+
+async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> datetime | None:
+    """Return when an event is, by the memory that is nearest to its name and names an hour ahead."""
+    memory = turn.memory
+    hits = await memory.search([event], await memory.embed([event]), limit=_MAX_MEMORIES)
+    times = (time_in(hit.item, now, turn.locale) for hit in hits)
+    return next((time.at for time in times if isinstance(time, Once) and time.has_hour), None)
+
+
+def time_in(item: MemoryItem, now: datetime, locale: Locale) -> Once | Repeated | None:
+    """Return the time ahead that a memory names, read as of when it was said; None if it names none."""
+    found = find_time(item.content, item.updated_at.astimezone(now.tzinfo), locale)
+    match found.time if found is not None else None:
+        case Once() as once if once.at > now:
+            return once
+        case Repeated() as repeated:
+            return repeated
+    return None
+
+
+def _usual(now: datetime) -> Sequence[Once]:
+    """Return the times that are offered where none was named: in an hour, this evening, tomorrow morning."""
+    evening = now.replace(hour=_EVENING_HOUR, minute=0, second=0, microsecond=0)
+    morning = evening.replace(hour=_MORNING_HOUR) + timedelta(days=1)
+    soon = (now.astimezone(UTC) + timedelta(hours=1)).astimezone(now.tzinfo).replace(second=0, microsecond=0)
+    return [Once(at) for at in (soon, evening, morning) if at > now]
+
+
+def _label(option: Schedule, now: datetime, locale: Locale) -> str:
+    """Return a time in words for a button."""
+    if option.rule:
+        return wording.rule_told(option.rule, option.wall, locale)
+    return wording.told(option.wall.replace(tzinfo=ZoneInfo(option.zone)), now, option.zone, locale)
+
+
+SET = text("reminders.told.set")
+MOVED = text("reminders.told.moved")
+BRIEFED = text("reminders.told.briefed")
+NEXT = text("reminders.told.next")
+UNDO = text("actions.undo")
+ZONE = text("reminders.told.zone")
+RIGHT = text("reminders.told.right")
+OTHER = text("reminders.told.other")
+OTHER_ASKED = text("reminders.told.other_asked")
+MEANT = text("reminders.told.meant")
+WHICH = text("reminders.told.which")
+WHEN = text("reminders.told.when")
+PASSED = text("reminders.told.passed")
+UNKNOWN_EVENT = text("reminders.told.unknown_event")
+ANOTHER = text("reminders.told.another")
+ANOTHER_ASKED = text("reminders.told.another_asked")
+REFUSED: dict[Refusal, Localized] = {
+    Refusal.TOO_MANY: text("reminders.refused.too_many"),
+    Refusal.TOO_OFTEN: text("reminders.refused.too_often"),
+    Refusal.PAST: text("reminders.refused.past"),
+    Refusal.NO_TEXT: text("reminders.refused.no_text"),
+    Refusal.OFF_HERE: text("reminders.refused.off_here"),
+    Refusal.NOT_HERE: text("reminders.refused.not_here"),
+    Refusal.GONE: text("reminders.refused.gone"),
+    Refusal.TOO_LATE: text("reminders.refused.too_late"),
+}
