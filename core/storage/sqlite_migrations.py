@@ -464,7 +464,7 @@ _REMINDERS: Migration = (
         state TEXT NOT NULL,
         tries INTEGER NOT NULL,
         failures INTEGER NOT NULL,
-        leased INTEGER NOT NULL,  -- until when it is claimed
+        claimable INTEGER,  -- from when: due, the end of a claim, or of a wait; NULL: never
         created INTEGER NOT NULL,
         sent INTEGER,
         batch TEXT NOT NULL,
@@ -472,7 +472,7 @@ _REMINDERS: Migration = (
         before TEXT NOT NULL  -- JSON of what the last change can be taken back to, or ''
     ) WITHOUT ROWID
     """,
-    "CREATE INDEX reminders_due ON reminders (platform, due) WHERE state IN ('waiting', 'sending')",
+    "CREATE INDEX reminders_claimable ON reminders (platform, claimable, chat) WHERE claimable IS NOT NULL",
     "CREATE INDEX reminders_owner ON reminders (platform, user)",
 )
 

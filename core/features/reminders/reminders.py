@@ -1,7 +1,8 @@
 """Reminders, and the port of the store that holds them.
 
 A reminder is durable before it is confirmed to the person, and is due once for each instant. Whoever fires it claims it
-first: a claim holds for a lease, so that exactly one worker fires it, and another may once the first died.
+first: a claim holds for a lease, which is renewed while the work lasts, so that exactly one worker fires it, and
+another may once the first died.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final, Protocol
 from core.types import ChatKey, Locale, UserKey
 
 LEASE: Final = timedelta(minutes=2)
-"""How long a claim holds: longer than any platform takes to post a message, with the waits that it asks for."""
+"""How long a claim holds unless it is renewed."""
 
 KEPT: Final = timedelta(days=30)
 """How long a reminder that was fired for the last time stays, for the buttons below it."""
@@ -68,9 +69,9 @@ class Reminder:
     `user` set it in `chat`, where it is fired; `private`: nobody else reads along there. `name` is the person's name
     for a mention. `due` is the next instant, aware UTC; None if there is none. `locale` is the language it was set in.
     `tries` counts claims of this instant: more than one means that it may have been said. `failures` counts the posts
-    that the platform refused; `sent_at` is when it was said last. `batch` is the id under which several that were said
-    in one message are acted on together. `changed_at` and `before` are the last change by the person and what it can be
-    taken back to (None: to nothing; the reminder was new).
+    that the chat refused since the last that it took; `sent_at` is when it was said last. `batch` is the id under which
+    several that are said in one message are acted on together. `changed_at` and `before` are the last change by the
+    person and what it can be taken back to (None: to nothing; the reminder was new).
     """
 
     user: UserKey
@@ -105,10 +106,14 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one who fires takes: due at or before `now`, on those platforms, until `now + LEASE`."""
+    """What one who fires takes: due at or before `now` on those platforms, but not in the `busy` chats, by their ids.
+
+    `limit` is the least number that is taken, if so many are due: those of one person in one chat are taken together.
+    """
 
     now: datetime
     platforms: Collection[str] = field(default_factory=frozenset)
+    busy: Collection[str] = field(default_factory=frozenset)
     limit: int = 100
 
 
@@ -116,7 +121,7 @@ class ReminderStore(Protocol):
     """Reminders of everybody. `users` are the accounts of one person: nobody else's reminders are read or changed."""
 
     async def add(self, reminder: Reminder, *, most: int) -> Reminder | None:
-        """Store a new reminder and return it with its id; None if the person has `most` open ones in all."""
+        """Store a new reminder and return it with its id; None if that account has `most` open ones."""
         ...
 
     async def find(self, users: Sequence[UserKey], reminder_id: str) -> Reminder | None:
@@ -132,7 +137,10 @@ class ReminderStore(Protocol):
         ...
 
     async def replace(self, old: Reminder, new: Reminder) -> bool:
-        """Store `new` in place of `old`; return False, changing nothing, if it is not `old` any more."""
+        """Store `new` in place of `old`; return False, changing nothing, if it is not `old` any more.
+
+        One that is WAITING can be claimed from its due time, though it was to be tried later.
+        """
         ...
 
     async def purge(self, before: datetime, removed_before: datetime) -> None:
@@ -142,15 +150,33 @@ class ReminderStore(Protocol):
         """
         ...
 
-    async def next_due(self, platforms: Collection[str]) -> datetime | None:
-        """Return when the next reminder on those platforms can be claimed; None if none waits there."""
+    async def next_due(self, platforms: Collection[str], busy: Collection[str] = ()) -> datetime | None:
+        """Return when the next reminder on those platforms, not in those chats, can be claimed; None if none waits."""
         ...
 
     async def claim(self, claim: Claim) -> Sequence[Reminder]:
-        """Mark up to `limit` due reminders SENDING, with one more in `tries`; return them, the longest due first.
+        """Mark due reminders SENDING until `now + LEASE`, with one more in `tries`; return them, the longest due first.
 
         Nobody else can claim them until the lease is over. Of several that claim at once each reminder goes to one.
+        Those of one person in one chat, of one kind and as many failures get a new `batch` in common.
         """
+        ...
+
+    async def renew(self, claimed: Sequence[Reminder], now: datetime) -> None:
+        """Hold those claims until `now + LEASE`, as far as nobody else has claimed the reminders since."""
+        ...
+
+    async def settle(self, outcomes: Sequence[tuple[Reminder, Reminder]], retry_at: datetime | None = None) -> None:
+        """End claims: store what became of each claimed reminder (claimed, settled), all or none.
+
+        Stored are `due`, `state`, `tries`, `failures` and `sent_at`; one that is WAITING can be claimed from
+        `retry_at`, if that is later than `due`. One that somebody else has claimed since is left as it is. What the
+        person changed meanwhile is kept: of one that has another due time or state only `sent_at` is stored.
+        """
+        ...
+
+    async def release(self, platforms: Collection[str]) -> None:
+        """End every lease on those platforms: what was claimed there by a process that died can be claimed at once."""
         ...
 
     async def newest_change(self, users: Sequence[UserKey]) -> Reminder | None:
@@ -158,5 +184,5 @@ class ReminderStore(Protocol):
         ...
 
     async def forget(self, user: UserKey) -> None:
-        """Delete every reminder of that account."""
+        """Delete every reminder of that account; no byte of them is left on the disk when this returns."""
         ...

@@ -1,0 +1,328 @@
+"""Reminders in the database, one row each.
+
+The column `claimable` says from when a reminder can be claimed: from its due time, the end of a lease, or the end of a
+wait after a refusal. It is NULL for one that is not to be fired.
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from core.features.reminders.reminders import (
+    LEASE,
+    OPEN,
+    Before,
+    Claim,
+    Kind,
+    Reminder,
+    ReminderStore,
+    Schedule,
+    State,
+)
+from core.storage.database import Database, Row
+from core.storage.record import NO_LIMIT, OF_USER, microseconds, moment, random_id, storable, to_json, user_key
+from core.text.language import from_tag
+from core.types import ChatKey, JSONValue, Locale, UserKey
+
+_FIELDS: Final = (
+    "platform", '"user"', "chat", "topic", "private", "name", "text", "kind", "language", "wall", "zone", "rule",
+    "guessed", "due", "state", "tries", "failures", "created", "sent", "batch", "changed", "before",
+)  # fmt: skip
+_REMINDER: Final = f"id, {', '.join(_FIELDS)}"
+_SET: Final = ", ".join(f"{name} = ?" for name in _FIELDS)
+_MARKS: Final = ", ".join("?" * (len(_FIELDS) + 2))
+
+_NEXT: Final = """
+SELECT min(claimable) FROM (
+    SELECT (
+        SELECT claimable FROM reminders WHERE platform = connected.value AND claimable IS NOT NULL
+        AND chat NOT IN (SELECT value FROM texts(?)) ORDER BY claimable LIMIT 1
+    ) AS claimable FROM texts(?) AS connected
+) AS earliest
+"""
+
+# The condition stands twice: of two who claim at once in PostgreSQL, the second looks at it again after its wait.
+_CLAIM: Final = f"""
+UPDATE reminders SET state = 'sending', tries = tries + 1, claimable = ? WHERE claimable <= ? AND id IN (
+    SELECT each.id FROM reminders AS each JOIN (
+        SELECT DISTINCT platform, "user", chat, topic FROM (
+            SELECT platform, "user", chat, topic FROM reminders
+            WHERE platform IN (SELECT value FROM texts(?)) AND claimable <= ?
+            AND chat NOT IN (SELECT value FROM texts(?)) ORDER BY claimable, id LIMIT ?
+        ) AS first
+    ) AS chosen ON each.platform = chosen.platform AND each."user" = chosen."user"
+    AND each.chat = chosen.chat AND each.topic = chosen.topic WHERE each.claimable <= ?
+) RETURNING {_REMINDER}
+"""
+
+
+class SqlReminders(ReminderStore):
+    """Rows of `reminders`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, reminder: Reminder, *, most: int) -> Reminder | None:
+        """Store a new reminder and return it with its id; None if that account has `most` open ones."""
+        added = replace(reminder, id=random_id(), text=storable(reminder.text), name=storable(reminder.name))
+        async with self._database.transaction() as transaction:
+            [(count,)] = await transaction.run(
+                f"SELECT count(*) FROM reminders WHERE {OF_USER} AND state IN (SELECT value FROM texts(?))",
+                (*user_key(reminder.user), _listed(OPEN)),
+            )
+            if count >= most:
+                return None
+            await transaction.run(
+                f"INSERT INTO reminders ({_REMINDER}, claimable) VALUES ({_MARKS})",
+                (added.id, *_written(added), _claimable(added)),
+            )
+        return added
+
+    async def find(self, users: Sequence[UserKey], reminder_id: str) -> Reminder | None:
+        """Return the person's reminder of that id, in any state, or None."""
+        return next(iter(await self._select(users, "id = ?", (reminder_id,))), None)
+
+    async def of(self, users: Sequence[UserKey], states: Collection[State] = OPEN) -> Sequence[Reminder]:
+        """Return the person's reminders in those states, the next due first, those without a due time last."""
+        return await self._select(users, "state IN (SELECT value FROM texts(?))", (_listed(states),))
+
+    async def in_batch(self, users: Sequence[UserKey], batch: str) -> Sequence[Reminder]:
+        """Return the person's reminders that were said in that batch."""
+        return await self._select(users, "batch = ?", (batch,)) if batch else ()
+
+    async def newest_change(self, users: Sequence[UserKey]) -> Reminder | None:
+        """Return the reminder that the person changed last, if that change can be taken back, or None."""
+        changed = await self._select(users, "changed IS NOT NULL ORDER BY changed DESC LIMIT 1", ordered=True)
+        return next(iter(changed), None)
+
+    async def replace(self, old: Reminder, new: Reminder) -> bool:
+        """Store `new` in place of `old`; return False, changing nothing, if it is not `old` any more."""
+        query = f"SELECT claimable, {_REMINDER} FROM reminders WHERE id = ?"
+        async with self._database.transaction() as transaction:
+            for claimable, *row in await transaction.run(query, (old.id,)):
+                if _read(tuple(row)) != old:
+                    return False
+                leased = claimable if new.state is State.SENDING else None
+                await transaction.run(
+                    f"UPDATE reminders SET {_SET}, claimable = ? WHERE id = ?",
+                    (*_written(new), _claimable(new, leased), old.id),
+                )
+                return True
+        return False
+
+    async def purge(self, before: datetime, removed_before: datetime) -> None:
+        """Delete those fired for the last time or given up before then, and those removed before `removed_before`."""
+        before_us = microseconds(before)
+        async with self._database.transaction() as transaction:
+            gone = await transaction.run(
+                """
+                DELETE FROM reminders WHERE state IN ('done', 'failed') AND created < ?
+                AND (sent IS NULL OR sent < ?) AND (due IS NULL OR due < ?)
+                OR state = 'removed' AND (changed IS NULL OR changed < ?) RETURNING id
+                """,
+                (before_us, before_us, before_us, microseconds(removed_before)),
+            )
+        if gone:
+            await self._database.scrub()
+
+    async def next_due(self, platforms: Collection[str], busy: Collection[str] = ()) -> datetime | None:
+        """Return when the next reminder on those platforms, not in those chats, can be claimed; None if none waits."""
+        [(earliest,)] = await self._database.rows(_NEXT, (_listed(busy), _listed(platforms)))
+        return None if earliest is None else moment(earliest)
+
+    async def claim(self, claim: Claim) -> Sequence[Reminder]:
+        """Mark due reminders SENDING until `now + LEASE`, with one more in `tries`; return them, the longest due first.
+
+        Those of one person in one chat, of one kind and as many failures get a new `batch` in common.
+        """
+        now_us, until_us = microseconds(claim.now), microseconds(claim.now + LEASE)
+        chosen = (_listed(claim.platforms), now_us, _listed(claim.busy), claim.limit)
+        async with self._database.transaction() as transaction:
+            rows = await transaction.run(_CLAIM, (until_us, now_us, *chosen, now_us))
+            batches: defaultdict[object, str] = defaultdict(random_id)
+            claimed = [
+                replace(each, batch=batches[each.user, each.chat, each.kind, each.failures])
+                for each in sorted(map(_read, rows), key=_by_due)
+            ]
+            await transaction.run_many(
+                "UPDATE reminders SET batch = ? WHERE id = ?", ((each.batch, each.id) for each in claimed)
+            )
+        return claimed
+
+    async def renew(self, claimed: Sequence[Reminder], now: datetime) -> None:
+        """Hold those claims until `now + LEASE`, as far as nobody else has claimed the reminders since."""
+        until_us = microseconds(now + LEASE)
+        async with self._database.transaction() as transaction:
+            await transaction.run_many(
+                "UPDATE reminders SET claimable = ? WHERE id = ? AND state = 'sending' AND batch = ?",
+                ((until_us, each.id, each.batch) for each in claimed),
+            )
+
+    async def settle(self, outcomes: Sequence[tuple[Reminder, Reminder]], retry_at: datetime | None = None) -> None:
+        """End claims: store what became of each claimed reminder (claimed, settled), all or none."""
+        ids = _listed(claimed.id for claimed, _ in outcomes)
+        found = f"SELECT {_REMINDER} FROM reminders WHERE id IN (SELECT value FROM texts(?))"
+        async with self._database.transaction() as transaction:
+            present = {each.id: each for each in map(_read, await transaction.run(found, (ids,)))}
+            rows = []
+            for claimed, settled in outcomes:
+                held = present.get(claimed.id)
+                if held is None or held.batch != claimed.batch:
+                    continue
+                new = _settled(held, claimed, settled)
+                tried = held.state is State.SENDING and held.due == claimed.due
+                claimable = _claimable(new, _us(retry_at) if tried else None)
+                rows.append((_us(new.due), new.state, new.tries, new.failures, _us(new.sent_at), claimable, new.id))
+            await transaction.run_many(
+                """
+                UPDATE reminders SET due = ?, state = ?, tries = ?, failures = ?, sent = ?, claimable = ? WHERE id = ?
+                """,
+                rows,
+            )
+
+    async def release(self, platforms: Collection[str]) -> None:
+        """End every lease on those platforms: what was claimed there by a process that died can be claimed at once."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(
+                "UPDATE reminders SET claimable = due WHERE state = 'sending' AND claimable IS NOT NULL"
+                " AND platform IN (SELECT value FROM texts(?))",
+                (_listed(platforms),),
+            )
+
+    async def forget(self, user: UserKey) -> None:
+        """Delete every reminder of that account; no byte of them is left on the disk when this returns."""
+        async with self._database.transaction() as transaction:
+            gone = await transaction.run(f"DELETE FROM reminders WHERE {OF_USER} RETURNING id", user_key(user))
+        if gone:
+            await self._database.scrub()
+
+    async def _select(
+        self, users: Sequence[UserKey], condition: str, values: Sequence[object] = (), *, ordered: bool = False
+    ) -> list[Reminder]:
+        """Return the person's reminders that meet a condition, by due time unless it says the order itself."""
+        if not users:
+            return []
+        theirs = " OR ".join(f"({OF_USER})" for _ in users)
+        keys = [part for user in users for part in user_key(user)]
+        rows = await self._database.rows(
+            f"SELECT {_REMINDER} FROM reminders WHERE ({theirs}) AND {condition}", (*keys, *values)
+        )
+        found = map(_read, rows)
+        return list(found) if ordered else sorted(found, key=_by_due)
+
+
+def _settled(present: Reminder, claimed: Reminder, settled: Reminder) -> Reminder:
+    """Return what a reminder is after its claim. The person may have changed it meanwhile: that comes first."""
+    if present.state is not State.SENDING:
+        return replace(present, sent_at=settled.sent_at)
+    if present.due != claimed.due:
+        return replace(present, state=State.WAITING, tries=0, sent_at=settled.sent_at)
+    return replace(
+        present,
+        due=settled.due,
+        state=settled.state,
+        tries=settled.tries,
+        failures=settled.failures,
+        sent_at=settled.sent_at,
+    )
+
+
+def _by_due(reminder: Reminder) -> tuple[int, str]:
+    return NO_LIMIT if reminder.due is None else microseconds(reminder.due), reminder.id
+
+
+def _listed(values: Iterable[str]) -> str:
+    return to_json([*sorted(values)])
+
+
+def _claimable(reminder: Reminder, held_us: int | None = None) -> int | None:
+    """Return the column `claimable` of a reminder that is held until then."""
+    if reminder.due is None or reminder.state not in {State.WAITING, State.SENDING}:
+        return None
+    return max(microseconds(reminder.due), held_us or 0)
+
+
+def _written(reminder: Reminder) -> tuple[object, ...]:
+    """Return the values of `_FIELDS`."""
+    schedule, before = reminder.schedule, reminder.before
+    return (
+        *user_key(reminder.user),
+        reminder.chat.chat,
+        reminder.chat.thread,
+        int(reminder.private),
+        storable(reminder.name),
+        storable(reminder.text),
+        reminder.kind,
+        reminder.locale,
+        *(schedule.wall.isoformat(), schedule.zone, schedule.rule, int(schedule.guessed)),
+        _us(reminder.due),
+        reminder.state,
+        reminder.tries,
+        reminder.failures,
+        microseconds(reminder.created_at),
+        _us(reminder.sent_at),
+        reminder.batch,
+        _us(reminder.changed_at),
+        "" if before is None else to_json(_before_to_json(before)),
+    )
+
+
+def _read(row: Row) -> Reminder:
+    """Return the reminder of a row of `_REMINDER`."""
+    reminder_id, platform, user, chat, topic, private, name, text, kind, language, *rest = row
+    wall, zone, rule, guessed, due, state, tries, failures, created, sent, batch, changed, before = rest
+    return Reminder(
+        UserKey(platform, user),
+        ChatKey(platform, chat, topic),
+        text,
+        Schedule(datetime.fromisoformat(wall), zone, rule, bool(guessed)),
+        _moment(due),
+        created_at=moment(created),
+        private=bool(private),
+        name=name,
+        kind=Kind(kind),
+        locale=from_tag(language) or Locale.EN,
+        state=State(state),
+        tries=tries,
+        failures=failures,
+        sent_at=_moment(sent),
+        batch=batch,
+        changed_at=_moment(changed),
+        before=_before(json.loads(before)) if before else None,
+        id=reminder_id,
+    )
+
+
+def _before_to_json(before: Before) -> JSONValue:
+    schedule = before.schedule
+    return {
+        "text": storable(before.text),
+        "wall": schedule.wall.isoformat(),
+        "zone": schedule.zone,
+        "rule": schedule.rule,
+        "guessed": schedule.guessed,
+        "due": _us(before.due),
+        "state": before.state,
+    }
+
+
+def _before(stored: dict[str, Any]) -> Before:
+    schedule = Schedule(
+        datetime.fromisoformat(stored["wall"]), stored["zone"], stored["rule"], guessed=stored["guessed"]
+    )
+    return Before(stored["text"], schedule, _moment(stored["due"]), State(stored["state"]))
+
+
+def _us(at: datetime | None) -> int | None:
+    return None if at is None else microseconds(at)
+
+
+def _moment(at_us: int | None) -> datetime | None:
+    return None if at_us is None else moment(at_us)
