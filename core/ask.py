@@ -129,5 +129,5 @@ class _Screen(Channel):
 
     def answer(self) -> str:
         """Return the text of the last message that stays; that of memories alone has a line for each."""
-        texts = [shown.text for shown in self._shown.values() if shown.stays]
+        texts = [shown.words for shown in self._shown.values() if shown.stays]
         return texts[-1] if texts else ""

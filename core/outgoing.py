@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.text.markdown import verbatim
+from core.text.markdown import plain_times, verbatim
 from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
 
@@ -50,6 +50,17 @@ class Mention:
     user: str
     name: str
 
+    @property
+    def shown_name(self) -> str:
+        """The name on one short line; without a name, the id."""
+        return one_line(self.name, _MAX_MENTIONED_CHARS) or self.user
+
+
+MAX_MENTION_CHARS = 75
+"""The most that a mention adds to a text, in UTF-16 units."""
+
+_MAX_MENTIONED_CHARS = MAX_MENTION_CHARS // 3
+
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMessage:
@@ -75,6 +86,22 @@ class OutgoingMessage:
     file: File | None = None
     plain: bool = False
     mention: Mention | None = None
+
+    @property
+    def gap(self) -> str:
+        """What stands between the mention and the text: a text of several lines begins on its own line."""
+        return "\n" if "\n" in self.text else " "
+
+    @property
+    def reserved(self) -> int:
+        """The room that the mention needs beside the text, in UTF-16 units."""
+        return 0 if self.mention is None else MAX_MENTION_CHARS
+
+    @property
+    def words(self) -> str:
+        """The text where nobody can be notified and every reader has one zone: a name, and the words of times."""
+        text = plain_times(self.text)
+        return text if self.mention is None else f"{verbatim(self.mention.shown_name)}:{self.gap}{text}"
 
     @property
     def stays(self) -> bool:

@@ -45,7 +45,7 @@ from core.prompts import build, build_single, render_steps, repeated, single_for
 from core.text import claims
 from core.text.checked import CheckedText, says_nothing
 from core.text.citations import Citations
-from core.text.markdown import quoted
+from core.text.markdown import plain_times, quoted
 from core.text.unicode import fold
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.texts import AGAIN, CONTINUE, LENGTH_STOP
@@ -625,6 +625,8 @@ class Turn:
                             self.add_buttons((Button(CONTINUE[self.locale], "/continue"),))
 
     async def _store(self, message: Message) -> None:
+        if isinstance(message.content, str):
+            message = replace(message, content=plain_times(message.content))
         stored = await self.conversation.add(replace(message, turn=self.asked.turn))
         if stored.role is MessageRole.ASSISTANT:
             await self._tell(stored)

@@ -228,11 +228,11 @@ class ConsoleChannel(Channel):
         dim = Page(columns, style=Style.DIM, colour=self._colour)
         memories = "\n".join(memory_line(item, columns) for item in shown.memories)
         if shown.modal is not Modal.TEXT:
-            return dim.rows(memories or shown.text)
+            return dim.rows(memories or shown.words)
         if self._page is None or self._page.columns != columns:
             self._page = Page(columns, colour=self._colour)
         below = filter(None, [memories, self.buttons.line(shown)])
-        return self._page.rows(shown.text) + [row for text in below for row in dim.rows(text)]
+        return self._page.rows(shown.words) + [row for text in below for row in dim.rows(text)]
 
     def _draw(self, rows: list[Row]) -> None:
         """Redraw the last message as those rows, touching no row that stays the same."""

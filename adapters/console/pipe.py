@@ -50,7 +50,7 @@ class PipeChannel(Channel):
         if shown.modal is Modal.TEXT_FOR_REPLACE or not shown.final:
             return
         memories = list(map(memory_line, shown.memories))
-        said = [] if memories and shown.modal is Modal.MEMORY else [printable(shown.text)]
+        said = [] if memories and shown.modal is Modal.MEMORY else [printable(shown.words)]
         text = "\n".join(filter(None, [*said, *memories, self.buttons.line(shown)]))
         if self._written.get(handle) != text:
             self._output.write(f"{text}\n")

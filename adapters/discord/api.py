@@ -21,6 +21,7 @@ from adapters.discord.attachment import attachment, download
 from adapters.discord.button import ids_of, view_of
 from adapters.discord.markup import Drawn
 from adapters.discord.pacer import Pacer
+from adapters.discord.room import Room, room_of
 from core.errors import (
     BotError,
     ChannelBusy,
@@ -98,6 +99,11 @@ class DiscordApi:
     def use(self, client: discord.Client) -> None:
         """Write through that client from now on."""
         self._client = client
+
+    def known_room(self, channel_id: int, me: int) -> Room | None:
+        """Return the room as the library knows it; None if it does not, or before the client is connected."""
+        channel = self._client.get_channel(channel_id) if self._client is not None else None
+        return None if channel is None else room_of(channel, me)
 
     async def send(
         self, channel_id: int, drawn: Drawn, *, nonce: str, reply_to: int | None = None, whole: bool = True
@@ -293,14 +299,19 @@ def time_for(drawn: Drawn) -> float:
 
 def _options(drawn: Drawn) -> dict[str, Any]:
     """Return the arguments of a new message; the library's type cannot say that each may be missing."""
-    options: dict[str, Any] = {"content": drawn.content or None, "embeds": drawn.embeds}
+    options: dict[str, Any] = {
+        "content": drawn.content or None, "embeds": drawn.embeds, "allowed_mentions": drawn.allowed_mentions
+    }  # fmt: skip
     view = view_of(drawn)
     return options | ({"view": view} if view else {}) | ({"file": attachment(drawn.file)} if drawn.file else {})
 
 
 def edit_options(drawn: Drawn) -> dict[str, Any]:
     """Return the arguments of an edit, all of them, so that nothing of the old message stays."""
-    return {"content": drawn.content or None, "embeds": drawn.embeds, "view": view_of(drawn)}
+    return {
+        "content": drawn.content or None, "embeds": drawn.embeds, "view": view_of(drawn),
+        "allowed_mentions": drawn.allowed_mentions,
+    }  # fmt: skip
 
 
 class _CannotReply(ChannelError):

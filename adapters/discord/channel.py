@@ -15,7 +15,7 @@ from core.ports import Channel
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """Draws for the `person` of that id; `stop` is the id of their Stop button, "" for none.
+    """Draws for the `person` of that id ("": whom a message mentions); `stop` is the id of their Stop button, if any.
 
     `aside` says that this is a conversation unseen by the room; `forms` is told what forms behind buttons begin with.
     """
@@ -29,7 +29,7 @@ class Renderer:
         """Return how a message is shown to the person."""
         drawn = draw(shown, stop=self.stop, aside=self.aside)
         if self.forms is not None and (drawn.choices or drawn.menu):
-            self.forms.note(self.person, drawn)
+            self.forms.note(self.person or str(drawn.mentioned), drawn)
         return drawn
 
 
@@ -51,8 +51,8 @@ class Place:
 class DiscordChannel(Channel):
     """Posts and edits in one place.
 
-    `asked` names the message answered; with it every post has a nonce of its own, so that what is sent twice (after a
-    lost response, after a crash) is there once. A handle is CHANNEL/MESSAGE, which an answer that goes on elsewhere
+    `asked` names what is answered or said; with it every post has a nonce of its own, so that what is sent twice (after
+    a lost response, after a crash) is there once. A handle is CHANNEL/MESSAGE, which an answer that goes on elsewhere
     needs.
     """
 

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,7 +21,7 @@ from adapters.discord.attachment import attachment
 from adapters.discord.channel import DiscordChannel, Renderer
 from adapters.discord.markup import MAX_CHARS, Drawn, measure
 from core.errors import ChannelBusy, ChannelError, MessageLost
-from core.outgoing import ChannelLimits, OutgoingMessage
+from core.outgoing import ChannelLimits, Mention, OutgoingMessage
 from core.ports import Channel, Clock
 
 _LIFE = timedelta(minutes=14, seconds=30)
@@ -36,7 +36,8 @@ class Ticket:
 
     `ends_s` is when its token does, in seconds since 1970; `channel` is where everybody reads the answer, 0 for one
     that is hidden or that the bot could not edit by itself. The response to a press that is answered `in_place` is the
-    message whose button was pressed. `along` says that the bot is no member there.
+    message whose button was pressed; if that `names` the person whom it is for, it goes on doing so. `along` says that
+    the bot is no member there.
     """
 
     application: int
@@ -46,9 +47,12 @@ class Ticket:
     hidden: bool = False
     in_place: bool = False
     along: bool = False
+    names: bool = False
 
     @classmethod
-    def of(cls, interaction: discord.Interaction[Any], *, hidden: bool, in_place: bool) -> Ticket:
+    def of(
+        cls, interaction: discord.Interaction[Any], *, hidden: bool, in_place: bool = False, names: bool = False
+    ) -> Ticket:
         """Return the ticket of an interaction that just came."""
         visits = interaction.guild_id is not None and not interaction.is_guild_integration()
         along = interaction.context.private_channel or visits
@@ -60,6 +64,7 @@ class Ticket:
             hidden=hidden,
             in_place=in_place,
             along=along,
+            names=names,
         )
 
     @classmethod
@@ -76,11 +81,18 @@ class InteractionChannel(Channel):
     """Writes the deferred response first, then follow-ups; what Discord no longer takes goes to `later`, another place.
 
     That is after 15 minutes, after 5 follow-ups where somebody took the bot along, or if the acknowledgement came too
-    late. Nothing is written before `acknowledged` is called.
+    late. Nothing is written before `acknowledged` is called. What takes a message's place begins with whom it `names`.
     """
 
     def __init__(
-        self, api: DiscordApi, ticket: Ticket, later: DiscordChannel, clock: Clock, *, renderer: Renderer
+        self,
+        api: DiscordApi,
+        ticket: Ticket,
+        later: DiscordChannel,
+        clock: Clock,
+        *,
+        renderer: Renderer,
+        names: Mention | None = None,
     ) -> None:
         self._api = api
         self._ticket = ticket
@@ -88,6 +100,8 @@ class InteractionChannel(Channel):
         self._clock = clock
         self._ends_s = ticket.ends_s
         self._renderer = renderer
+        self._names = names
+        self._naming = _ORIGINAL  # the handle of what begins with that name
         self._drawn: dict[str, Drawn] = {}
         self._open = asyncio.Event()
         self._began = False  # the deferred response is a message of this answer
@@ -121,6 +135,7 @@ class InteractionChannel(Channel):
             return self._later.adopt([self._beyond(handle) if handle else "" for handle in handles])
         known = [handle for handle in handles if handle] or ([] if self._ticket.in_place else [_ORIGINAL])
         self._began = bool(known)
+        self._naming = next(iter(known), _ORIGINAL)
         return known
 
     async def post(self, shown: OutgoingMessage) -> str:
@@ -143,7 +158,7 @@ class InteractionChannel(Channel):
         if "/" in handle:
             await self._later.edit(handle, shown)
             return None
-        drawn = self._renderer.draw(shown)
+        drawn = self._draw(shown, handle)
         if drawn == self._drawn.get(handle):
             return None
         if not self._expired:
@@ -189,14 +204,19 @@ class InteractionChannel(Channel):
             return handle
         return f"{self._ticket.channel}/{handle}" if self._ticket.channel and handle != _ORIGINAL else ""
 
+    def _draw(self, shown: OutgoingMessage, handle: str) -> Drawn:
+        named = shown.mention is None and handle == self._naming
+        return self._renderer.draw(replace(shown, mention=self._names) if named else shown)
+
     @property
     def _webhook(self) -> discord.Webhook:
         return self._api.webhook(self._ticket.application, self._ticket.token)
 
     async def _respond(self, shown: OutgoingMessage) -> str:
-        drawn = self._renderer.draw(shown)
-        fresh = self._began or (self._ticket.in_place and drawn.file is not None)  # no file takes the place of a text
+        fresh = self._began or (self._ticket.in_place and shown.file is not None)  # no file takes the place of a text
+        drawn = self._draw(shown, "" if fresh else _ORIGINAL)
         handle = await (self._follow_up(drawn) if fresh else self._edit_response(_ORIGINAL, drawn))
+        self._naming = self._naming if fresh else handle
         self._began = True
         self._drawn[handle] = drawn
         return handle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,6 +30,7 @@ from core.types import ConversationKey, Incoming, Locale, Localized, UserKey
 _LOG = logging.getLogger(__name__)
 
 _STOP = "/stop"
+_NAMED = re.compile(r"<@(\d{1,20})>")
 
 
 class InteractionHandler:
@@ -70,7 +72,7 @@ class InteractionHandler:
             incoming, pressed=command is not None and not command.in_order, file=file, attachments=enclosed
         )
         stops = text == _STOP and self._messages.is_answering(incoming.conversation)
-        channel = await self._pass_on(interaction, incoming, to)
+        channel = await self._pass_on(interaction, incoming, Ticket.of(interaction, hidden=to.hidden))
         if channel is None or not channel.silent:
             return
         if stops:  # the answer that it stopped ends in its own place
@@ -110,13 +112,17 @@ class InteractionHandler:
             return
         message, user_id = interaction.message, interaction.user.id
         only_theirs = message is not None and message.flags.ephemeral
-        for_another = message is not None and not only_theirs and _asker(message) not in {None, user_id}
+        for_another = message is not None and not only_theirs and _whose(message) not in {None, user_id}
         unseen = pressed.aside or for_another or not pressed.command
         to = audience(room, user_id, command_of(pressed.command, self._commands), unseen=unseen)
-        # What everybody reads is never replaced by what one person pressed.
-        in_place = pressed.in_place and message is not None and (room.private or only_theirs)
+        # What everybody reads is replaced by what one person pressed only if it was said to that person by name.
+        names = pressed.in_place and not room.private and message is not None and _named(message) == user_id
+        if names:
+            to = Audience(room.chat, private=False, hidden=False)
+        in_place = pressed.in_place and message is not None and (room.private or only_theirs or names)
         incoming = replace(_incoming(interaction, pressed.command, to), pressed=True)
-        channel = await self._pass_on(interaction, incoming, to, in_place=in_place)
+        ticket = Ticket.of(interaction, hidden=to.hidden, in_place=in_place, names=names)
+        channel = await self._pass_on(interaction, incoming, ticket)
         if channel is not None and channel.silent:
             await self._insist(channel.hush)
 
@@ -126,7 +132,8 @@ class InteractionHandler:
             await self._only_say(interaction, NOT_YOURS)
             return
         to = Audience(conversation.chat, private=True, hidden=True)
-        channel = await self._pass_on(interaction, _incoming(interaction, _STOP, to), to)
+        incoming = _incoming(interaction, _STOP, to)
+        channel = await self._pass_on(interaction, incoming, Ticket.of(interaction, hidden=True))
         if channel is None:
             return
         if channel.silent:
@@ -137,18 +144,18 @@ class InteractionHandler:
             await self._insist(lambda: self._api.perform(name, lambda: message.edit(view=None)))
 
     async def _pass_on(
-        self, interaction: discord.Interaction[Any], incoming: Incoming, to: Audience, *, in_place: bool = False
+        self, interaction: discord.Interaction[Any], incoming: Incoming, ticket: Ticket
     ) -> InteractionChannel | None:
         """Pass a message on, which stores it, then acknowledge the interaction, and wait for the answer.
 
         Return None where Discord took the acknowledgement too late: then the answer stands elsewhere.
         """
-        ticket = Ticket.of(interaction, hidden=to.hidden, in_place=in_place)
         incoming = replace(incoming, reply_token=ticket.written())
         channel = self._messages.interaction(incoming, ticket)
         answered = await self._messages.receive(incoming, channel)
+        hidden, in_place = ticket.hidden, ticket.in_place
         acknowledge = self._api.acknowledge
-        in_time = await self._insist(lambda: acknowledge(interaction, hidden=to.hidden, in_place=in_place))
+        in_time = await self._insist(lambda: acknowledge(interaction, hidden=hidden, in_place=in_place))
         channel.acknowledged(in_time=in_time)
         await answered
         return channel if in_time else None
@@ -207,12 +214,21 @@ def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) ->
     )
 
 
-def _asker(message: discord.Message) -> int | None:
-    """Return the id of the person whom a message of ours answers, or None if it does not say."""
+def _whose(message: discord.Message) -> int | None:
+    """Return the id of the person whom a message of ours answers or is said to, or None if it does not say."""
     if message.interaction_metadata is not None:
         return message.interaction_metadata.user.id
-    replied = message.reference.resolved if message.reference is not None else None
-    return replied.author.id if isinstance(replied, discord.Message) else None
+    if message.reference is not None:
+        replied = message.reference.resolved
+        return replied.author.id if isinstance(replied, discord.Message) else None
+    return _named(message)
+
+
+def _named(message: discord.Message) -> int | None:
+    """Return the id of the person to whom a message of ours is said that answers none, or None."""
+    found = _NAMED.match(message.content)
+    answers = message.reference is not None or message.interaction_metadata is not None
+    return int(found[1]) if found and not answers else None
 
 
 def _language(interaction: discord.Interaction[Any]) -> Locale:

@@ -1,7 +1,8 @@
 """Draw a message as Discord shows it, and measure it as Discord counts.
 
 Discord reads Markdown itself, so text goes out as it is, but for two bars in a row, which are a spoiler in Discord and
-mean nothing in Markdown. Memories stand in a small embed, each under a spoiler, alone or below the text they explain.
+mean nothing in Markdown, and times, which each reader sees in their own zone and language. Memories stand in a small
+embed, each under a spoiler, alone or below the text they explain.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 import discord
 
 from core.outgoing import Button, File, OutgoingMessage
+from core.text.markdown import TIME_LINK, outside_code
 from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
 
@@ -26,7 +28,9 @@ _COLOUR = 0x7A8B99
 _NOTHING_VISIBLE = "…"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_CODE_OR_BARS = re.compile(r"(?P<code>```.*?(?:```|\Z)|`[^`\n]*`)|\|{2,}", re.DOTALL)
+_BARS = re.compile(r"\|{2,}")
+_TIME_MARK = r"<t:\2:F>"
+"""A time with its weekday. Source: discord.com/developers/docs/reference#message-formatting-timestamp-styles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class Drawn:
     """What is sent: text, and the text of an embed below it; a file; and what can be pressed below it.
 
     `stop` is the id of the Stop button ("" for none); `aside` says that it stands in a conversation unseen by the room.
+    `mentioned` is the id of the only person who is notified, 0 for nobody, whoever else is named in the text.
     """
 
     content: str = ""
@@ -43,6 +48,13 @@ class Drawn:
     menu: tuple[Button, ...] = ()
     aside: bool = False
     file: File | None = None
+    mentioned: int = 0
+
+    @property
+    def allowed_mentions(self) -> discord.AllowedMentions:
+        """Who may be notified, as the library takes it."""
+        people = [discord.Object(self.mentioned)] if self.mentioned else False
+        return discord.AllowedMentions(everyone=False, users=people, roles=False, replied_user=False)
 
     @property
     def embeds(self) -> list[discord.Embed]:
@@ -52,11 +64,15 @@ class Drawn:
 
 def measure(markdown: str) -> int:
     """Return the length when sent, in UTF-16 units: as Discord's clients count, no less than its server."""
-    return _units(_barred(markdown))
+    return _units(_written(markdown))
 
 
 def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Drawn:
     """Return how a message is shown; one that still changes carries the Stop button of that id ("" for none)."""
+    if shown.mention is not None and shown.mention.user.isdecimal():
+        text = f"<@{shown.mention.user}>{shown.gap}{shown.text}"
+        drawn = draw(replace(shown, text=text, mention=None), stop=stop, aside=aside)
+        return replace(drawn, mentioned=int(shown.mention.user))
     if shown.plain or not shown.stays:
         return Drawn(content=_text(shown), stop="" if shown.plain else stop)
     below = Drawn(choices=shown.choices, menu=shown.menu, aside=aside, file=shown.file)
@@ -65,14 +81,14 @@ def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Draw
         return replace(below, embed=embed)
     if "://" in shown.text:  # beside an embed of ours Discord would fetch every link, which may hold what was recalled
         return replace(below, content=_text(shown))
-    content = _sendable(_barred(shown.text))
+    content = _sendable(_written(shown.text))
     content = content if content or shown.file else _NOTHING_VISIBLE
     return replace(below, content=content, embed=_memories(shown.memories))
 
 
 def _text(shown: OutgoingMessage) -> str:
     """Return the text where there are no embeds; memories stay under their spoilers if there is room."""
-    text = _sendable(_barred(shown.text)) or _NOTHING_VISIBLE
+    text = _sendable(_written(shown.text)) or _NOTHING_VISIBLE
     if shown.modal is Modal.MEMORY:
         lines = _memories(shown.memories)
         return lines if 0 < _units(lines) <= MAX_CHARS else text
@@ -80,11 +96,15 @@ def _text(shown: OutgoingMessage) -> str:
     return f"{text}\n{lines}" if lines else text
 
 
-def _barred(text: str) -> str:
-    """Return the text with two bars in a row as they are written, not as a spoiler; code is left alone."""
-    if "||" not in text:
+def _written(text: str) -> str:
+    """Return the text as Discord reads it: two bars in a row escaped, times as its marks; code is left alone."""
+    if "||" not in text and "](time:" not in text:
         return text
-    return _CODE_OR_BARS.sub(lambda found: found[0] if found["code"] else found[0].replace("|", r"\|"), text)
+    return outside_code(text, _marked)
+
+
+def _marked(prose: str) -> str:
+    return TIME_LINK.sub(_TIME_MARK, _BARS.sub(lambda found: found[0].replace("|", r"\|"), prose))
 
 
 def _sendable(text: str) -> str:

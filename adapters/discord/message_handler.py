@@ -7,6 +7,7 @@ After a lost session every room with an open conversation is read back from its 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import secrets
 from collections import Counter
@@ -24,9 +25,10 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.listener import incoming_of
-from adapters.discord.room import PLATFORM, Room, channel_id, is_aside, room_of
+from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside, room_of
 from adapters.running import Session
-from core.errors import ChannelError
+from core.errors import ChannelError, ChannelGone
+from core.outgoing import Mention
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.unicode import one_line
 from core.types import ChatKey, ConversationKey, Incoming, UserKey
@@ -36,7 +38,9 @@ _LOG = logging.getLogger(__name__)
 _MOST_READ_BACK = 500  # messages of one room
 _ROOMS_AT_ONCE = 4
 _MAX_THREAD_NAME_CHARS = 60
-_NONCE_BYTES = 8
+_NONCE_CHARS = 20
+"""Of the 25 that a nonce holds; the rest numbers the posts of one message. Source: the page of `DiscordApi.send`."""
+
 FROM_INTERACTION = "i"
 """Begins the ids of interactions: there is no message to reply to."""
 
@@ -111,17 +115,30 @@ class UpdateHandler(Channels):
     def interaction(self, incoming: Incoming, ticket: Ticket) -> InteractionChannel:
         """Return where to answer an interaction: in its place, and later in a message like any other."""
         later = self.private(incoming.user) if ticket.along else self.channel(incoming)
-        return InteractionChannel(self._api, ticket, later, self._clock, renderer=self.renderer(incoming))
+        names = Mention(incoming.user.user, incoming.user_name) if ticket.names else None
+        renderer = self.renderer(incoming)
+        return InteractionChannel(self._api, ticket, later, self._clock, renderer=renderer, names=names)
 
-    def private(self, user: UserKey, once: str = "") -> DiscordChannel:  # noqa: ARG002
-        """Return the person's direct messages."""
-        return DiscordChannel(
-            self._api,
-            Place(person=int(user.user)),
-            asked=secrets.token_hex(_NONCE_BYTES),  # nothing was: what is said twice in five minutes is two messages
-            edit_interval_s=self._config.edit_interval_s,
-            renderer=Renderer(user.user, forms=self._forms),
-        )
+    def private(self, user: UserKey, once: str = "") -> DiscordChannel:
+        """Return the person's direct messages. What is said there by one `once` within five minutes is there once."""
+        person = int(user.user) if user.user.isdecimal() else 0
+        return self._unasked(Place(person=person), Renderer(user.user, forms=self._forms), once)
+
+    def room(self, chat: ChatKey, once: str) -> DiscordChannel:
+        """Return a channel or thread; of a talk aside, the person's direct messages. `once` is as in `private`.
+
+        Raises:
+            ChannelGone: it is no channel, or none of those in which the owner lets the bot write.
+        """
+        if is_aside(chat):
+            return self.private(UserKey(PLATFORM, aside_of(chat)), once)
+        if not (chat.thread or chat.chat).isdecimal():
+            raise ChannelGone("no channel has that id")
+        channel = channel_id(chat)
+        known = self._api.known_room(channel, self._me) or self._bookmarks.room(channel)
+        if known is not None and not known.allowed(self._config.rooms):
+            raise ChannelGone("not one of DISCORD_ROOMS")
+        return self._unasked(Place(channel), Renderer(forms=self._forms), once)
 
     def channel(self, incoming: Incoming) -> DiscordChannel:
         """Return where to answer that message: in a room, as a reply to it, or in a new thread if that is wanted."""
@@ -137,6 +154,14 @@ class UpdateHandler(Channels):
         """Return the renderer of the answer to that message, with a Stop button if the owner wants one."""
         stop = stop_id(incoming.conversation) if self._config.stop_button else ""
         return Renderer(incoming.user.user, stop, is_aside(incoming.chat), self._forms)
+
+    def _unasked(self, place: Place, renderer: Renderer, once: str) -> DiscordChannel:
+        """Return where to say what nobody asked for; without `once`, what is said twice is two messages."""
+        name = hashlib.sha256(once.encode()).hexdigest() if once else secrets.token_hex()
+        interval_s = self._config.edit_interval_s
+        return DiscordChannel(
+            self._api, place, asked=name[:_NONCE_CHARS], edit_interval_s=interval_s, renderer=renderer
+        )
 
     def _place(self, incoming: Incoming) -> Place:
         chat = incoming.chat

@@ -77,6 +77,11 @@ def is_aside(chat: ChatKey) -> bool:
     return _ASIDE in chat.thread
 
 
+def aside_of(chat: ChatKey) -> str:
+    """Return the id of the person whose place was made by `aside`."""
+    return chat.thread.partition(_ASIDE)[2]
+
+
 def channel_id(chat: ChatKey) -> int:
     """Return the id of the channel or thread to write into."""
     return int(chat.thread.partition(_ASIDE)[0] or chat.chat)

@@ -15,11 +15,11 @@ from telegramify_markdown.config import RenderConfig
 
 from adapters.telegram.api import Place, TelegramApi
 from adapters.telegram.keyboard import keyboard
-from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, render
+from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, naming, naming_nobody, render
 from adapters.telegram.pacer import Priority
 from core.aside import aside
 from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear
-from core.outgoing import ChannelLimits, File, OutgoingMessage
+from core.outgoing import ChannelLimits, File, Mention, OutgoingMessage
 from core.ports import Channel, Clock
 from core.types import Modal
 
@@ -30,13 +30,15 @@ _REFRESH_S = 20.0  # a draft fades after 30 s
 class _Message:
     """A message as it stands in the chat.
 
-    One that is `marked` may be there twice, and says so; a `passing` one only while it is a status.
+    One that is `marked` may be there twice, and says so; a `passing` one only while it is a status. One that `names` a
+    person goes on doing so when it is replaced.
     """
 
     id: int
     written: Rendered
     marked: bool = False
     passing: bool = False
+    names: Mention | None = None
 
     def bears(self, shown: OutgoingMessage) -> bool:
         """Whether a text that replaces it carries the mark."""
@@ -47,7 +49,8 @@ class TelegramChannel(Channel):
     """Posts and edits in one chat.
 
     `reply_to` is the message that the first post hangs on, if any; `whole` is the rank of text that will not change:
-    that of an answer, or of a command's. The first post takes the place of the message `replaces`, if there is one.
+    that of an answer, or of a command's. The first post takes the place of the message `replaces`, if there is one, and
+    begins with whom that `names`.
     `asked` is the message that is answered, if it can be marked as seen. `stop` gives the button below what is not
     whole yet; `moved` says that the group became a supergroup meanwhile, so that ids of before name other messages now.
     """
@@ -62,6 +65,7 @@ class TelegramChannel(Channel):
         asked: int | None = None,
         whole: Priority = Priority.FINAL,
         replaces: int | None = None,
+        names: Mention | None = None,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         moved: bool = False,
     ) -> None:
@@ -72,6 +76,7 @@ class TelegramChannel(Channel):
         self._asked = asked
         self._whole = whole
         self._replaces = replaces
+        self._names = names
         self._stop = stop
         self._moved = moved
         self._again = False  # what an earlier process wrote may be there already, and nobody knows where
@@ -106,7 +111,7 @@ class TelegramChannel(Channel):
         message = self._messages.get(handle)
         if message is None:
             return await self.post(shown)
-        rendered = await self._drawn(shown)
+        rendered = await self._drawn(_named(shown, message.names))
         if message.bears(shown):
             rendered = rendered.again
         if rendered == message.written:
@@ -121,6 +126,8 @@ class TelegramChannel(Channel):
         known = [] if self._moved else [handle for handle in handles if handle]
         self._again = self._doubtful = len(known) < len(handles)
         self._messages = {handle: _Message(int(handle), Rendered("")) for handle in known}
+        if (replaced := self._messages.get(str(self._replaces))) is not None:
+            replaced.names = self._names
         if known:
             self._replaces = self._reply_to = None
         return known
@@ -172,10 +179,10 @@ class TelegramChannel(Channel):
 
     async def _replace(self, shown: OutgoingMessage, message_id: int) -> _Message:
         """Replace a message, which is safe to repeat; write a new one if it cannot be replaced."""
-        rendered = await self._drawn(shown)
+        rendered = await self._drawn(_named(shown, self._names))
         try:
             await self._api.edit(self._place, message_id, rendered, self._rank(shown))
-            message = _Message(message_id, rendered)
+            message = _Message(message_id, rendered, names=self._names)
         except (ChannelBusy, ChannelGone, ChannelUnclear):
             raise
         except ChannelError:
@@ -214,12 +221,19 @@ class TelegramChannel(Channel):
         return await aside(len(shown.text), partial(self._draw, shown))
 
     def _draw(self, shown: OutgoingMessage) -> Rendered:
-        drawn = draw(shown, self._render(shown.text))
+        text = shown.text if shown.mention is None else naming_nobody(shown.text)
+        drawn = draw(shown, self._render(text))
         if shown.plain:
-            return Rendered(drawn.text)
+            return naming(shown, Rendered(drawn.text))
+        drawn = naming(shown, drawn)
         if not shown.stays:
             return drawn if self._stop is None else replace(drawn, keyboard=self._stop())
         return replace(drawn, keyboard=keyboard(shown)) if shown.choices or shown.menu else drawn
+
+
+def _named(shown: OutgoingMessage, names: Mention | None) -> OutgoingMessage:
+    """Return the message as one that mentions that person, unless it mentions somebody already."""
+    return shown if names is None or shown.mention is not None else replace(shown, mention=names)
 
 
 class DraftChannel(TelegramChannel):

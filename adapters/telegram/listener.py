@@ -25,13 +25,15 @@ from telegram import (
 
 from adapters.running import display_name, without_mention
 from adapters.telegram.keyboard import Pressed
+from adapters.telegram.markup import AGAIN
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
+from core.outgoing import Mention
 from core.types import ChatKey, Incoming, UserKey
 
 PLATFORM = "telegram"
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
-_IN_PLACE, _ANEW, _MOVED = "!", "+", "s"  # in ids of messages
+_IN_PLACE, _ANEW, _NAMING, _MOVED = "!", "+", "@", "s"  # in ids of messages
 
 _KINDS: Final = {
     "photo": AttachmentKind.PHOTO,
@@ -86,8 +88,8 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
 def press_of(query: CallbackQuery, button: Pressed, at: datetime) -> Incoming | None:
     """Return the command that somebody sends by pressing a button, or None for one that is below no message.
 
-    Its answer takes the message's place only for the person whom the message answers. `message_id` names what the
-    answer hangs on, whether it takes that one's place, and the press.
+    Its answer takes the message's place only for the person whom the message answers or names. `message_id` names what
+    the answer hangs on, whether it takes that one's place and goes on naming the person, and the press.
     """
     message, person = query.message, query.from_user
     if message is None:
@@ -95,14 +97,15 @@ def press_of(query: CallbackQuery, button: Pressed, at: datetime) -> Incoming | 
     private = message.chat.type == message.chat.PRIVATE
     known = message if isinstance(message, Message) else None  # else it is old, and little more than its id is told
     asked = known.reply_to_message if known is not None else None
-    theirs = private or (asked is not None and asked.from_user == person)
+    named = not private and known is not None and asked is None and _named(known) == person
+    theirs = private or named or (asked is not None and asked.from_user == person)
     in_place = button.in_place and theirs
     hangs_on = message.message_id if in_place or asked is None or not theirs else asked.message_id
     return Incoming(
         chat=ChatKey(PLATFORM, str(message.chat.id), "" if known is None else _topic(known)),
         user=UserKey(PLATFORM, str(person.id)),
         user_name=display_name(person.full_name),
-        message_id=f"{hangs_on}.{_IN_PLACE if in_place else _ANEW}{query.id}",
+        message_id=f"{hangs_on}.{_IN_PLACE if in_place else _ANEW}{_NAMING * (in_place and named)}{query.id}",
         text=button.command,
         at=at,
         private=private,
@@ -148,6 +151,12 @@ def replaced_by(incoming: Incoming) -> int | None:
     return int(head) if press.startswith(_IN_PLACE) and head.isdecimal() else None
 
 
+def named_by(incoming: Incoming) -> Mention | None:
+    """Return the person who pressed, if the message whose place the answer takes begins with their name."""
+    named = incoming.message_id.partition(".")[2].startswith(f"{_IN_PLACE}{_NAMING}")
+    return Mention(incoming.user.user, incoming.user_name) if named else None
+
+
 def asked_in(incoming: Incoming) -> int | None:
     """Return the id of the message itself, edited or not; None for presses without a message."""
     head = incoming.message_id.split(".", maxsplit=1)[0]
@@ -158,6 +167,13 @@ def command_of(text: str) -> str:
     """Return the name of the command that the text is, in lower case, or ""."""
     found = _COMMAND.match(text)
     return found["name"].lower() if found else ""
+
+
+def _named(message: Message) -> User | None:
+    """Return the person with whose name a message of ours begins, be it after the mark of what is there twice."""
+    first = message.entities[0] if message.entities else None
+    named = first is not None and first.type == MessageEntity.TEXT_MENTION and first.offset <= len(f"{AGAIN} ")
+    return first.user if first is not None and named else None
 
 
 def _topic(message: Message) -> str:

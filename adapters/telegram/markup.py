@@ -6,14 +6,16 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from telegram import InlineKeyboardMarkup, MessageEntity
+from telegram import InlineKeyboardMarkup, MessageEntity, User
 from telegramify_markdown import convert
 from telegramify_markdown.config import RenderConfig
 from telegramify_markdown.entity import MessageEntity as Span
 from telegramify_markdown.entity import utf16_len
 
 from core.outgoing import OutgoingMessage
+from core.text.markdown import outside_code
 from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
 
@@ -43,6 +45,10 @@ _MAX_CONTENT_CHARS = (600, 160, 40)  # the same, the more that fits; the quote s
 _TAKEN = re.compile(r"\\.|<|\$|\|\||(?<=\]):|^[ >]*\d{3,9}[.)]", re.MULTILINE)
 _HIDE = str.maketrans("<$|:.)", "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5")
 _SHOW = str.maketrans("\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "<$|:.)")
+_NAME = re.compile(r"(?<!\w)@(?=\w)")
+_UNLINKED_NAME = "＠"  # reads as @, and notifies nobody
+_TIME = re.compile(r"time:(\d{1,10})")
+_LATEST_TIME_S = 2**31 - 1
 _UNSENDABLE = re.compile("[\ufdd0-\ufdd5\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -91,9 +97,26 @@ def render(markdown: str, config: RenderConfig) -> Rendered:
     if not text:  # marks and nothing between them
         return Rendered(_clean(markdown).strip())
     units = utf16_len(text)
-    return Rendered(
-        text, tuple(_entity(span, units) for span in spans if span.offset < units and span.type != "custom_emoji")
-    )
+    entities = (_entity(span, units) for span in spans if span.offset < units and span.type != "custom_emoji")
+    return Rendered(text, tuple(entity for entity in entities if entity is not None))
+
+
+def naming_nobody(markdown: str) -> str:
+    """Return the Markdown, of the same length, without names by which Telegram would notify people."""
+    return outside_code(markdown, lambda prose: _NAME.sub(_UNLINKED_NAME, prose))
+
+
+def naming(shown: OutgoingMessage, drawn: Rendered) -> Rendered:
+    """Return the message after the name of the person whom it mentions, who is notified whatever their name is."""
+    if shown.mention is None:
+        return drawn
+    name = _clean(naming_nobody(shown.mention.shown_name))
+    head = f"{name}{shown.gap}"
+    entities = tuple(MessageEntity.shift_entities(head, drawn.entities))
+    if shown.mention.user.isdecimal():  # who speaks for a group is nobody who could be notified
+        person = User(int(shown.mention.user), name, is_bot=False)
+        entities = (MessageEntity(MessageEntity.TEXT_MENTION, 0, utf16_len(name), user=person), *entities)
+    return replace(drawn, text=head + drawn.text, entities=entities)
 
 
 def draw(shown: OutgoingMessage, rendered: Rendered) -> Rendered:
@@ -146,6 +169,12 @@ def _clean(text: str) -> str:
     return _UNSENDABLE.sub("", text)
 
 
-def _entity(span: Span, units: int) -> MessageEntity:
-    url = span.url.translate(_SHOW) if span.url else None
-    return MessageEntity(span.type, span.offset, min(span.length, units - span.offset), url=url, language=span.language)
+def _entity(span: Span, units: int) -> MessageEntity | None:
+    """Return the entity; None for links to Telegram itself, by which a text could notify anybody."""
+    url, length = span.url.translate(_SHOW) if span.url else "", min(span.length, units - span.offset)
+    if url.casefold().startswith("tg:"):
+        return None
+    if time := _TIME.fullmatch(url):  # shown as its words; a touch shows the reader's own hour
+        at = datetime.fromtimestamp(min(int(time[1]), _LATEST_TIME_S), UTC)
+        return MessageEntity(MessageEntity.DATE_TIME, span.offset, length, unix_time=at)
+    return MessageEntity(span.type, span.offset, length, url=url or None, language=span.language)

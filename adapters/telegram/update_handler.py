@@ -22,6 +22,7 @@ from adapters.telegram.listener import (
     command_of,
     incoming_of,
     is_rehoused,
+    named_by,
     press_of,
     rehoused,
     replaced_by,
@@ -37,7 +38,7 @@ from core.outgoing import OutgoingMessage
 from core.ports import Channels, Clock, MessageHandler
 from core.text.catalogue import text
 from core.text.language import choose
-from core.types import Incoming, UserKey
+from core.types import ChatKey, Incoming, UserKey
 
 _LOG = logging.getLogger(__name__)
 
@@ -111,15 +112,21 @@ class UpdateHandler(Channels):
 
     def private(self, user: UserKey, once: str = "") -> TelegramChannel:  # noqa: ARG002
         """Return the person's private chat, whose id is theirs; for the id of no person, a chat that nobody reads."""
-        place = Place(int(user.user) if user.user.isdecimal() else 0)
-        return TelegramChannel(self._api, place, self._style, whole=Priority.ANSWER)
+        return self._unasked(_place(ChatKey(PLATFORM, user.user)) if user.user.isdecimal() else Place(0))
+
+    def room(self, chat: ChatKey, once: str) -> TelegramChannel:  # noqa: ARG002 (Telegram cannot tell a repeat)
+        """Return the group, or the topic in it."""
+        return self._unasked(_place(chat))
 
     # --- where answers go ---
+
+    def _unasked(self, place: Place) -> TelegramChannel:
+        return TelegramChannel(self._api, place, self._style, whole=Priority.ANSWER)
 
     def _channel(self, incoming: Incoming) -> TelegramChannel:
         """Return where to answer that message: in a group, as a reply to it."""
         rank = Priority.ANSWER if command_of(incoming.text) else Priority.FINAL
-        place = Place(int(incoming.chat.chat), int(incoming.chat.thread) if incoming.chat.thread else None)
+        place = _place(incoming.chat)
         stop = partial(self._stop_button, incoming)
         # Ids of before the move name other messages now.
         there = self._state.address(place.chat_id) == place.chat_id or is_rehoused(incoming)
@@ -143,6 +150,7 @@ class UpdateHandler(Channels):
             asked=asked,
             whole=rank,
             replaces=replaced_by(incoming) if there else None,
+            names=named_by(incoming),
             stop=stop,
             moved=not there,
         )
@@ -215,6 +223,12 @@ class UpdateHandler(Channels):
         more = album in self._albums
         _remember(self._albums, album, None)
         return more
+
+
+def _place(chat: ChatKey) -> Place:
+    """Return where that chat is; for what is no id of Telegram's, a chat that nobody reads."""
+    is_id = chat.chat.removeprefix("-").isdecimal()
+    return Place(int(chat.chat) if is_id else 0, int(chat.thread) if chat.thread.isdecimal() else None)
 
 
 def _says_something(incoming: Incoming) -> bool:

@@ -287,4 +287,4 @@ class FallbackChannel(Channel):
 
 
 def _plain(shown: OutgoingMessage) -> OutgoingMessage:
-    return OutgoingMessage(shown.text, shown.modal, shown.memories, shown.final, plain=True)
+    return OutgoingMessage(shown.text, shown.modal, shown.memories, shown.final, plain=True, mention=shown.mention)

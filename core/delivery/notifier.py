@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 
 from core.delivery.view import View
-from core.errors import ChannelError, ChannelGone
+from core.errors import ChannelError, ChannelGone, Undelivered
 from core.outgoing import OutgoingMessage
 from core.ports import Channel, Channels, Clock
 from core.types import ChatKey, UserKey
@@ -65,10 +65,16 @@ class Notifier:
         channels = self.platforms.get(user.platform)
         if channels is None:
             return Delivery.OFFLINE
-        channel = channels.private(user, once) if room is None else channels.room(room, once)
-        return await self._written(user.platform, channel, shown)
+        try:
+            channel = channels.private(user, once) if room is None else channels.room(room, once)
+            await self._write(channel, shown)
+        except ChannelError as error:
+            refusal = error.refusal if isinstance(error, Undelivered) else error
+            _log.info("notice not delivered", extra={"platform": user.platform, "error": type(refusal).__name__})
+            return Delivery.GONE if isinstance(refusal, ChannelGone) else Delivery.REFUSED
+        return Delivery.ARRIVED
 
-    async def _written(self, platform: str, channel: Channel, shown: OutgoingMessage) -> Delivery:
+    async def _write(self, channel: Channel, shown: OutgoingMessage) -> None:
         view = View(channel, self._clock)
         try:
             await view.show(shown)
@@ -76,7 +82,3 @@ class Notifier:
         except asyncio.CancelledError:
             await view.close(within_s=_LAST_WORDS_S)
             raise
-        except ChannelError as error:
-            _log.info("notice not delivered", extra={"platform": platform, "error": type(error).__name__})
-            return Delivery.GONE if isinstance(error, ChannelGone) else Delivery.REFUSED
-        return Delivery.ARRIVED

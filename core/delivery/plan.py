@@ -117,9 +117,9 @@ class StreamPlan:
         if parts:
             self._place(OutgoingMessage(parts[0], Modal.TEXT_FOR_REPLACE))
 
-    def parts(self, text: str) -> list[str]:
-        """Return the visible parts of a text, each within the limit; the plan does not change."""
-        return [part.text for part in split(text, self._limits.max_chars, self._measure) if part.text]
+    def parts(self, text: str, *, reserved: int = 0) -> list[str]:
+        """Return the visible parts of a text, each at least `reserved` below the limit; the plan does not change."""
+        return [part.text for part in split(text, self._limits.max_chars - reserved, self._measure) if part.text]
 
     def show(self, shown: OutgoingMessage, parts: list[str] | None = None) -> None:
         """Show a whole message, in several `parts` if it is too long."""
@@ -134,12 +134,12 @@ class StreamPlan:
             self._reused = min(self._reused, len(self._messages))
             self._append(shown, news=True)
             return
-        parts = self.parts(shown.text) if parts is None else parts
+        parts = self.parts(shown.text, reserved=shown.reserved) if parts is None else parts
         if len(parts) > 1 and shown.modal is Modal.MEMORY:
             shown = replace(shown, memories=())  # the text lists them
         for number, text in enumerate(parts, 1):
             part = shown if number == len(parts) else replace(shown, choices=(), menu=(), memories=())
-            self._place(replace(part, text=text), news=number == 1)
+            self._place(replace(part, text=text, mention=shown.mention if number == 1 else None), news=number == 1)
         if parts:
             self._messages[-1].whole = True
 

@@ -5,8 +5,8 @@ and white space after it. A cut inside a fenced code block closes the block at t
 with its language, in the next. No shown part measures more than the limit, unless a single code point does.
 
 The best cut is after a paragraph, a line, a sentence (in the second half of what fits, else after its first eighth), a
-word, or else between two characters; not within a code block that could begin in the next part. The time is linear in
-the text if that of the measure is.
+word, or else between two characters; not within a code block that could begin in the next part, nor within a time
+(`core.text.markdown.TIME_LINK`). The time is linear in the text if that of the measure is.
 """
 
 from __future__ import annotations
@@ -17,11 +17,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.text.markdown import TIME_LINK
+
 Measure: TypeAlias = Callable[[str], int]
 """The size of a text as it will be shown, which may differ from its length and need not grow evenly."""
 
 _MOST_SOURCE = 2
 """The longest source of a part, in limits: a text that is shown much shorter is not measured whole for each part."""
+
+_MAX_LINK_CHARS = 160
+"""More than a time in a text takes."""
 
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)+")
 _GAP = re.compile(r"(?:[^\S\n]*\n)+|[^\S\n]+")
@@ -91,7 +96,7 @@ class Splitter:
         if reach == len(self._text):
             return reach
         while True:
-            cut = self._cut(reach)
+            cut = self._outside_time(self._cut(reach))
             if cut <= self._start + 1 or self._size(cut) <= self._max_chars:
                 break
             reach = cut - max(1, (cut - self._start) // 8)
@@ -135,6 +140,12 @@ class Splitter:
                     return fence.at if fence and fence is not self._fence and fence.at >= low else cut
         word = self._word(reach)
         return word if word > self._start else whole_before(self._text, reach, self._start)
+
+    def _outside_time(self, cut: int) -> int:
+        """Return the cut, or the beginning of the time that it would break."""
+        begins = self._text.rfind("[", max(self._start + 1, cut - _MAX_LINK_CHARS), cut)
+        found = TIME_LINK.match(self._text, begins) if begins >= 0 else None
+        return begins if found and cut < found.end() else cut
 
     def _paragraph(self, low: int, high: int) -> int:
         return self._text.rfind("\n\n", low, high + 2)

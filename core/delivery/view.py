@@ -90,7 +90,7 @@ class View:
 
     async def show(self, shown: OutgoingMessage) -> None:
         """Show a whole message, after the growing answer, if there is one, which is complete then."""
-        parts = await aside(len(shown.text), partial(self._plan.parts, shown.text))
+        parts = await aside(len(shown.text), partial(self._plan.parts, shown.text, reserved=shown.reserved))
         async with self._planning:
             await aside(self._plan.unread_chars, partial(self._plan.show, shown, parts))
         await self._settle()

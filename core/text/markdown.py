@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
@@ -13,6 +14,9 @@ QUOTED_CHARS: Final = 200
 
 TIME_LINK: Final = re.compile(r"\[([^\[\]\n]{1,120})\]\(time:(\d{1,12})\)")
 """A time in a text: its words, and the instant in seconds since 1970."""
+
+_TICKS: Final = re.compile("`+")
+_BLOCK_TICKS: Final = 3
 
 
 def verbatim(text: str) -> str:
@@ -40,5 +44,25 @@ def time_link(words: str, at: datetime) -> str:
 
 
 def plain_times(text: str) -> str:
-    """Return the text with the words of every time in place of its link."""
-    return TIME_LINK.sub(r"\1", text)
+    """Return the text with the words of every time in place of its link; code stays as it is."""
+    return outside_code(text, lambda prose: TIME_LINK.sub(r"\1", prose)) if "](time:" in text else text
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Return the text with every stretch between code spans and code blocks replaced by what `change` returns.
+
+    A block that is not closed yet reaches to the end.
+    """
+    code: list[tuple[int, int]] = []
+    ends: dict[int, int] = {}  # of the next ticks of that number, reading backwards
+    for ticks in reversed(list(_TICKS.finditer(text))):
+        number = len(ticks[0])
+        end = ends.get(number, len(text) if number >= _BLOCK_TICKS else 0)
+        code.append((ticks.start(), end))
+        ends[number] = ticks.end()
+    changed, at = [], 0
+    for start, end in reversed(code):
+        if at <= start < end:
+            changed += [change(text[at:start]), text[start:end]]
+            at = end
+    return "".join([*changed, change(text[at:])])

@@ -28,7 +28,7 @@ from core.limited import words as mind_words
 from core.limited.cues import Cues
 from core.limited.tasks import LimitedMind
 from core.text import claims, language, marks, replies, unicode, words
-from core.text.markdown import verbatim
+from core.text.markdown import plain_times, verbatim
 from core.types import Locale, Vectors
 from tests.fakes.clock import START
 from tests.fakes.hostile import hostile
@@ -55,7 +55,8 @@ READERS: dict[str, Callable[[str], Any]] = {
     "tokens by words": ByWords().count,
     "parts of a message": partial(split, max_chars=2000),
     "Discord's parts": partial(split, max_chars=2000, measure=discord.measure),
-    "Discord's bars": discord._barred,
+    "Discord's marks": lambda text: discord._written(f"|| [x](time:1) {text}"),
+    "times": lambda text: plain_times(f"[x](time:1) {text}"),
     "Discord's text": discord._sendable,
     "the terminal": lambda text: Page(79, colour=True).rows(text),
     "intent": CUES.intent,
