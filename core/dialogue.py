@@ -55,7 +55,8 @@ class Step:
     shown in this conversation or are not this person's. `decide_s` and `run_s` are seconds.
 
     For an action that writes, `writes` is the kind of change, `items` are the committed rows, and `missing` are the
-    words of what was asked for and not done ("" where unknown).
+    words of what was asked for and not done ("" where unknown). `notes` are lines on what features know of the queries,
+    in the person's language.
     """
 
     action: str
@@ -67,6 +68,7 @@ class Step:
     hits: tuple[MemoryHit, ...] = ()
     writes: ChangeKind | None = None
     missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     decide_s: float = 0.0
     run_s: float = 0.0
 
@@ -75,13 +77,19 @@ class Step:
         """What makes two steps the same, so that a repetition is noticed."""
         return self.action, self.queries, self.items, self.refused_ids, self.missing, self.detail
 
+    @property
+    def count(self) -> int:
+        """How many things it wrote: memories, or the one reminder that it set."""
+        is_set = self.writes is ChangeKind.REMINDER and self.outcome is Outcome.DONE
+        return int(is_set) if self.writes in {None, ChangeKind.REMINDER} else len(self.items)
+
 
 def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
-    """Map each kind of change that the steps made to its number of memories."""
+    """Map each kind of change that the steps made to the number of things that it changed."""
     counts: Counter[ChangeKind] = Counter()
     for step in steps:
-        if step.writes is not None and step.items:
-            counts[step.writes] += len(step.items)
+        if step.writes is not None and step.count:
+            counts[step.writes] += step.count
     return counts
 
 
@@ -108,7 +116,8 @@ class PromptContext:
     `choices` the action names that a decision may answer. `locale` is the language of our own sentences, `language` the
     tag of the one that the person, or the owner for all, chose for answers, or "". `speaker` is the person's name in a
     room, else "". `actions` are those that are on; `memories` those that the history shows or tells of, as they are
-    now; `question` is the one in the last answer before this turn.
+    now; `question` is the one in the last answer before this turn. `action` is the name of the action whose ARGUMENTS
+    are asked for, else "".
     """
 
     task: Task
@@ -125,6 +134,7 @@ class PromptContext:
     actions: tuple[ActionInfo, ...] = ()
     memories: tuple[MemoryItem, ...] = ()
     question: OpenQuestion | None = None
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)

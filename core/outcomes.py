@@ -12,6 +12,8 @@ from core.text.markdown import quoted
 from core.types import ChangeKind, Locale, Localized, MemoryItem
 
 _MAX_NAMED: Final = 5  # of what was not done
+_WITHOUT_MEMORY: Final = frozenset({ChangeKind.DELETED, ChangeKind.REMINDER})
+"""What people may do who turned remembering off."""
 
 
 def written(kind: ChangeKind, items: Sequence[MemoryItem], locale: Locale) -> str:
@@ -31,7 +33,7 @@ def not_done(kind: ChangeKind, missing: Sequence[str], locale: Locale, *, some: 
     `some`: other changes of that kind were made.
     """
     if not some:
-        hint = HINTS[kind] if remembers or kind is ChangeKind.DELETED else TURNED_OFF
+        hint = HINTS[kind] if remembers or kind in _WITHOUT_MEMORY else TURNED_OFF
         return f"{NOTHING[kind][locale]} {hint[locale]}"
     told = counted(NOT_DONE[kind], locale, len(missing))
     names = [quoted(words) for words in missing if words][:_MAX_NAMED]
@@ -43,7 +45,7 @@ def missing(steps: Iterable[Step]) -> dict[ChangeKind, tuple[str, ...]]:
     found: dict[ChangeKind, tuple[str, ...]] = {}
     for step in steps:
         if step.writes is not None:
-            made_up = found.get(step.writes, ())[len(step.items) :]
+            made_up = found.get(step.writes, ())[step.count :]
             found[step.writes] = max(made_up, step.missing, key=len)
     return {kind: words for kind, words in found.items() if words}
 
@@ -81,6 +83,7 @@ NOTHING: dict[ChangeKind, Localized] = {
     ChangeKind.SAVED: text("outcomes.nothing.saved"),
     ChangeKind.UPDATED: text("outcomes.nothing.updated"),
     ChangeKind.DELETED: text("outcomes.nothing.deleted"),
+    ChangeKind.REMINDER: text("outcomes.nothing.reminder"),
 }
 _WHICH = text("outcomes.which")
 TURNED_OFF = text("outcomes.turned_off")
@@ -88,9 +91,11 @@ HINTS: dict[ChangeKind, Localized] = {
     ChangeKind.SAVED: text("outcomes.hints.saved"),
     ChangeKind.UPDATED: _WHICH,
     ChangeKind.DELETED: _WHICH,
+    ChangeKind.REMINDER: text("outcomes.hints.reminder"),
 }
 NOT_DONE: dict[ChangeKind, Counted] = {
     ChangeKind.SAVED: forms("outcomes.not_done.saved"),
     ChangeKind.UPDATED: forms("outcomes.not_done.updated"),
     ChangeKind.DELETED: forms("outcomes.not_done.deleted"),
+    ChangeKind.REMINDER: forms("outcomes.not_done.reminder"),
 }

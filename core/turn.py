@@ -41,12 +41,12 @@ from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock
-from core.prompts import build, build_single, render_steps, repeated, single_forms
+from core.prompts import build, build_single, render_notes, render_steps, repeated, single_forms
 from core.text import claims
 from core.text.checked import CheckedText, says_nothing
 from core.text.citations import Citations
 from core.text.markdown import plain_times, quoted
-from core.text.unicode import fold
+from core.text.unicode import fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.texts import AGAIN, CONTINUE, LENGTH_STOP
 from core.threads import TurnState
@@ -65,6 +65,8 @@ from core.types import (
 _MAX_SHORTENINGS = 3
 _MAX_TOLD_LATELY = 4
 _MAX_BESIDE = 3
+_MAX_NOTES = 5
+_MAX_NOTE_CHARS = 300
 _SMALL_NUMBER = re.compile(r"\d{1,2}|(?:19|20)\d\d|\w")
 MEMORY_OFF = """\
 The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
@@ -147,6 +149,8 @@ class Turn:
     """Whether what is said now ends the turn."""
     _known: Labelled = field(default_factory=Labelled)
     """The memories that the single cycle's prompts show, by their marks."""
+    _notes: tuple[str, ...] = ()
+    """What features know of what was looked for in this turn."""
     _base: Prompt | None = None
     """The prompt of the single cycle, before the turn's exchange with tools."""
     _form: int = 0
@@ -298,7 +302,7 @@ class Turn:
         """Return an empty text of a model, for `stream` and `end_text`."""
         hold = bool(outcomes.left_undone(self.steps, self.asked.text))
         self._question, self._began_s = None, self.clock.monotonic()
-        return CheckedText(self.asked.text, self.written, hold=hold)
+        return CheckedText(self.asked.text, self._may_claim, hold=hold)
 
     async def stream(self, text: CheckedText, pieces: AsyncGenerator[str], *, in_history: bool) -> None:
         """Add the pieces to the text, and show what can be shown of it; on a failure store what was shown."""
@@ -332,7 +336,7 @@ class Turn:
             pass
         elif wanted := outcomes.left_undone(self.steps, self.asked.text):
             held = self._with_undone(text, held, wanted, is_question=is_question)
-        elif false := text.claims_falsely(self.written):
+        elif false := text.claims_falsely(self._may_claim):
             held = outcomes.nothing(false, self.locale)
             if text.said:
                 held = f"\n\n{held}"
@@ -387,6 +391,7 @@ class Turn:
         lines = [render_steps((step,)).splitlines()[0].removeprefix("1. ")]
         if step.writes is None:
             lines += [self._labelled(step.items)] if step.items else []
+            lines += render_notes(step.notes)
         elif step.items:
             lines.append("The person was just shown this, word for word: do not repeat it.")
         return "\n".join(lines)
@@ -410,8 +415,9 @@ class Turn:
         last = "\n".join((*(item.content for item in found), repeated(self.asked.text)))
         shown = await self._shown(last, mode="chat", system=form.text)
         found += [item for item in self._told_lately(shown) if item not in found]
-        blocks = self._labelled(found) if found else ""
-        base = build_single(self._context(Task.SINGLE, shown), shown, blocks, form)
+        blocks = [self._labelled(found)] if found else []
+        blocks += render_notes(await self.notes_on([self.asked.text]))
+        base = build_single(self._context(Task.SINGLE, shown), shown, "\n".join(blocks), form)
         key = blake2b(self.conversation.thread.id.encode(), digest_size=16).hexdigest()  # ids may name people
         self._base = replace(base, cache_key=key)
         return self._base
@@ -432,10 +438,20 @@ class Turn:
         self._in_view += tuple(items)
         return self._known.render(self.zone, items)
 
-    async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = ()) -> Prompt:
-        """Return the prompt with `instruction` and all that this turn may show a model."""
+    async def notes_on(self, queries: Sequence[str]) -> tuple[str, ...]:
+        """Return what features know about what is looked for: a few lines, the best first."""
+        known = await self.additions.known(self, queries) if self.additions is not None else ()
+        notes = tuple(one_line(note, _MAX_NOTE_CHARS) for note in known[:_MAX_NOTES])
+        self._notes = tuple(dict.fromkeys((*self._notes, *notes)))
+        return notes
+
+    async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = (), action: str = "") -> Prompt:
+        """Return the prompt with `instruction` and all that this turn may show a model.
+
+        `action` is the name of the action whose arguments are asked for.
+        """
         shown = await self._shown(instruction, mode=mode_of(task))
-        context = self._context(task, shown, choices)
+        context = replace(self._context(task, shown, choices), action=action)
         return build(context, shown, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
 
     async def _shown(self, instruction: str, *, mode: str, system: str | None = None) -> Context:
@@ -560,6 +576,12 @@ class Turn:
     def written(self) -> frozenset[ChangeKind]:
         """The kinds of change that this turn committed."""
         return frozenset(committed(self.steps))
+
+    @property
+    def _may_claim(self) -> frozenset[ChangeKind]:
+        """The kinds of change that a model may tell of: those committed, and reminders that a question is about."""
+        knows = self._notes and self.asked.text.rstrip().endswith("?")
+        return self.written | ({ChangeKind.REMINDER} if knows else frozenset())
 
     def _write(self, text: str) -> None:
         """Add a paragraph to the answer message."""

@@ -358,11 +358,12 @@ class MemoryItem:
 
 
 class ChangeKind(StrEnum):
-    """Kinds of changes to a memory."""
+    """Kinds of changes to a memory; and REMINDER, which changes none, for a reminder that was set."""
 
     SAVED = "saved"
     UPDATED = "updated"
     DELETED = "deleted"
+    REMINDER = "set as reminder"
 
 
 @dataclass(frozen=True, slots=True)

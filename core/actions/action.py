@@ -58,7 +58,7 @@ class Action:
         if self.arguments is None:
             return None
         instruction = f"{self.instruction} Answer with the JSON {self.example}."
-        prompt = await turn.prompt(self.task or Task.ARGUMENTS, instruction)
+        prompt = await turn.prompt(self.task or Task.ARGUMENTS, instruction, action=self.name)
         return await complete_as(self.arguments, turn.models.reasoning, prompt)
 
     @property

@@ -13,6 +13,7 @@ from core.actions.memory_drafts import MAX_DRAFTS, DraftEntry, to_draft
 from core.actions.offer import offer_saving, own_words
 from core.dialogue import Outcome, Step, Task
 from core.models import NOT_BRIEF
+from core.outgoing import Button
 from core.text import claims
 from core.text.catalogue import text
 from core.text.unicode import one_line
@@ -92,7 +93,7 @@ async def run(turn: Turn, answer: Drafts) -> None:
     missing = wanted.missing or (("",) if not wanted.drafts else ())
     step = Step(NAME, outcome, items=kept.saved, detail=known, writes=WRITES, missing=missing)
     if kept.saved or kept.known:
-        await turn.confirm(step, told(turn, kept, wanted.missing), await undo_button(turn))
+        await turn.confirm(step, told(turn, kept, wanted.missing), await buttons(turn, kept))
     else:
         turn.steps.append(step)
 
@@ -124,6 +125,12 @@ async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Saved:
     return Saved(
         tuple(item for item in items if item.id not in before), tuple(item for item in items if item.id in before)
     )
+
+
+async def buttons(turn: Turn, kept: Saved) -> tuple[Button, ...]:
+    """Return the buttons below the report of what was saved: to undo it, and what features offer."""
+    offered = await turn.additions.below_saved(turn, kept.saved) if turn.additions and kept.saved else ()
+    return (*await undo_button(turn), *offered)
 
 
 def told(turn: Turn, kept: Saved, missing: Sequence[str] = ()) -> str:

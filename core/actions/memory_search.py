@@ -43,7 +43,7 @@ class Queries:
 
 
 async def run(turn: Turn, answer: Queries) -> None:
-    """Search, and recall what is found."""
+    """Search, and recall what is found; what features know of it besides goes into the step as notes."""
     cleaned = (clean(query, MAX_QUERY_CHARS) for query in answer.items)
     queries = tuple(dict.fromkeys(query for query in cleaned if query))[:MAX_QUERIES]
     if not queries:
@@ -60,7 +60,9 @@ async def run(turn: Turn, answer: Queries) -> None:
         hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
         items = tuple(hit.item for hit in hits)
     await turn.find(items)
-    turn.steps.append(Step(NAME, Outcome.DONE if items else Outcome.NOTHING, queries, items, hits=hits))
+    notes = await turn.notes_on(queries)
+    outcome = Outcome.DONE if items or notes else Outcome.NOTHING
+    turn.steps.append(Step(NAME, outcome, queries, items, hits=hits, notes=notes))
 
 
 MEMORY_SEARCH = Action(

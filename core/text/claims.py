@@ -1,4 +1,4 @@
-"""Find the changes of memory that a message asks for, and those that a text claims were made, by word lists.
+"""Find the changes that a message asks for, and those that a text claims were made or promises, by word lists.
 
 It backs up the rule that only committed rows are told. A missed claim is shown beside our own words, never in their
 place; a false alarm costs a true sentence too many. Portuguese, English and Spanish mainly; linear in the text.
@@ -28,7 +28,8 @@ _MAX_DONE_CHARS: Final = 80
 
 _MAX_OBJECT_WORDS: Final = 4
 
-_S, _U, _D = ChangeKind.SAVED, ChangeKind.UPDATED, ChangeKind.DELETED
+_S, _U, _D, _R = ChangeKind.SAVED, ChangeKind.UPDATED, ChangeKind.DELETED, ChangeKind.REMINDER
+_OF_MEMORY: Final = (_S, _U, _D)
 _POLITE = (
     r"(?:(?:hey|hi|hello|oi|ola|hola|please|pls|just|ok|okay|so|also|and|por favor|pf|can you|could you|"
     r"would you|will you|i want you to|i need you to|voce pode|pode|poderia|podes|puedes|podrias|quero que voce|"
@@ -56,6 +57,14 @@ _ASKED: Final = {
         _POLITE + r"(?:delete|forget|erase|remove|apag(?:a|ue|ar)|delet(?:a|e|ar)|esque(?:ce|ca|cer)|remov(?:a|e|er)|"
         r"exclu(?:a|i|ir)|borr(?:a|e|ar)|olvid(?:a|e|ar)|elimin(?:a|e|ar))\b" + _MINE
     ),
+    _R: re.compile(
+        _POLITE + r"(?:(?:remind|ping|alert|notify) me(?! (?:who|what|where|why|how|which|of (?:my|the|what))\b)|"
+        r"(?:lembr(?:a|e|ar)|recuerda|recorda)(?:-me|me| me)?\b(?! que\b)[^.!?;:\n]{0,40}? "
+        r"(?:de |pra |para |a )?\w+(?:ar|er|ir|or)\b|(?:recuerdame|acuerdame) (?:de )?\w+(?:ar|er|ir)(?:l[aoe]s?)?\b|"
+        r"(?:avis[ae](?:-me|me| me)?)\b|(?:set|create|add|make) (?:me )?(?:a|an|another) (?:\w+ )?(?:reminder|alarm)|"
+        r"(?:cri[ae]|marc\w+|coloc\w+|agend\w+|bot[ae]) (?:pra mim )?(?:um|outro) (?:lembrete|aviso|alarme)|"
+        r"(?:pon(?:me)?|crea(?:me)?|program[ae](?:me)?) (?:un|otro) (?:recordatorio|aviso|alarma))"
+    ),
 }
 _EN = {
     _S: r"saved|stored|noted|recorded|memori[sz]ed|remembered|written (?:it |that )?down",
@@ -63,8 +72,9 @@ _EN = {
     _D: r"deleted|removed|erased|forgotten|wiped|cleared",
 }
 _FIRST = {
-    _S: r"salvei|guardei|anotei|gravei|registrei|memorizei|armazenei|lembrarei|vou (?:me )?lembrar|"
-    r"he (?:guardado|anotado|apuntado|registrado|grabado)|guardé|anoté|apunté|registré|memoricé|recordaré|"
+    _S: r"salvei|guardei|anotei|gravei|registrei|memorizei|armazenei|(?<!te )lembrarei|"
+    r"vou (?:me )?lembrar(?! (?:você|vc|a você)\b)|"
+    r"he (?:guardado|anotado|apuntado|registrado|grabado)|guardé|anoté|apunté|registré|memoricé|(?<!te )recordaré|"
     r"i(?:'ll| will) (?:remember|keep (?:that|it|this) in mind)|i(?:'ve| have)? (?:made a|taken|took) note|"
     r"i(?:'ve| have)? (?:added|put) .{1,60}\b(?:to|in) (?:my|your) memory|"
     r"(?:adicionei|coloquei|pus|añadí|puse) .{0,60}\bmem[oó]ria|tomei nota|fiz uma anotação|tomo nota|tomé nota|"
@@ -106,7 +116,25 @@ _PERFECT = {
         r"^(?:(?:ok|okay|all|done|great|sure|j[aá]|tudo|ya|está|pronto)\W+)*"
         rf"(?:{_EN[kind]}|{_PARTICIPLES[kind]}|{_OTHERS[kind]})\b"
     )
-    for kind in ChangeKind
+    for kind in _OF_MEMORY
+} | {
+    _R: re.compile(
+        r"\bi(?:'ll| will| shall)(?: \w+ly| also| then| just)? (?:remind|ping|nudge|alert|notify) you\b"
+        r"(?! (?:that|how|why|what)\b)|"
+        r"\b(?:i|i've|we|we've)(?: have| just| also| now)* (?:set|created|scheduled|added)(?: up)?"
+        r"(?: \w+){0,3}? reminders?\b|"
+        r"^(?:your |the |a )?reminders?(?: \w+){0,2}?(?: is| are| has been| have been)?(?: now)?"
+        r" (?:set|created|scheduled|added)\b|"
+        r"\b(?:vou|irei) (?:te|lhe) (?:lembrar|avisar)\b(?! que)|\bte (?:lembro|aviso|lembrarei|avisarei)\b(?! que)|"
+        r"\bvou (?:lembrar|avisar) (?:você|vc)\b|"
+        r"\blembretes?(?: \w+){0,2}? (?:marcad|criad|agendad|definid|programad|salv)[oa]s?\b|"
+        r"\b(?:marquei|criei|agendei|defini|programei|configurei|coloquei)(?: \w+){0,3}?"
+        r" (?:lembretes?|alarmes?|avisos?)\b|"
+        r"\bte (?:lo )?(?:recordaré|avisaré|recuerdo|aviso)\b(?! que)|\bvoy a (?:recordarte|avisarte|recordártelo)\b|"
+        r"\brecordatorios?(?: \w+){0,2}? (?:puest|cread|programad|fijad|agendad|guardad|establecid)[oa]s?\b|"
+        r"\b(?:he (?:puesto|creado|programado|agendado)|creé|puse|programé|agendé)(?: \w+){0,3}?"
+        r" (?:recordatorios?|avisos?|alarmas?)\b"
+    )
 }
 _PASSIVE = {
     kind: re.compile(
@@ -114,7 +142,7 @@ _PASSIVE = {
         r"\b(?:foi|foram|está|estão|ficou|ficaram|fue|fueron|quedó|quedaron|están|sido)"
         rf"{_SOFT} (?:{_PARTICIPLES[kind]})\b"
     )
-    for kind in ChangeKind
+    for kind in _OF_MEMORY
 }
 _DONE = re.compile(
     r"(?:ok|okay|done|got it|sure|great|perfect|all set|will do|noted|understood|pronto|feito|certo|claro|combinado|"
@@ -151,6 +179,12 @@ _EARLIER = re.compile(
     r"\b(?:yesterday|earlier|ago|last (?:week|month|year|time|night)|ontem|(?:semana|mês) passad[ao]|ayer|"
     r"(?:semana|mes) pasad[ao])\b|\bon \d"
 )
+_CONDITION = re.compile(
+    r"(?:(?:just|so|then|and|but|mas|e|y|pero|então) )?(?:if|once|when|as soon as|tell me|let me know|"
+    r"say|se|quando|assim que|me (?:diga|diz|fala|avise|conte)|diga|si|cuando|en cuanto|dime|av[ií]same)\b"
+)
+"""The beginning of a sentence that promises nothing yet."""
+
 _WORK = re.compile(
     _POLITE
     + r"(?:(?:correct|fix|edit|rewrite|rephrase|proofread|improve|shorten|translate|convert|format|polish|write|"
@@ -170,6 +204,7 @@ def asked(message: str) -> frozenset[ChangeKind]:
         return frozenset()
     text = fold(message[:_MAX_ASKED_CHARS])
     here = {kind for kind, pattern in _ASKED.items() if pattern.match(text)}
+    here -= {_S} if _R in here else set()  # "me lembra de pagar": one verb for both
     start = message[:_MAX_ASKED_CHARS].lower()
     return frozenset(here | {kind for kind, pattern in _ASKED_ELSEWHERE.items() if pattern.search(start)})
 
@@ -209,6 +244,8 @@ def _volunteering(text: str, message: str) -> Iterator[tuple[int, frozenset[Chan
     for end, following in [*(found.span() for found in _SENTENCES.finditer(own)), (len(own), len(own))]:
         clauses = [] if own[start:end].rstrip().endswith("?") else _clauses(own[start:end])
         kinds = frozenset(kind for kind in ChangeKind for clause in clauses if _volunteers(clause, kind, about))
+        if clauses and _CONDITION.match(clauses[0]):  # "if you tell me when, I'll remind you"
+            kinds -= {_R}
         if kinds:
             yield before, kinds
         before, start = end, following
@@ -245,12 +282,15 @@ def settled(text: str) -> int:
 
 
 def _says(clause: str, kind: ChangeKind) -> bool:
-    found = _PERFECT[kind].search(clause) or _PASSIVE[kind].search(clause) or _ELSEWHERE[kind].search(clause)
+    patterns = [each[kind] for each in (_PERFECT, _PASSIVE, _ELSEWHERE) if kind in each]
+    found = next((found for pattern in patterns if (found := pattern.search(clause))), None)
     return found is not None and not _is_denied(clause, found)
 
 
 def _volunteers(clause: str, kind: ChangeKind, about: Collection[str]) -> bool:
     """Return whether the clause begins with a change of the person's things, or of what their message was `about`."""
+    if kind is _R:
+        return _says(clause, kind) and not _EARLIER.search(clause)
     lead = _LEAD.match(clause)
     start = lead.end() if lead else 0
     if _ELSEWHERE[kind].search(clause):

@@ -10,7 +10,7 @@ from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
-from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Wanted, keep, told, wanted_drafts
+from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Wanted, buttons, keep, told, wanted_drafts
 from core.clock import zone_name
 from core.commands.command import Command, Request
 from core.dialogue import Outcome, Step
@@ -44,7 +44,7 @@ async def remember(request: Request, text: str) -> None:
         wanted = await _wanted(turn)
         kept = await keep(turn, wanted.drafts if wanted.drafts and not wanted.missing else whole(text))
         turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.saved, *kept.known)))
-        await turn.say(told(turn, kept), in_history=True, choices=await undo_button(turn))
+        await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
 
 
 async def _wanted(turn: Turn) -> Wanted:

@@ -12,7 +12,7 @@ from core.actions.change_report import erase_button, narrowed_text, undo_button
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
 from core.actions.memory_save import NAME as MEMORY_SAVE
-from core.actions.memory_save import keep, told
+from core.actions.memory_save import buttons, keep, told
 from core.actions.memory_update import NAME as MEMORY_UPDATE
 from core.actions.memory_update import WRITING as UPDATING
 from core.actions.memory_update import rewrite
@@ -81,7 +81,7 @@ async def _save(request: Request, message_id: str) -> None:
         turn.asked = replace(asked, turn=turn.asked.turn)  # what the memories rest on
         kept = await keep(turn, asked.offered)
         turn.steps.append(Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.saved, *kept.known), writes=ChangeKind.SAVED))
-        await turn.say(told(turn, kept), in_history=True, choices=await undo_button(turn))
+        await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
 
 
 async def _delete(request: Request, memory_ids: Sequence[str], asked_at: datetime) -> None:
