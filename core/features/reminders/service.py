@@ -178,7 +178,7 @@ class Reminders:
         text = _kept(text)
 
         def reworded(old: Reminder) -> Reminder | Refusal:
-            if not (old.private and place.private) and not _is_of(old, place.chat):
+            if not may_reword(old, place):
                 return Refusal.NOT_HERE
             return replace(self._changing(old), text=text) if text else Refusal.NO_TEXT
 
@@ -364,6 +364,11 @@ class Reminders:
 def is_heard(reminder: Reminder, place: Place) -> bool:
     """Return whether a reminder may be spoken of there: anywhere in private, in a room only what was said there."""
     return place.private or (not reminder.private and _is_of(reminder, place.chat))
+
+
+def may_reword(reminder: Reminder, place: Place) -> bool:
+    """Return whether its words may be changed there: in private if it was set so, else in its room."""
+    return place.private if reminder.private else _is_of(reminder, place.chat)
 
 
 def zone_key(at: datetime) -> str:

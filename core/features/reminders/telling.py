@@ -15,7 +15,7 @@ from core.features.reminders.reminders import Kind, Reminder, Schedule
 from core.features.reminders.service import Place, Refusal, Reminders, zone_key
 from core.outgoing import Button
 from core.text.catalogue import in_words, text
-from core.text.markdown import quoted, time_link
+from core.text.markdown import QUOTED_CHARS, quoted, time_link
 from core.times import wording, zones
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Repeated, Time, Unclear
@@ -24,7 +24,6 @@ from core.types import Locale, Localized, MemoryItem
 
 _MAX_OPTIONS: Final = 5
 _MAX_MEMORIES: Final = 5
-_MAX_LABEL_CHARS: Final = 60
 _EVENING_HOUR: Final = 18
 _MORNING_HOUR: Final = 8
 
@@ -98,16 +97,19 @@ async def settle_time(turn: Turn, reminders: Reminders, wish: Wish, time: Time |
 async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeated) -> Told:
     """Set the reminder at that time, or move it there, and word what became of it."""
     place, (now, guessed) = place_of(turn), local_now(turn)
+    can_undo = bool(reminders.undo_within)
     if wish.reminder_id:
         moved = await reminders.reschedule(place, wish.reminder_id, time)
-        return refused(turn, reminders, moved) if isinstance(moved, Refusal) else told(turn, moved, MOVED)
+        if isinstance(moved, Refusal):
+            return refused(turn, reminders, moved)
+        return told(turn, moved, MOVED, can_undo=can_undo)
     known = await reminders.any_guessed(place.user) if guessed else True
     made = await reminders.set(place, wish.text, time, guessed=guessed, kind=wish.kind)
     if isinstance(made, Refusal):
         if made is Refusal.PAST and isinstance(time, Once):
             return await _past(turn, wish, time.at)
         return refused(turn, reminders, made)
-    answer = told(turn, made, BRIEFED if made.kind is Kind.BRIEFING else SET)
+    answer = told(turn, made, BRIEFED if made.kind is Kind.BRIEFING else SET, can_undo=can_undo)
     if known:
         return answer
     locale, zone = turn.locale, zone_key(now)
@@ -120,12 +122,22 @@ async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeate
     return replace(answer, text=f"{answer.text}\n\n{asked}", choices=choices)
 
 
-def told(turn: Turn, reminder: Reminder, sentence: Localized) -> Told:
+def told(turn: Turn, reminder: Reminder, sentence: Localized, *, can_undo: bool) -> Told:
     """Return the sentence about a reminder that was set or changed, its time in full, and the button to undo it."""
     locale = turn.locale
-    lines = [sentence[locale].format(text=quoted(reminder.text)), f"⏰ {when(reminder, turn.clock.now(), locale)}"]
-    choices = (Button(UNDO[locale], f"/reminders undo {reminder.id}", in_place=True),)
+    lines = [sentence[locale].format(text=heading(reminder, locale)), f"⏰ {when(reminder, turn.clock.now(), locale)}"]
+    choices = (undo_button(reminder, locale),) if can_undo else ()
     return Told("\n".join(lines), choices, reminder)
+
+
+def heading(each: Reminder | Wish, locale: Locale, *, max_chars: int | None = QUOTED_CHARS) -> str:
+    """Return the text of a reminder in quotation marks, or what a briefing is called."""
+    return BRIEFING[locale] if each.kind is Kind.BRIEFING else quoted(each.text, max_chars)
+
+
+def undo_button(reminder: Reminder, locale: Locale) -> Button:
+    """Return the button that takes back the last change of a reminder."""
+    return Button(UNDO[locale], f"/reminders undo {reminder.id}", in_place=True)
 
 
 def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
@@ -168,7 +180,7 @@ async def _ask(turn: Turn, wish: Wish, times: Sequence[Once | Repeated], questio
     labels = [_label(option, now, locale) for option in options]
     choices = [Button(label, f"/remind pick {code} {number}", in_place=True) for number, label in enumerate(labels, 1)]
     choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
-    asked = question[locale].format(text=quoted(wish.text), time=labels[0] if labels else "", **values)
+    asked = question[locale].format(text=heading(wish, locale), time=labels[0] if labels else "", **values)
     return Told(asked, tuple(choices), asks=True)
 
 
@@ -235,7 +247,14 @@ def _label(option: Schedule, now: datetime, locale: Locale) -> str:
 
 SET = text("reminders.told.set")
 MOVED = text("reminders.told.moved")
+REWORDED = text("reminders.told.reworded")
+PAUSED = text("reminders.told.paused")
+RESUMED = text("reminders.told.resumed")
+BACK = text("reminders.told.back")
+REMOVED = text("reminders.told.removed")
+TAKEN_BACK = text("reminders.told.taken_back")
 BRIEFED = text("reminders.told.briefed")
+BRIEFING = text("reminders.card.briefing")
 NEXT = text("reminders.told.next")
 UNDO = text("actions.undo")
 ZONE = text("reminders.told.zone")

@@ -1,0 +1,102 @@
+"""Show a reminder whole, with the buttons by which a person changes it, and reminders as a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from core.commands.command import Request
+from core.features.reminders.reminders import OPEN, Kind, Reminder, State
+from core.features.reminders.service import may_reword
+from core.features.reminders.telling import BRIEFING, heading, place_of, undo_button, when
+from core.outgoing import Button
+from core.text.catalogue import text
+from core.text.markdown import time_link, verbatim
+from core.text.unicode import one_line
+from core.times import wording
+from core.types import Locale, Localized, room_name
+
+_MAX_LABEL_CHARS: Final = 40
+
+
+async def show_card(request: Request, reminder: Reminder, told: str = "", *, can_undo: bool = False) -> None:
+    """Show a reminder below `told`, what was done to it."""
+    locale, now = request.locale, request.turn.clock.now()
+    lines = [*([told, ""] if told else []), f"{mark(reminder)} {heading(reminder, locale, max_chars=None)}"]
+    if timed := when(reminder, now, locale):
+        lines.append(timed)
+    if note := _STATES.get(reminder.state):
+        lines.append(note[locale])
+    if not reminder.private:
+        here = room_name(reminder.chat) == room_name(request.incoming.chat)
+        lines.append(HERE[locale] if here else THERE[locale].format(room=verbatim(room_name(reminder.chat))))
+    undo = [undo_button(reminder, locale)] if can_undo else []
+    await request.turn.tell("\n".join(lines), choices=[*undo, *_buttons(request, reminder), back(locale)])
+
+
+def line(reminder: Reminder, now: datetime, locale: Locale) -> str:
+    """Return a reminder on one line: its state, its text, and when it is due."""
+    return f"{mark(reminder)} {heading(reminder, locale)} · {_briefly(reminder, now, locale)}"
+
+
+def entry(number: int, reminder: Reminder, locale: Locale) -> Button:
+    """Return the button that chooses a reminder from a list."""
+    label = one_line(reminder.text, _MAX_LABEL_CHARS) if reminder.kind is Kind.REMINDER else BRIEFING[locale]
+    return Button(f"{number}. {label}", f"/reminders show {reminder.id}", in_place=True)
+
+
+def back(locale: Locale) -> Button:
+    """Return the button to the list."""
+    return Button(TO_THE_LIST[locale], "/reminders", in_place=True)
+
+
+def mark(reminder: Reminder) -> str:
+    """Return the sign before a reminder in lists, by its state."""
+    return _MARKS.get(reminder.state) or ("🔁" if reminder.schedule.rule else "⏰")
+
+
+def _briefly(reminder: Reminder, now: datetime, locale: Locale) -> str:
+    """Return when a reminder is due, without its zone, or why it is not."""
+    schedule = reminder.schedule
+    if reminder.state is State.FAILED:
+        return FAILED_BRIEFLY[locale]
+    rule = wording.rule_told(schedule.rule, schedule.wall, locale) if schedule.rule else ""
+    if rule or reminder.due is None:
+        return rule
+    return time_link(wording.told(reminder.due, now, schedule.zone, locale), reminder.due)
+
+
+def _buttons(request: Request, reminder: Reminder) -> Sequence[Button]:
+    """Return the buttons for what the person may do with a reminder here."""
+    locale, key = request.locale, reminder.id
+    buttons: list[Button] = []
+    if reminder.kind is Kind.REMINDER and may_reword(reminder, place_of(request.turn)):
+        buttons.append(
+            Button(EDIT[locale], f"/reminders edit {key}", asks=EDITED[locale], text=reminder.text, in_place=True)
+        )
+    buttons.append(Button(TIME[locale], f"/reminders when {key}", asks=TIME_ASKED[locale], in_place=True))
+    if reminder.state is State.PAUSED:
+        buttons.append(Button(RESUME[locale], f"/reminders resume {key}", in_place=True))
+    elif reminder.state in OPEN:
+        buttons.append(Button(PAUSE[locale], f"/reminders pause {key}", in_place=True))
+    return [*buttons, Button(DELETE[locale], f"/reminders delete {key}", in_place=True)]
+
+
+_MARKS: dict[State, str] = {State.PAUSED: "⏸", State.FAILED: "⚠️", State.DONE: "✓"}
+_STATES: dict[State, Localized] = {
+    State.PAUSED: text("reminders.card.paused"),
+    State.FAILED: text("reminders.card.failed"),
+    State.DONE: text("reminders.card.done"),
+}
+FAILED_BRIEFLY = text("reminders.card.failed_briefly")
+HERE = text("reminders.card.here")
+THERE = text("reminders.card.there")
+EDIT = text("reminders.card.edit")
+EDITED = text("reminders.card.edited")
+TIME = text("reminders.card.time")
+TIME_ASKED = text("reminders.card.time_asked")
+PAUSE = text("reminders.card.pause")
+RESUME = text("reminders.card.resume")
+DELETE = text("reminders.card.delete")
+TO_THE_LIST = text("reminders.card.to_the_list")

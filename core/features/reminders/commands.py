@@ -1,0 +1,329 @@
+"""/reminders and /remind: look through reminders, change one, set one; the buttons below those that were said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from core.commands.command import Command, Request
+from core.commands.menu import MenuEntry
+from core.confirmations import Confirmations
+from core.features.memories.listed import PAGE_SIZE, ListedMemories, is_number
+from core.features.pending_input.replies import PendingReplies
+from core.features.reminders.card import back, entry, line, show_card
+from core.features.reminders.reminders import Reminder, State
+from core.features.reminders.service import Refusal, Reminders
+from core.features.reminders.telling import (
+    BACK,
+    PAUSED,
+    REMOVED,
+    RESUMED,
+    REWORDED,
+    TAKEN_BACK,
+    WHEN,
+    Told,
+    Wish,
+    as_time,
+    heading,
+    local_now,
+    place_of,
+    put,
+    refused,
+    settle_time,
+    time_in,
+    undo_button,
+)
+from core.outgoing import Button
+from core.text.catalogue import text
+from core.text.markdown import time_link
+from core.text.replies import means_no
+from core.times import wording
+from core.times.grammar import find_time
+from core.types import Localized
+
+_PICK: Final = re.compile(r"pick ([A-Z]{4}) (\d{1,2})")
+_AT: Final = re.compile(r"at ([A-Z]{4})(?:\s+(.*))?", re.DOTALL)
+_MEMORY: Final = re.compile(r"memory (\w{1,64})")
+_LATER: Final = re.compile(r"later (\w{1,32}) (10m|1h|1d)")
+_LENGTHS: Final = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1), "1d": timedelta(days=1)}
+
+
+class ReminderCommands:
+    """Offer /reminders and /remind."""
+
+    def __init__(self, reminders: Reminders, confirmations: Confirmations, replies: PendingReplies) -> None:
+        self._reminders = reminders
+        self._confirmations = confirmations
+        self._replies = replies
+        self._listed = ListedMemories()
+        self._verbs: Mapping[str, Callable[[Request, Reminder, str], Awaitable[None]]] = {
+            "show": self._show,
+            "edit": self._edit,
+            "when": self._when,
+            "pause": self._pause,
+            "resume": self._resume,
+            "delete": self._delete,
+            "undo": self._undo,
+        }
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The two commands, in the order of menus."""
+        return (
+            Command(
+                "remind",
+                text("commands.remind"),
+                self._remind,
+                usage=" …",
+                in_conversation=True,
+                for_all=True,
+            ),
+            Command("reminders", text("commands.reminders"), self._browse, usage=" [N]", verbs=_VERBS),
+        )
+
+    async def _browse(self, request: Request, argument: str) -> None:
+        """Show a page of the list, or do something with one of it, named by its number or id."""
+        verb, _, rest = argument.partition(" ")
+        verb, name = verb.casefold(), rest.strip()
+        if verb == "done" and name:
+            await self._done(request, name)
+        elif verb in self._verbs and name:
+            name, _, rest = name.partition(" ")
+            await self._one(request, verb, name, rest.strip())
+        elif is_number(number := (name if verb == "list" else verb) or "1"):
+            await self._page(request, int(number))
+        else:
+            await request.tell(HOW_TO_BROWSE)
+
+    async def _one(self, request: Request, verb: str, name: str, rest: str) -> None:
+        here = request.incoming.conversation
+        reminder_id = self._listed.memory_id(here, int(name)) if is_number(name) else name.casefold()
+        reminder = await self._reminders.find(place_of(request.turn), reminder_id) if reminder_id else None
+        if reminder is None:
+            await self._replies.settle(request)
+            await self._refuse(request, Refusal.GONE)
+        else:
+            await self._verbs[verb](request, reminder, rest)
+
+    async def _page(self, request: Request, number: int) -> None:
+        locale, now = request.locale, request.turn.clock.now()
+        found = await self._reminders.of(place_of(request.turn))
+        if not found:
+            await request.tell(NONE if request.incoming.private else NONE_HERE)
+            return
+        pages = -(-len(found) // PAGE_SIZE)
+        number = min(max(number, 1), pages)
+        before = (number - 1) * PAGE_SIZE
+        numbered = dict(enumerate(found[before : before + PAGE_SIZE], before + 1))
+        self._listed.put(request.incoming.conversation, {at: each.id for at, each in numbered.items()})
+        title = TITLE if request.incoming.private else TITLE_HERE
+        lines = [title[locale].format(total=len(found))]
+        lines += [f"{at}. {line(each, now, locale)}" for at, each in numbered.items()]
+        if pages > 1:
+            lines += ["", PAGE[locale].format(number=number, pages=pages)]
+        turns = [(PREVIOUS, number - 1), (NEXT, number + 1)]
+        choices = [Button(label[locale], f"/reminders {to}", in_place=True) for label, to in turns if 1 <= to <= pages]
+        menu = [entry(at, each, locale) for at, each in numbered.items()]
+        await request.turn.tell("\n".join(lines), choices=choices, menu=menu)
+
+    async def _show(self, request: Request, reminder: Reminder, _: str) -> None:
+        if reminder.state is State.REMOVED:
+            await self._refuse(request, Refusal.GONE)
+        else:
+            await show_card(request, reminder)
+
+    async def _edit(self, request: Request, reminder: Reminder, words: str) -> None:
+        """Change the words; without any, take the person's next message for them."""
+        if not words:
+            await self._replies.await_text(request, f"/reminders edit {reminder.id}")
+            await request.turn.tell(ASK_WORDS[request.locale].format(text=heading(reminder, request.locale)))
+            return
+        await self._replies.settle(request)
+        changed = await self._reminders.reword(place_of(request.turn), reminder.id, words)
+        await self._changed(request, changed, REWORDED)
+
+    async def _when(self, request: Request, reminder: Reminder, words: str) -> None:
+        """Change the time; without any, take the person's next message for it."""
+        if not words:
+            await self._replies.await_text(request, f"/reminders when {reminder.id}")
+            await request.turn.tell(WHEN[request.locale].format(text=heading(reminder, request.locale)))
+            return
+        await self._replies.settle(request)
+        wish = Wish(reminder.text, kind=reminder.kind, reminder_id=reminder.id)
+        await self._settle(request, wish, words)
+
+    async def _pause(self, request: Request, reminder: Reminder, _: str) -> None:
+        paused = await self._reminders.pause(place_of(request.turn), reminder.id, paused=True)
+        await self._changed(request, paused, PAUSED)
+
+    async def _resume(self, request: Request, reminder: Reminder, _: str) -> None:
+        resumed = await self._reminders.pause(place_of(request.turn), reminder.id, paused=False)
+        await self._changed(request, resumed, RESUMED)
+
+    async def _delete(self, request: Request, reminder: Reminder, _: str) -> None:
+        removed = await self._reminders.remove(place_of(request.turn), reminder.id)
+        if isinstance(removed, Refusal):
+            await self._refuse(request, removed)
+            return
+        gone = REMOVED[request.locale].format(text=heading(removed, request.locale))
+        undo = [undo_button(removed, request.locale)] if self._reminders.undo_within else []
+        await request.turn.tell(gone, choices=[*undo, back(request.locale)])
+
+    async def _undo(self, request: Request, reminder: Reminder, _: str) -> None:
+        await tell_undone(request, self._reminders, reminder.id)
+
+    async def _changed(self, request: Request, changed: Reminder | Refusal, sentence: Localized) -> None:
+        """Show the card of a reminder that was changed, or say why it was not."""
+        if isinstance(changed, Refusal):
+            await self._refuse(request, changed)
+            return
+        done = sentence[request.locale].format(text=heading(changed, request.locale))
+        await show_card(request, changed, done, can_undo=bool(self._reminders.undo_within))
+
+    async def _refuse(self, request: Request, refusal: Refusal) -> None:
+        await request.turn.tell(refused(request.turn, self._reminders, refusal).text, choices=[back(request.locale)])
+
+    async def _remind(self, request: Request, argument: str) -> None:
+        """Set a reminder by the words for a time and the rest of the text, or what a button says."""
+        if not argument:
+            await request.tell(HOW_TO_REMIND)
+        elif (found := _PICK.fullmatch(argument)) is not None:
+            await self._pick(request, found[1], int(found[2]))
+        elif (found := _AT.fullmatch(argument)) is not None:
+            await self._at(request, found[1], (found[2] or "").strip())
+        elif (found := _LATER.fullmatch(argument)) is not None:
+            await self._later(request, found[1], found[2])
+        elif (found := _MEMORY.fullmatch(argument)) is not None and await self._of_memory(request, found[1]):
+            pass
+        else:
+            now, _ = local_now(request.turn)
+            read = find_time(argument, now, request.locale)
+            wish = Wish(argument if read is None else read.without(argument))
+            if wish.text:
+                time = None if read is None else read.time
+                await self._tell(request, await settle_time(request.turn, self._reminders, wish, time))
+            else:
+                await self._refuse(request, Refusal.NO_TEXT)
+
+    async def _pick(self, request: Request, code: str, number: int) -> None:
+        """Set the reminder that was asked about, at the time of that number."""
+        wish = await self._confirmations.take(request.incoming.conversation, code, Wish)
+        await self._replies.settle(request)
+        if wish is None or not 1 <= number <= len(wish.options):
+            await request.tell(OVER)
+            return
+        await self._tell(request, await put(request.turn, self._reminders, wish, as_time(wish.options[number - 1])))
+
+    async def _at(self, request: Request, code: str, words: str) -> None:
+        """Set the reminder that was asked about at the time in words; without any, take the next message for it."""
+        here = request.incoming.conversation
+        arrival = self._confirmations.arrived(request.incoming.at)
+        asked = await self._confirmations.waiting(here, arrival, Wish)
+        if asked is None or asked[0] != code:
+            await self._replies.settle(request)
+            await request.tell(OVER)
+        elif not words:
+            await self._replies.await_text(request, f"/remind at {code}")
+            await request.turn.tell(WHEN[request.locale].format(text=heading(asked[1], request.locale)))
+        else:
+            await self._replies.settle(request)
+            await self._confirmations.drop(here, Wish)
+            if means_no(words):
+                await request.tell(LEFT)
+            else:
+                await self._settle(request, asked[1], words)
+
+    async def _of_memory(self, request: Request, memory_id: str) -> bool:
+        """Set a reminder for what a memory says, at the time that it names; return whether there is that memory."""
+        items = await request.turn.memory.get([memory_id.casefold()])
+        for item in items:
+            now, _ = local_now(request.turn)
+            time = time_in(item, now, request.locale)
+            await self._tell(request, await settle_time(request.turn, self._reminders, Wish(item.content), time))
+        return bool(items)
+
+    async def _settle(self, request: Request, wish: Wish, words: str) -> None:
+        now, _ = local_now(request.turn)
+        found = find_time(words, now, request.locale)
+        answer = await settle_time(request.turn, self._reminders, wish, None if found is None else found.time)
+        await self._tell(request, answer)
+
+    async def _tell(self, request: Request, answer: Told) -> None:
+        await request.turn.tell(answer.text, choices=answer.choices)
+
+    async def _later(self, request: Request, batch: str, length: str) -> None:
+        """Let what was said below that button be said again: in ten minutes, an hour, or tomorrow."""
+        place = place_of(request.turn)
+        said = await self._reminders.said(place, batch)
+        if not said:
+            await request.tell(NOT_YOURS)
+            return
+        now, until = request.turn.clock.now(), _until(request.turn.clock.now(), said[0].schedule.zone, length)
+        again = await self._reminders.snooze(place, batch, until)
+        if not again:
+            await self._refuse(request, Refusal.GONE)
+            return
+        at = time_link(wording.told(until, now, said[0].schedule.zone, request.locale), until)
+        lines = [AGAIN[request.locale].format(when=at), *(heading(each, request.locale) for each in again)]
+        await request.turn.tell("\n".join(lines))
+
+    async def _done(self, request: Request, batch: str) -> None:
+        """Tick off what was said below that button."""
+        said = await self._reminders.said(place_of(request.turn), batch)
+        if not said:
+            await request.tell(NOT_YOURS)
+            return
+        await request.turn.tell("\n".join(f"✓ {heading(each, request.locale)}" for each in said))
+
+
+async def tell_undone(request: Request, reminders: Reminders, reminder_id: str) -> None:
+    """Take back the last change of a reminder, and say what it is now."""
+    undone = await reminders.undo(place_of(request.turn), reminder_id)
+    if isinstance(undone, Refusal):
+        answer = refused(request.turn, reminders, undone)
+        await request.turn.tell(answer.text, choices=[back(request.locale)])
+    elif undone.state is State.REMOVED:
+        told = TAKEN_BACK[request.locale].format(text=heading(undone, request.locale))
+        await request.turn.tell(told, choices=[back(request.locale)])
+    else:
+        await show_card(request, undone, BACK[request.locale].format(text=heading(undone, request.locale)))
+
+
+def _until(now: datetime, zone: str, length: str) -> datetime:
+    """Return when that length of time is over; a day is the same hour by the clock on the wall."""
+    if length != "1d":
+        return now + _LENGTHS[length]
+    wall = now.astimezone(ZoneInfo(zone)) + _LENGTHS[length]
+    return wall.astimezone(UTC)
+
+
+_VERBS: Final = tuple(
+    MenuEntry(verb, text(f"reminders.verbs.{verb}"), usage)
+    for verb, usage in {
+        "list": " [N]",
+        "show": " N",
+        "edit": " N [TEXT]",
+        "when": " N [TIME]",
+        "pause": " N",
+        "resume": " N",
+        "delete": " N",
+        "undo": " N",
+    }.items()
+)
+TITLE = text("reminders.list.title")
+TITLE_HERE = text("reminders.list.title_here")
+NONE = text("reminders.list.none")
+NONE_HERE = text("reminders.list.none_here")
+PAGE = text("reminders.list.page")
+PREVIOUS = text("memories.list.previous")
+NEXT = text("memories.list.next")
+HOW_TO_BROWSE = text("reminders.list.how_to_browse")
+ASK_WORDS = text("reminders.list.ask_words")
+HOW_TO_REMIND = text("reminders.remind.how_to")
+OVER = text("reminders.remind.over")
+LEFT = text("reminders.remind.left")
+NOT_YOURS = text("reminders.remind.not_yours")
+AGAIN = text("reminders.remind.again")
