@@ -47,7 +47,7 @@ _HIDE = str.maketrans("<$|:.)", "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5")
 _SHOW = str.maketrans("\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "<$|:.)")
 _NAME = re.compile(r"(?<!\w)@(?=\w)")
 _UNLINKED_NAME = "＠"  # reads as @, and notifies nobody
-_TIME = re.compile(r"time:(\d{1,10})")
+_TIME = re.compile(r"time:(\d{1,12})")
 _LATEST_TIME_S = 2**31 - 1
 _UNSENDABLE = re.compile("[\ufdd0-\ufdd5\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
