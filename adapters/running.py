@@ -6,13 +6,14 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 from core.errors import ConfigError
+from core.outgoing import Choice
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.catalogue import text
 from core.text.unicode import one_line
@@ -147,6 +148,10 @@ class Session:
     async def receive(self, incoming: Incoming, channel: Channel) -> asyncio.Future[None]:
         """Pass a message on; it is on disk when this returns. The future ends when it was answered."""
         return self.keep(await self._handler.receive(incoming, channel))
+
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+        """Return what a field of a command offers while a person fills it in."""
+        return await self._handler.complete(incoming, option)
 
     def keep(self, work: Awaitable[None]) -> asyncio.Future[None]:
         """Run the work, so that `drain` waits for it."""

@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 from core.actions.change_report import undo_button
 from core.actions.registry import Registry
 from core.commands.builtin import CONTINUE_PLEASE, again, asked_before, is_continue, is_retry, is_stop
-from core.commands.command import Request
+from core.commands.command import CompletionRequest, Request
 from core.commands.table import CommandTable
 from core.confirmations import Arrival, Confirmations
 from core.conversation_locks import ConversationLocks
@@ -36,7 +36,7 @@ from core.inbox import check, cleaned, message_of
 from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Cycle, Models
-from core.outgoing import Button, OutgoingMessage
+from core.outgoing import Button, Choice, OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.stores import ChangeContext, Inbox
 from core.text.unicode import one_line
@@ -162,6 +162,20 @@ class ChatBot(MessageHandler):
             for task in answers:
                 task.cancel()
             await asyncio.wait(answers)
+
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+        """Return what the command's field offers to a person who may be answered there."""
+        incoming = cleaned(incoming, self._parts.limits.max_message_chars)
+        try:
+            role = await self._parts.gate.role_here(incoming)
+            if role is None or await self._parts.gate.recheck(incoming) is not Verdict.ANSWER:
+                return ()
+            locale = await self._parts.locales.of(incoming)
+            typed = incoming.text.partition(" ")[2]
+            return await self._parts.commands.complete(CompletionRequest(incoming, locale, option, typed), role)
+        except Exception:  # noqa: BLE001  (what was not offered can be typed)
+            _log.exception("nothing offered while typing")
+            return ()
 
     def _later(self, work: Coroutine[None, None, None], platform: str = "") -> asyncio.Task[None]:
         task = self._tasks.create_task(_contained(work))

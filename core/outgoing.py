@@ -35,6 +35,14 @@ MAX_COMMAND_BYTES = 60
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A text that a field of a command offers while the person types: what they read, and what is filled in."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """A file to send: its place on disk, its name for the person, its media type ("application/json", "image/png")."""
 

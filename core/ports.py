@@ -13,7 +13,7 @@ from typing import Protocol
 
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ChannelError, ChannelGone
-from core.outgoing import ChannelLimits, OutgoingMessage
+from core.outgoing import ChannelLimits, Choice, OutgoingMessage
 from core.types import ChatKey, Incoming, Message, UserKey, Vectors
 
 
@@ -186,6 +186,15 @@ class MessageHandler(Protocol):
         They are answered after the next `resume`.
         """
         del platform
+
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+        """Return what a field of a command offers, the best first, while a person fills it in; nothing is stored.
+
+        `incoming` is the command with what stands in the field of that name so far, as if it were sent now. Nothing is
+        offered to those who would not be answered.
+        """
+        del incoming, option
+        return ()
 
 
 class Tokenizer(Protocol):

@@ -210,6 +210,7 @@ class Gateway:
         menus = Menus(
             tree,
             self._interactions.say,
+            self._interactions.complete,
             self._menu,
             admin_guild=self._config.admin_guild,
             goes_along=self._identity.goes_along,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ from adapters.running import NOT_YOURS, display_name
 from core.commands.menu import MenuEntry
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelBusy, ChannelError
-from core.outgoing import OutgoingMessage
+from core.outgoing import Choice, OutgoingMessage
 from core.ports import Clock
 from core.text.language import choose
 from core.types import ConversationKey, Incoming, Locale, Localized, UserKey
@@ -30,6 +31,7 @@ from core.types import ConversationKey, Incoming, Locale, Localized, UserKey
 _LOG = logging.getLogger(__name__)
 
 _STOP = "/stop"
+_COMPLETED_WITHIN_S = 2.0
 _NAMED = re.compile(r"<@(\d{1,20})>")
 
 
@@ -79,6 +81,21 @@ class InteractionHandler:
             await self._insist(lambda: channel.post(OutgoingMessage(_in_language(STOPPING, interaction))))
         else:
             await self._insist(channel.hush)
+
+    async def complete(self, interaction: discord.Interaction[Any], text: str, option: str) -> Sequence[Choice]:
+        """Return what a field offers while a person fills it in; `text` is the command with what stands there so far.
+
+        Discord waits 3 s for it, and what comes later is of no use.
+        """
+        room = self._room(interaction)
+        if room is None or not room.allowed(self._config.rooms):
+            return ()
+        to = audience(room, interaction.user.id, command_of(text, self._commands), unseen=False)
+        try:
+            async with asyncio.timeout(_COMPLETED_WITHIN_S):
+                return await self._messages.complete(_incoming(interaction, text, to), option)
+        except TimeoutError:
+            return ()
 
     async def press(self, interaction: discord.Interaction[Any]) -> None:
         """Take a press of a button, a choice out of a menu, or a form that was filled in."""

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
@@ -28,7 +28,7 @@ from adapters.discord.listener import incoming_of
 from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside, room_of
 from adapters.running import Session
 from core.errors import ChannelError, ChannelGone
-from core.outgoing import Mention
+from core.outgoing import Choice, Mention
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.unicode import one_line
 from core.types import ChatKey, ConversationKey, Incoming, UserKey
@@ -89,6 +89,10 @@ class UpdateHandler(Channels):
         self._answering[here] += 1
         answered.add_done_callback(lambda _: self._answering.subtract({here: 1}))
         return answered
+
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+        """Return what a field of a command offers while a person fills it in."""
+        return await self._session.complete(incoming, option)
 
     def is_answering(self, conversation: ConversationKey) -> bool:
         """Whether a message of that conversation is being answered."""

@@ -14,8 +14,10 @@ from discord import app_commands
 from adapters.discord.room import PLATFORM
 from adapters.discord.texts import ASIDE, ASK, IN_PRIVATE, MESSAGE
 from core.commands.menu import MenuEntry, MenuOption, OptionKind
+from core.outgoing import Choice
 from core.text.catalogue import menu_names
 from core.text.language import from_tag
+from core.text.unicode import one_line
 from core.types import Locale, Localized
 
 _AnyCommand: TypeAlias = app_commands.Command[Any, Any, None] | app_commands.Group
@@ -24,6 +26,10 @@ _MAX_MESSAGE_CHARS: Final = 6000
 """The length of one option. Source: discord.com/developers/docs/interactions/application-commands."""
 
 _MAX_ABOUT_CHARS: Final = 100
+_MAX_CHOICES, _MAX_CHOICE_CHARS = 25, 100
+"""What a field offers. Source: discord.com/developers/docs/interactions/receiving-and-responding#autocomplete."""
+
+_NOT_SAID: Final = frozenset({"file", "private"})
 _FIELDS: Final[Mapping[OptionKind, tuple[Any, Any]]] = {
     OptionKind.FILE: (discord.Attachment, inspect.Parameter.empty),
     OptionKind.PERSON: (discord.User | None, None),
@@ -37,6 +43,14 @@ class Say(Protocol):
 
     async def __call__(self, interaction: discord.Interaction[Any], text: str, *, unseen: bool, file: str = "") -> None:
         """Take what a person says: for all or `unseen`, with the address of a `file` or ""."""
+        ...
+
+
+class Complete(Protocol):
+    """Finds what a field offers while it is filled in."""
+
+    async def __call__(self, interaction: discord.Interaction[Any], text: str, option: str) -> Sequence[Choice]:
+        """Return what the field `option` offers; `text` is the command with what stands in it so far."""
         ...
 
 
@@ -65,6 +79,7 @@ class Menus:
         self,
         tree: app_commands.CommandTree[Any],
         say: Say,
+        complete: Complete,
         entries: Sequence[MenuEntry],
         *,
         admin_guild: int,
@@ -72,13 +87,14 @@ class Menus:
     ) -> None:
         self._tree = tree
         self._homes = [None, *([discord.Object(admin_guild)] if admin_guild else [])]
-        for command in (_ask(say), *(_built(entry, say) for entry in entries if not entry.for_staff)):
+        built = [_built(entry, say, complete) for entry in entries if not entry.for_staff]
+        for command in (_ask(say), *built):
             _show(command, goes_along=goes_along)
             tree.add_command(command)
         for entry in entries:
             if not entry.for_staff:
                 continue
-            command = _built(entry, say)
+            command = _built(entry, say, complete)
             command.default_permissions = discord.Permissions(manage_guild=True)
             if not admin_guild:
                 _show(command, goes_along=False)
@@ -125,18 +141,18 @@ def _ask(say: Say) -> app_commands.Command[Any, Any, None]:
     return app_commands.Command(name=_named("ask"), description=_told(ASK), callback=ask)
 
 
-def _built(entry: MenuEntry, say: Say, group: str = "") -> _AnyCommand:
+def _built(entry: MenuEntry, say: Say, complete: Complete, group: str = "") -> _AnyCommand:
     """Return a command, or, for an entry with verbs, a group of commands."""
     words = f"{group or '/'}{entry.name}"
     if not entry.verbs:
-        return _command(entry, words, say)
+        return _command(entry, words, say, complete)
     built = app_commands.Group(name=_named(entry.name), description=_told(entry.about))
     for verb in entry.verbs:
-        built.add_command(_built(verb, say, f"{words} "))
+        built.add_command(_built(verb, say, complete, f"{words} "))
     return built
 
 
-def _command(entry: MenuEntry, words: str, say: Say) -> app_commands.Command[Any, Any, None]:
+def _command(entry: MenuEntry, words: str, say: Say, complete: Complete) -> app_commands.Command[Any, Any, None]:
     """Return a command that says `words`, and after them what is filled in.
 
     Its callback gets a signature of its own, since the library reads the fields off the callback's parameters.
@@ -153,6 +169,8 @@ def _command(entry: MenuEntry, words: str, say: Say) -> app_commands.Command[Any
     parameters += [_parameter("private", bool, default=False)] if entry.in_conversation else []
     callback.__signature__ = inspect.Signature(parameters)
     _describe(callback, entry.options, private=entry.in_conversation)
+    offering = {option.name: _offering(words, option.name, complete) for option in entry.options if option.completes}
+    app_commands.autocomplete(**offering)(callback)
     return app_commands.Command(name=_named(entry.name), description=_told(entry.about), callback=callback)
 
 
@@ -174,11 +192,25 @@ def _describe(callback: Any, options: Sequence[MenuOption], *, private: bool) ->
     )(callback)
 
 
+def _offering(words: str, option: str, complete: Complete) -> Any:
+    """Return what the library calls for each letter that is typed into a field."""
+
+    async def offer(interaction: discord.Interaction[Any], typed: str) -> list[app_commands.Choice[str]]:
+        found = await complete(interaction, f"{words} {typed}".rstrip(), option)
+        # A label may be cut, a value never.
+        fitting = [one for one in found if one.label.strip() and 0 < len(one.value) <= _MAX_CHOICE_CHARS]
+        return [
+            app_commands.Choice(name=one_line(one.label, _MAX_CHOICE_CHARS), value=one.value)
+            for one in fitting[:_MAX_CHOICES]
+        ]
+
+    return offer
+
+
 def said(words: str, given: Mapping[str, Any]) -> str:
     """Return what a person says by a command: its own words, then what they filled in, in order."""
-    person = given.get("person")
-    parts = [words, f"{PLATFORM}:{person.id}" if person else "", given.get("text", "")]
-    return " ".join(part for part in parts if part)
+    filled = (value for name, value in given.items() if value and name not in _NOT_SAID)
+    return " ".join([words, *(value if isinstance(value, str) else f"{PLATFORM}:{value.id}" for value in filled)])
 
 
 def _named(name: str) -> app_commands.locale_str:

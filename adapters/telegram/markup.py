@@ -47,7 +47,7 @@ _HIDE = str.maketrans("<$|:.)", "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5")
 _SHOW = str.maketrans("\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5", "<$|:.)")
 _NAME = re.compile(r"(?<!\w)@(?=\w)")
 _UNLINKED_NAME = "＠"  # reads as @, and notifies nobody
-_TIME = re.compile(r"time:(\d{1,10})")
+_TIME = re.compile(r"time:(\d{1,12})")
 _LATEST_TIME_S = 2**31 - 1
 _UNSENDABLE = re.compile("[\ufdd0-\ufdd5\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -71,7 +71,7 @@ class Rendered:
         if self.text.startswith(AGAIN):
             return self
         head = f"{AGAIN} "
-        return replace(self, text=head + self.text, entities=tuple(MessageEntity.shift_entities(head, self.entities)))
+        return replace(self, text=head + self.text, entities=_behind(head, self.entities))
 
     @property
     def size(self) -> int:
@@ -112,7 +112,7 @@ def naming(shown: OutgoingMessage, drawn: Rendered) -> Rendered:
         return drawn
     name = _clean(naming_nobody(shown.mention.shown_name))
     head = f"{name}{shown.gap}"
-    entities = tuple(MessageEntity.shift_entities(head, drawn.entities))
+    entities = _behind(head, drawn.entities)
     if shown.mention.user.isdecimal():  # who speaks for a group is nobody who could be notified
         person = User(int(shown.mention.user), name, is_bot=False)
         entities = (MessageEntity(MessageEntity.TEXT_MENTION, 0, utf16_len(name), user=person), *entities)
@@ -138,7 +138,7 @@ def _with_memories(text: Rendered, items: Sequence[MemoryItem]) -> Rendered:
     for count, max_chars in attempts:
         quote = _quoted(_memories(items[:count], max_chars, left_out=len(items) - count))
         if utf16_len(head + quote.text) <= ROOM:
-            below = MessageEntity.shift_entities(head, quote.entities)
+            below = _behind(head, quote.entities)
             fitting = below if len(text.entities) + len(below) <= MAX_ENTITIES else below[:1]  # without bold names
             return Rendered(head + quote.text, (*text.entities, *fitting))
     return text
@@ -158,6 +158,17 @@ def _memories(items: Sequence[MemoryItem], max_chars: int, *, left_out: int = 0)
         entities.append(MessageEntity(MessageEntity.BOLD, utf16_len(text), utf16_len(name)))
         text += f"{name}: {one_line(_clean(item.content), max_chars)} · {item.updated_at:%Y-%m-%d}"
     return Rendered(text + (f"\n+ {left_out}" if left_out else ""), tuple(entities))
+
+
+def _behind(head: str, entities: Sequence[MessageEntity]) -> tuple[MessageEntity, ...]:
+    """Return entities of a text for the same text after `head`; the library's own way leaves the times out."""
+    shift = utf16_len(head)
+    return tuple(
+        MessageEntity(
+            one.type, one.offset + shift, one.length, one.url, one.user, one.language, unix_time=one.unix_time
+        )
+        for one in entities
+    )
 
 
 def _hidden(markdown: str) -> str:

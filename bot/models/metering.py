@@ -15,6 +15,7 @@ from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
 from core.features.ledger.calls import Asker, Call, asker_of
 from core.history.tokens import ByCharacters, counted
+from core.outgoing import Choice
 from core.ports import Channel, Channels, ChatModel, Clock, Embedder, MessageHandler
 from core.types import ChatKey, Incoming, UserKey, Vectors
 
@@ -55,6 +56,10 @@ class AttributedHandler(MessageHandler):
     async def leave(self, platform: str) -> None:
         """Pass on."""
         await self._handler.leave(platform)
+
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+        """Pass on; no model is called."""
+        return await self._handler.complete(incoming, option)
 
 
 class _AttributedChannels(Channels):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
 
-from core.commands.menu import MenuEntry
+from core.commands.menu import MenuEntry, MenuOption
 from core.deadline import Deadline
+from core.outgoing import Choice
 from core.text.catalogue import text
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Localized, Role, UserKey
@@ -56,8 +58,25 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class CompletionRequest:
+    """A request for texts to offer in a field of a command that a person is filling in and has not sent.
+
+    `option` is the field's name, `typed` what stands in it so far, which may be nothing. `incoming` is the message that
+    sending it now would be.
+    """
+
+    incoming: Incoming
+    locale: Locale
+    option: str
+    typed: str
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A command. `run` gets the request and the text after the name, stripped.
+
+    `complete` returns the texts that a field offers, the best first, for each letter that is typed: it must be quick,
+    ask no model and store nothing.
 
     `for_staff`: only owners and admins may run it; for others it does not exist. `in_private`: it is answered only
     where nobody else reads along. `in_menus` is False for commands of buttons only. The other fields are those of
@@ -75,11 +94,13 @@ class Command:
     in_conversation: bool = False
     for_all: bool = False
     in_order: bool = False
+    fields: tuple[MenuOption, ...] = ()
+    complete: Callable[[CompletionRequest], Awaitable[Sequence[Choice]]] | None = None
     verbs: Sequence[MenuEntry] = ()
 
     def entry(self) -> MenuEntry:
         """Return the command's entry in menus."""
-        return MenuEntry(**{each.name: getattr(self, each.name) for each in fields(MenuEntry)})
+        return MenuEntry(**{each.name: getattr(self, each.name) for each in fields_of(MenuEntry)})
 
     def is_for(self, role: Role) -> bool:
         """Return whether a person of that role may run it."""

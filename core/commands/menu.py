@@ -25,12 +25,16 @@ class OptionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MenuOption:
-    """A field of a command. `words` are the only texts that it accepts; () for any text."""
+    """A field of a command. `words` are the only texts that it accepts; () for any text.
+
+    A field that `completes` offers texts while the person types (`MessageHandler.complete`).
+    """
 
     name: str
     kind: OptionKind
     about: Localized
     words: tuple[str, ...] = ()
+    completes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,8 @@ class MenuEntry:
 
     `for_staff` is shown to owners and admins only, `in_private` only where nobody else reads along. `in_conversation`
     acts on the conversation in which it is given; `for_all` is answered there, too, for everybody to see; `in_order`
-    waits for earlier answers. An entry with `verbs` is a group, each verb given as "/name verb". Its names in other
+    waits for earlier answers. `fields` are its own fields; without them they are derived from the usage. An entry with
+    `verbs` is a group, each verb given as "/name verb". Its names in other
     languages are `core.text.catalogue.menu_names(name)`.
     """
 
@@ -52,11 +57,14 @@ class MenuEntry:
     in_conversation: bool = False
     for_all: bool = False
     in_order: bool = False
+    fields: tuple[MenuOption, ...] = ()
     verbs: Sequence[MenuEntry] = ()
 
     @property
     def options(self) -> tuple[MenuOption, ...]:
-        """The fields of the command, in the order in which it takes them, derived from the usage."""
+        """The fields of the command, in the order in which it takes them."""
+        if self.fields:
+            return self.fields
         if self.takes_file:
             return (FILE,)
         usage = self.usage.strip()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from core.commands.command import ONLY_IN_PRIVATE, Command, Request
+from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry
+from core.outgoing import Choice
 from core.text.catalogue import text
+from core.types import Role
 
 _ALIASES: Final = {"start": "help"}
 _MAX_NAME_CHARS: Final = 32
@@ -39,15 +41,26 @@ class CommandTable:
 
         A command that the person may not run does not exist for them.
         """
-        head, _, argument = said.removeprefix("/").partition(" ")
-        name = head.split("\n", 1)[0].casefold()
-        command = self._commands.get(_ALIASES.get(name, name))
+        command = self._named(said)
         if command is None or not command.is_for(request.role):
-            await request.tell(UNKNOWN, name=name[:_MAX_NAME_CHARS])
+            await request.tell(UNKNOWN, name=_name(said)[:_MAX_NAME_CHARS])
         elif command.in_private and not request.incoming.private:
             await request.tell(ONLY_IN_PRIVATE)
         else:
-            await command.run(request, argument.strip())
+            await command.run(request, said.partition(" ")[2].strip())
+
+    async def complete(self, request: CompletionRequest, role: Role) -> Sequence[Choice]:
+        """Return what the field offers; nothing where the person could not run the command."""
+        command = self._named(request.incoming.text)
+        if command is None or command.complete is None or not command.is_for(role):
+            return ()
+        if command.in_private and not request.incoming.private:
+            return ()
+        return await command.complete(request)
+
+    def _named(self, said: str) -> Command | None:
+        name = _name(said)
+        return self._commands.get(_ALIASES.get(name, name))
 
     async def _help(self, request: Request, _: str) -> None:
         """List the commands that the person may run, and say what to write without one."""
@@ -58,6 +71,10 @@ class CommandTable:
             if command.in_menus and command.is_for(request.role)
         ]
         await request.turn.tell("\n".join(lines))
+
+
+def _name(said: str) -> str:
+    return said.removeprefix("/").partition(" ")[0].split("\n", 1)[0].casefold()
 
 
 HELP_INTRO = text("help.intro")

@@ -22,6 +22,7 @@ from core.features.quotas.quotas import Quotas
 from core.history.conversation import Conversations
 from core.limited.tasks import LimitedMind
 from core.models import MODES, HotModel, Models
+from core.outgoing import Choice
 from core.ports import Channel, Channels, ChatModel, MessageHandler
 from core.types import Incoming, Locale, Role, UserKey
 from tests.e2e import discord_kit, telegram_kit
@@ -84,6 +85,9 @@ class Noting(MessageHandler):
 
     async def leave(self, platform: str) -> None:
         await self._handler.leave(platform)
+
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+        return await self._handler.complete(incoming, option)
 
 
 def limited_mind(kind: type[LimitedMind] = LimitedMind) -> LimitedMind:

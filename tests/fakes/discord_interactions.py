@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tests.fakes.discord_server import DiscordServer
 
 ACKNOWLEDGE_S, LIFE_S = 3.0, 900.0
-CHANNEL_MESSAGE, DEFERRED_MESSAGE, DEFERRED_UPDATE, MODAL = 4, 5, 6, 9
-COMMAND, COMPONENT, SUBMIT = 2, 3, 5
+CHANNEL_MESSAGE, DEFERRED_MESSAGE, DEFERRED_UPDATE, OFFERED, MODAL = 4, 5, 6, 8, 9
+COMMAND, COMPONENT, TYPING, SUBMIT = 2, 3, 4, 5
 MAX_FOLLOW_UPS = 5
 MAX_OPTIONS, MAX_COMMAND_CHARS = 25, 8000
 
@@ -29,7 +29,8 @@ class Interaction:
     """One use of a command, a button or a form; `notes` are its answers, the response first.
 
     The response to one whose deferred answer is an update is the message that was `pressed`. `form` is what opened;
-    `along` says that the bot is no member there, so that no more than 5 follow-ups are taken.
+    `offered` are the labels and values that a field offers while somebody `types`. `along` says that the bot is no
+    member there, so that no more than 5 follow-ups are taken.
     """
 
     id: int
@@ -43,6 +44,8 @@ class Interaction:
     form: Json = field(default_factory=dict)
     along: bool = False
     followed: int = 0
+    types: bool = False
+    offered: list[tuple[str, str]] | None = None
 
     @property
     def screen(self) -> list[str]:
@@ -76,6 +79,12 @@ class Interactions:
         data: Json = {"id": "1", "name": name, "type": 1, "options": given, "resolved": resolved}
         payload: Json = {"type": COMMAND, "data": data} | ({} if context is None else {"context": context})
         return await self._happen(person, room, payload, None, told)
+
+    async def typing(self, person: Person, name: str, field: str, /, *, room: int = 0, typed: str) -> Interaction:
+        """A person is filling in a field of a slash command, and has not sent it."""
+        option: Json = {"name": field, "type": 3, "value": typed, "focused": True}
+        data: Json = {"id": "1", "name": name, "type": 1, "options": [option], "resolved": {}}
+        return await self._happen(person, room, {"type": TYPING, "data": data}, None, f"/{name} {field}:{typed}…")
 
     async def press(self, person: Person, note: Note, button: str, *, forged: bool = False) -> Interaction:
         """A person presses a button, or chooses an entry of a menu, by its label or id; `forged`: that is not there."""
@@ -123,6 +132,7 @@ class Interactions:
         made = Interaction(server.snowflake(), "", channel, person, server.clock.monotonic(), pressed)
         made.token = f"token{made.id}"
         made.along = payload.get("context") == 2
+        made.types = payload["type"] == TYPING
         server.did(person, channel.id, told)
         self.all[made.token] = made
         who: Json = {"user": person.json()}
@@ -172,7 +182,12 @@ class Interactions:
         need(body["type"] not in {DEFERRED_UPDATE, MODAL} or found.pressed is not None, "type")
         found.kind = body["type"]
         data = body.get("data") or {}
-        if found.kind == CHANNEL_MESSAGE:
+        need((found.kind == OFFERED) == found.types, "type")
+        if found.kind == OFFERED:
+            need(len(data["choices"]) <= MAX_OPTIONS, "choices: Must be 25 or fewer in length.")
+            found.offered = [(one["name"], one["value"]) for one in data["choices"]]
+            need(all(1 <= len(text) <= 100 for one in found.offered for text in one), "choices: length")
+        elif found.kind == CHANNEL_MESSAGE:
             self._add(found, data, "respond")
         elif found.kind == DEFERRED_MESSAGE:
             flags = LOADING | int(data.get("flags", 0))
@@ -229,7 +244,7 @@ def check_command(command: Json) -> None:
     texts = [command["description"], *(command.get("description_localizations") or {}).values()]
     if not all(1 <= len(text) <= 100 for text in texts) or len(command.get("options", [])) > MAX_OPTIONS:
         raise Refused(400, 50035, "Invalid Form Body: description")
-    if len(command.get("choices") or []) > MAX_OPTIONS:
+    if len(command.get("choices") or []) > MAX_OPTIONS or (command.get("choices") and command.get("autocomplete")):
         raise Refused(400, 50035, "Invalid Form Body: choices")
     for option in command.get("options", []):
         check_command(option)

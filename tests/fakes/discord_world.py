@@ -56,6 +56,7 @@ class Note:
     more: Json = field(default_factory=dict)
     files: list[Json] = field(default_factory=list)
     reactions: list[str] = field(default_factory=list)
+    pinged: set[int] = field(default_factory=set)
 
     @property
     def text(self) -> str:
@@ -73,7 +74,8 @@ class Note:
 class Channel:
     """A channel, a thread or a direct message; `refusal` is the (status, code) of everything tried there.
 
-    With `no_embeds` the bot lacks the right "embed links".
+    With `no_embeds` the bot lacks the right "embed links". An `archived` thread is opened again by whoever writes into
+    it, unless it is `locked`.
     """
 
     id: int
@@ -87,6 +89,8 @@ class Channel:
     refusal: tuple[int, int] | None = None
     no_reactions: bool = False
     no_embeds: bool = False
+    archived: bool = False
+    locked: bool = False
 
     def json(self) -> Json:
         kind: Json = {"id": str(self.id), "type": self.type, "name": self.name}
@@ -97,7 +101,7 @@ class Channel:
             kind |= {
                 "parent_id": str(self.parent), "owner_id": str(self.owner), "member_count": 1, "message_count": 1,
                 "thread_metadata": {
-                    "archived": False, "auto_archive_duration": 1440, "locked": False,
+                    "archived": self.archived, "auto_archive_duration": 1440, "locked": self.locked,
                     "archive_timestamp": "2026-01-01T00:00:00+00:00",
                 },
             }  # fmt: skip

@@ -5,6 +5,7 @@ Source: discord.com/developers/docs/resources/message.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,9 @@ class Writing:
         raise Refused(404, 0, "404: Not Found")
 
     def _create(self, channel: Channel, body: Json) -> Note:
+        if channel.locked:
+            raise Refused(403, 50083, "Thread is archived")
+        channel.archived = False
         key = (channel.id, str(body.get("nonce", "")))
         if body.get("enforce_nonce") and (known := self._nonces.get(key)) is not None:
             made_s, message_id = known
@@ -125,6 +129,16 @@ def _as_allowed(channel: Channel, body: Json) -> Json:
     return body | {"embeds": []}
 
 
+def pinged_by(content: str, allowed: Json) -> set[int]:
+    """Who is notified by a new message.
+
+    Source: discord.com/developers/docs/resources/message#allowed-mentions-object.
+    """
+    assert allowed["parse"] == [], "this would ping whoever is named"
+    assert not allowed.get("roles"), "this would ping a role"
+    return {int(found) for found in re.findall(r"<@!?(\d+)>", content)} & set(map(int, allowed.get("users", [])))
+
+
 def apply(world: World, note: Note, body: Json) -> None:
     """Make the message what the request says. What it does not name stays."""
     content = body.get("content", note.content) or ""
@@ -145,7 +159,8 @@ def apply(world: World, note: Note, body: Json) -> None:
     if not content.strip() and not embeds and not files:
         raise Refused(400, 50006, "Cannot send an empty message")
     if "@everyone" in content or "<@" in content:
-        assert body["allowed_mentions"]["parse"] == [], "this would ping people"
+        pings = pinged_by(content, body["allowed_mentions"])
+        note.pinged |= set() if note.content else pings  # nobody is told of a change
     note.content, note.embeds = content.strip(), embeds
     note.components, note.files = rows, files
     note.flags = int(body.get("flags", note.flags))

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from core.conversation_locks import ConversationLocks
+from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.errors import ChannelError
 from core.outgoing import Button
@@ -69,6 +70,7 @@ class ScriptedHandler(MessageHandler):
     """What is known to stand on the screen for each message that is owed: perhaps something."""
 
     def __post_init__(self) -> None:
+        self.notifier = Notifier(self.clock)
         self._lanes = ConversationLocks()
         self._known: set[tuple[str, str]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -87,6 +89,7 @@ class ScriptedHandler(MessageHandler):
         return asyncio.shield(self._start(incoming, channel)) if incoming.addressed else _done()
 
     async def resume(self, platform: str, channels: Channels) -> None:
+        self.notifier.connect(platform, channels)
         for incoming in self.owed:
             if incoming.chat.platform == platform:
                 self._known.add((incoming.chat.chat, incoming.message_id))

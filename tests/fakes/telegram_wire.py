@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from tests.fakes.telegram_people import Json, units
+from tests.fakes.telegram_people import Json, special, units
 
 
 class Refused(Exception):
@@ -75,4 +76,28 @@ def checked(params: Json, *, most: int = 4096, empty: bool = False) -> tuple[str
     for entity in entities:
         if entity["length"] <= 0 or not {entity["offset"], entity["offset"] + entity["length"]} <= ends:
             raise Refused(400, "Bad Request: ENTITY_BOUNDS_INVALID")
+        if entity["type"] == "text_mention" and not isinstance(entity["user"]["id"], int):
+            raise Refused(400, "Bad Request: can't parse MessageEntity")
+        if entity["type"] == "date_time" and not 0 < entity["unix_time"] < 2**31:
+            raise Refused(400, "Bad Request: can't parse MessageEntity")
     return text.strip(), entities[:100]
+
+
+def notified(text: str, entities: list[Json]) -> set[int | str]:
+    """Whom a message notifies: people by id, and the names that the server finds in it outside code and mentions."""
+    covered = [
+        range(one["offset"], one["offset"] + one["length"])
+        for one in entities
+        if one["type"] in {"code", "pre", "text_mention"}
+    ]
+    people: set[int | str] = {one["user"]["id"] for one in entities if one["type"] == "text_mention"}
+    people |= {
+        int(found[1])
+        for one in entities
+        if one["type"] == "text_link" and (found := re.fullmatch(r"tg:(?://)?user\?id=(\d+)", one["url"]))
+    }
+    return people | {
+        text.encode("utf-16-le")[2 * one["offset"] : 2 * (one["offset"] + one["length"])].decode("utf-16-le")
+        for one in special(text)
+        if one["type"] == "mention" and not any(one["offset"] in part for part in covered)
+    }

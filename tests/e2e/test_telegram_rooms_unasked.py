@@ -1,0 +1,190 @@
+"""What the bot says in groups of Telegram without being asked: where it is, who is notified, whose its buttons are."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from adapters.telegram.config import TelegramConfig
+from core.delivery.notifier import Delivery
+from core.delivery.view import View
+from core.outgoing import Button, Mention, OutgoingMessage
+from core.text.markdown import time_link
+from core.types import ChatKey, Incoming, UserKey
+from tests.e2e.telegram_kit import Bot, flow, running
+from tests.fakes.clock import FakeClock
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_wire import notified
+
+ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
+GROUP, SUPER = -55, -1001
+OWNER = UserKey("telegram", "7")
+FOR_ANA = Mention("7", "Ana")
+DONE = Button("Feito", "/remind done 1", in_place=True)
+RENT = OutgoingMessage("⏰ pagar o aluguel", choices=(DONE,), mention=FOR_ANA)
+HERE = ChatKey("telegram", str(SUPER))
+AT = datetime(2026, 11, 27, 8, tzinfo=UTC)
+
+
+async def say(
+    server: TelegramServer,
+    clock: FakeClock,
+    bot: Bot,
+    shown: OutgoingMessage,
+    *,
+    room: ChatKey | None = HERE,
+) -> Delivery:
+    """Say it in a room, or (None) to Ana in private."""
+    notifier = bot.handler.notifier
+    await flow(server, clock, lambda: notifier.platforms)
+    writing = asyncio.create_task(notifier.write(OWNER, room, shown, "1/1"))
+    await flow(server, clock, writing.done)
+    return await writing
+
+
+def place(chat: int | str, topic: str = "") -> ChatKey:
+    return ChatKey("telegram", str(chat), topic)
+
+
+async def done(incoming: Incoming, view: View) -> None:
+    """Answer a press."""
+    await view.show(OutgoingMessage(f"✓ {incoming.user_name}", choices=(DONE,)))
+
+
+@pytest.mark.parametrize(
+    "name", ["Ana", "*A*na_ [x](tg://user?id=9)", "a\n# b\n@carla_x", "@everyone", "`", "👩🏽‍🚀" * 40, ""]
+)
+async def test_only_the_person_is_notified_whatever_they_and_the_text_are_called(name: str) -> None:
+    clock = FakeClock()
+    text = "avisar @bia_silva, [Bia](tg://user?id=8) e [ela](tg:user?id=8): *já*"
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        room = server.chat(SUPER)
+        assert await say(server, clock, bot, OutgoingMessage(text, mention=Mention("7", name))) is Delivery.ARRIVED
+        [post] = room.ours()
+    assert notified(post.text, post.entities) == {7}
+    assert post.entities[0]["offset"] == 0
+    assert post.text.endswith(" avisar ＠bia_silva, Bia e ela: já")
+    assert "\n" not in post.text
+    assert post.reply_to is None
+
+
+async def test_a_text_of_several_lines_begins_below_the_name_and_one_of_several_messages_names_once() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        room = server.chat(SUPER)
+        await say(server, clock, bot, OutgoingMessage("enquanto isso:\n- um\n- dois", mention=FOR_ANA))
+        assert room.screen() == ["Ana\nenquanto isso:\n• um\n• dois"]
+        await say(server, clock, bot, OutgoingMessage("palavra " * 1500, mention=Mention("7", "👩🏽‍🚀" * 40)))
+        parts = room.ours()[1:]
+    assert len(parts) == 3
+    assert [notified(part.text, part.entities) for part in parts] == [{7}, set(), set()]
+    assert not [call for call in server.calls if call.code == 400]
+
+
+async def test_a_topic_is_written_into_and_one_that_is_deleted_or_closed_is_gone() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        room = server.chat(SUPER)
+        assert await say(server, clock, bot, RENT, room=place(SUPER, "5")) is Delivery.ARRIVED
+        assert room.ours()[-1].thread == 5
+        for refusal, told in {
+            "400: Bad Request: message thread not found": Delivery.GONE,
+            "400: Bad Request: TOPIC_CLOSED": Delivery.GONE,
+            "403: Forbidden: bot was kicked from the supergroup chat": Delivery.GONE,
+            "403: Forbidden: the group chat was deleted": Delivery.GONE,
+            "400: Bad Request: not enough rights to send text messages to the chat": Delivery.REFUSED,
+        }.items():
+            room.refusal = refusal
+            assert await say(server, clock, bot, RENT, room=place(SUPER, "5")) is told, refusal
+        assert await say(server, clock, bot, RENT, room=place(-404)) is Delivery.GONE
+        assert await say(server, clock, bot, RENT, room=place("?")) is Delivery.GONE
+
+
+@pytest.mark.parametrize("told", [False, True])
+async def test_a_group_that_became_a_supergroup_is_found_by_the_id_it_had(tmp_path: Path, *, told: bool) -> None:
+    clock = FakeClock()
+    config = replace(TelegramConfig(TOKEN), state_path=tmp_path / "telegram.json")
+    async with TelegramServer(clock) as server:
+        old = server.chat(GROUP)
+        old.type = "group"
+        async with running(server, clock, config=config) as bot:
+            server.says(ANA, "@elefante_bot oi", chat_id=GROUP)
+            await flow(server, clock, lambda: bot.handler.answered)
+            server.grows_up(old, SUPER)
+            if not told:
+                server.updates.clear()
+            await flow(server, clock, lambda: not server.updates or server.offset > server.updates[-1]["update_id"])
+        async with running(server, clock, config=config) as bot:
+            assert await say(server, clock, bot, RENT, room=place(GROUP)) is Delivery.ARRIVED
+        assert server.chat(SUPER).screen() == ["Ana ⏰ pagar o aluguel"]
+
+
+async def test_a_time_is_shown_as_its_words_which_tell_every_reader_their_own_hour() -> None:
+    clock = FakeClock()
+    text = f"às 8 ({time_link('sexta, 27 de novembro, 8:00', AT)}), não `[x](time:1)`, [y](time:999999999999)"
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        room = server.chat(SUPER)
+        await say(server, clock, bot, OutgoingMessage(text, mention=FOR_ANA))
+        [post] = room.ours()
+    assert post.text == "Ana às 8 (sexta, 27 de novembro, 8:00), não [x](time:1), y"
+    times = [one for one in post.entities if one["type"] == "date_time"]
+    assert times == [
+        {"type": "date_time", "offset": 10, "length": 27, "unix_time": int(AT.timestamp())},
+        {"type": "date_time", "offset": 57, "length": 1, "unix_time": 2**31 - 1},
+    ]
+
+
+async def test_its_buttons_answer_in_its_place_after_a_restart_and_only_to_whom_it_is_said() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        room = server.chat(SUPER)
+        async with running(server, clock) as bot:
+            await say(server, clock, bot, replace(RENT, text="pagar o aluguel"), room=place(SUPER, "5"))
+        [post] = room.ours()
+        async with running(server, clock, done) as bot:
+            server.presses(BIA, "Feito", chat_id=SUPER, post=post)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
+            assert room.screen() == ["Ana pagar o aluguel", "✓ Bia"]
+            server.presses(ANA, "Feito", chat_id=SUPER, post=post)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
+            assert room.screen() == ["Ana ✓ Ana", "✓ Bia"]
+        async with running(server, clock, done) as bot:  # it is still hers
+            server.presses(BIA, "Feito", chat_id=SUPER, post=post)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
+            server.presses(ANA, "Feito", chat_id=SUPER, post=post)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
+            assert room.screen() == ["Ana ✓ Ana", "✓ Bia", "✓ Bia"]
+            assert bot.handler.received[-1].chat == ChatKey("telegram", str(SUPER), "5")
+        assert [call.text for call in server.done("sendmessage")] == ["Ana pagar o aluguel", "✓ Bia", "✓ Bia"]
+
+
+async def test_a_press_that_a_restart_interrupted_still_names_whom_the_message_is_said_to() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        room = server.chat(SUPER)
+        async with running(server, clock) as bot:
+            await say(server, clock, bot, RENT)
+            [post] = room.ours()
+            server.presses(ANA, "Feito", chat_id=SUPER, post=post)
+            await flow(server, clock, lambda: bot.handler.received)
+            owed = bot.handler.received[0]
+        async with running(server, clock, done, owed=[owed], posted=[str(post.id)]) as bot:
+            await flow(server, clock, lambda: bot.handler.answered == 1)
+        assert room.screen() == ["Ana ✓ Ana"]
+
+
+async def test_in_private_the_buttons_of_what_was_not_asked_for_answer_in_its_place_after_a_restart() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        chat = server.chat(ANA.id)
+        async with running(server, clock) as bot:
+            await say(server, clock, bot, replace(RENT, mention=None), room=None)
+        async with running(server, clock, done) as bot:
+            server.presses(ANA, "Feito")
+            await flow(server, clock, lambda: bot.handler.answered == 1)
+        assert chat.screen() == ["✓ Ana"]
