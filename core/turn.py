@@ -541,6 +541,12 @@ class Turn:
         said = self._said_of(new)
         return all(_SMALL_NUMBER.fullmatch(word) or word in said for word in new)
 
+    def is_said_as(self, words: str) -> bool:
+        """Return whether the person said these very words, now or in what models were shown of the conversation."""
+        wanted = " ".join(folded_words(words))
+        said = (" ".join(folded_words(text)) for text in (self.asked.text, *self._heard))
+        return bool(wanted) and any(f" {wanted} " in f" {text} " for text in said)
+
     def is_from_others(self, content: str) -> bool:
         """Return whether a content to save comes from what models were shown of memories, quotes and names of files.
 

@@ -47,11 +47,15 @@ from core.features.privacy.forget import ForgetCommand, ForgetVerb, PrivacyComma
 from core.features.quotas.allowance import Allowance
 from core.features.quotas.commands import QuotaVerb, UsageCommand
 from core.features.quotas.quotas import Quotas
+from core.features.reminders.commands import ReminderCommands
+from core.features.reminders.reminders import ReminderStore
+from core.features.reminders.service import Limits as ReminderLimits
+from core.features.reminders.service import Reminders
 from core.features.threads import CONTEXT_COMMAND, THREADS
 from core.features.transfer.export import ExportCommands, Takeout
 from core.features.transfer.files import Copies, NoCopies, Spool
 from core.features.transfer.import_ import ImportCommand
-from core.features.undo import UNDO_COMMAND
+from core.features.undo import undo_command
 from core.history.conversation import Conversations
 from core.language_choice import Locales
 from core.memory.memories import Memories
@@ -79,6 +83,7 @@ class Stores:
     pending_inputs: PendingInputs
     confirmations: ConfirmationStore
     broadcasts: Broadcasts
+    reminders: ReminderStore
     logs_words: bool = False
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
@@ -111,6 +116,7 @@ class Features:
         broadcast_interval_s: float = 1.0,
         language: str = "",
         learn: Learn = Learn.OFFERED,
+        reminder_limits: ReminderLimits | None = None,
     ) -> None:
         self.access = access
         self.stores = stores
@@ -126,7 +132,16 @@ class Features:
         self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales)
         self._allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
         self.confirmations = Confirmations(stores.confirmations, clock)
-        self._replies = PendingReplies(stores.pending_inputs, self.confirmations, stores.memories, clock)
+        self.reminders = Reminders(
+            stores.reminders,
+            stores.memories,
+            clock,
+            reminder_limits or ReminderLimits(),
+            wake=lambda: None,
+        )
+        self._replies = PendingReplies(
+            stores.pending_inputs, self.confirmations, stores.memories, self.reminders, clock
+        )
         self.audience = Audience(access, stores.preferences.of, stores.memories, self.notifier)
         self.broadcaster = Broadcaster(
             stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
@@ -207,7 +222,8 @@ class Features:
             REMEMBER,
             *self._browsing.commands,
             forget.command,
-            UNDO_COMMAND,
+            undo_command(self.reminders),
+            *ReminderCommands(self.reminders, self.confirmations, self._replies).commands,
             self._preferences.memory,
             self._export.command,
             ImportCommand(memories, self.confirmations).command,

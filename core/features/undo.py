@@ -1,12 +1,17 @@
-"""/undo: take back the last change of memory, or the one that a button names, and say exactly what that did."""
+"""/undo: take back the last change of a memory or reminder, or what a button names, and say exactly what that did."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from core.commands.command import Command, Request
 from core.features.memories.card import SHOW
+from core.features.reminders.commands import tell_undone
+from core.features.reminders.reminders import Reminder
+from core.features.reminders.service import Reminders
+from core.features.reminders.telling import place_of
 from core.memory.user_memory import UndoResult
 from core.outgoing import Button, memory_line
 from core.text.catalogue import counted, forms, in_words, text
@@ -15,8 +20,30 @@ from core.types import Change, MemoryItem, room_name
 _MAX_LINES: Final = 20
 
 
-async def undo(request: Request, act: str) -> None:
-    """Take back the changes of the act, or of the newest one that can still be undone, and say what that did."""
+def undo_command(reminders: Reminders) -> Command:
+    """Return the command /undo."""
+    return Command("undo", text("commands.undo"), partial(undo, reminders))
+
+
+async def undo(reminders: Reminders, request: Request, act: str) -> None:
+    """Take back the changes of the act, or the newest one that can still be undone, and say what that did."""
+    reminder = None if act else await _newest_of_reminders(reminders, request)
+    if reminder is not None:
+        await tell_undone(request, reminders, reminder.id)
+    else:
+        await _undo_memories(request, act)
+
+
+async def _newest_of_reminders(reminders: Reminders, request: Request) -> Reminder | None:
+    """Return the reminder that was changed last, if no memory was changed since."""
+    reminder = await reminders.newest_change(place_of(request.turn))
+    change = await request.turn.memory.last_change()
+    if reminder is None or reminder.changed_at is None or (change is not None and change.at > reminder.changed_at):
+        return None
+    return reminder
+
+
+async def _undo_memories(request: Request, act: str) -> None:
     within = request.turn.memory.undo_within
     if not within:
         await request.tell(UNDO_IS_OFF)
@@ -92,9 +119,3 @@ CHANGED_SINCE = text("undo.changed_since")
 UNDONE_BEFORE = text("undo.undone_before")
 NOTHING_OF_IT = text("undo.nothing_of_it")
 NOTHING = text("undo.nothing")
-
-UNDO_COMMAND = Command(
-    "undo",
-    text("commands.undo"),
-    undo,
-)

@@ -25,7 +25,7 @@ _MAX_TOLD_CHARS = 600
 """The start of a text, which names its subject; the embedding and the search by words read all of it."""
 
 _ABBREVIATION = re.compile(
-    r"(?:^|\s)(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|\d+)\.$"
+    r"(?:^|\s)(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|[ap]\.m|\d+)\.$"
 )
 _MAX_ABBREVIATION_CHARS = 16
 _BREAK = re.compile(r"(?<=[.!?…])\s+|\s*[\n;]+\s*")
@@ -40,13 +40,6 @@ _DETACHED = re.compile(
     r"(?:uma|alguma|una|mais uma) (?:coisa|informacao|nota|cosa)|a note|one more thing)?"
     r"[\s.!?]*"
 )
-_WHEN_TO = re.compile(
-    r"^((?:(?:o[nf]|n[ao]s?|at|in|a|as|next|this|el|la) )?(?:hoje|hj|amanha|depois|mais tarde|logo|segunda|terca|"
-    r"quarta|quinta|sexta|sabado|domingo|dia|semana|proxim\w+|daqui|tomorrow|today|tonight|later|\w+day|\d\S*|manana|hoy|luego)\b"
-    r"[\w :/]{0,25}?) (?:de|pra|para|que|to)(?= \w)"
-)
-"""The time of a reminder, where it stands before its subject."""
-
 _FILLER = re.compile(r" (?:ai|aqui)(?=\s*[:=])")
 _ANCHOR = (
     r"(?:(?:eu )?(?:me chamo|moro|trabalho|estudo|nasci|sou|tenho|gosto|prefiro|odeio|adoro|uso|calco|faco)|"
@@ -132,9 +125,6 @@ def content(cues: Cues, sentence: str) -> str:
     if asked:
         text = text[asked.end() :]
         text = text[_AFTER_CUE.match(flat(text)).end() :]  # type: ignore[union-attr] # it matches the empty text
-        timed = _WHEN_TO.match(flat(text)) if cues.has("reminder", sentence) else None
-        if timed:
-            text = text[: timed.end(1)] + text[timed.end() :]
     filler = _FILLER.search(flat(text))
     if filler:
         text = text[: filler.start()] + text[filler.end() :]

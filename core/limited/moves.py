@@ -115,9 +115,7 @@ def _ask_for(text: str, kind: Kind, options: Sequence[str] = (), subject: str = 
 
 def _save(scene: Scene, cues: Cues, wish: Wish) -> Move:
     if scene.ran(SAVE):
-        reminder = any(cues.has("reminder", cues.opened(piece)) for piece in wish.said)
-        done = say.NO_REMINDERS if reminder else say.ACK
-        return ended(scene, SAVE, done, say.SAVED_NOTHING)
+        return ended(scene, SAVE, say.ACK, say.SAVED_NOTHING)
     if not drafts(cues, wish.said):
         own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.context.quotes else []
         return _ask_for("\n".join((say.SAVE_WHAT[scene.locale], *own_words)), Kind.SAVE_WHAT)
@@ -134,7 +132,9 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
         return Move(FINISH, say.FAILED[scene.locale])
     items, share = recall.best(wish.text, scene.found)
     if share >= recall.GOOD:
-        return Move(FINISH, recall.answered(items, scene.locale))
+        return Move(FINISH, "\n".join((recall.answered(items, scene.locale), *scene.notes)))
+    if scene.notes:
+        return Move(FINISH, "\n".join((say.HERE_IT_IS[scene.locale], *scene.notes)))
     about = named(subject(wish.text, asking=True), scene.locale).replace("”", "")
     if not about or not _personal(cues, wish):
         return Move(FINISH, recall.unknown(scene.locale))
@@ -300,9 +300,12 @@ def _unsure(scene: Scene, _: Cues, wish: Wish) -> Move:
 
 
 def _called(scene: Scene, _: Cues, wish: Wish) -> Move:
-    """Run the action whose cue was said; it tells its result itself."""
-    if not scene.ran(wish.action):
+    """Run the action that was asked for, once for each time it was; it tells its result itself, or in its notes."""
+    runs = [step for step in scene.context.steps if step.action == wish.action]
+    if len(runs) <= wish.earlier:
         return act(scene, wish.action)
+    if runs[wish.earlier].notes:
+        return Move(FINISH, "\n".join(runs[wish.earlier].notes))
     told = scene.context.history[-1:]
     if told and told[0].role is MessageRole.ASSISTANT:
         return Move(FINISH, NOTHING_TO_ADD)

@@ -53,6 +53,12 @@ class Scene:
         return tuple({item.id: _local(item, self.context) for item in items}.values())
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What features knew of what this turn searched for, a line each."""
+        notes = (note for step in self.context.steps if self._is(step, SEARCH) for note in step.notes)
+        return tuple(dict.fromkeys(notes))
+
+    @property
     def can_search(self) -> bool:
         """Return whether a search may still be asked for in this turn."""
         return self.may_act(SEARCH) and not self.ran(SEARCH)

@@ -26,7 +26,6 @@ FAILED = text("limited.failed")
 
 # --- endings ---------------------------------------------------------------------------------------------------------
 
-NO_REMINDERS = text("limited.no_reminders")
 SAVED_AS_NEW = text("limited.saved_as_new")
 DELETE_APART = text("limited.delete_apart")
 HERE_IT_IS = text("limited.here_it_is")

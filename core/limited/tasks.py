@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -99,6 +99,15 @@ def delete_ids(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONVal
     """Return the ids of the memories whose deletion is to be proposed."""
     wanted = (wish for wish in wishes if wish.intent is Intent.DELETE)
     return list(dict.fromkeys(item.id for wish in wanted for item in moves.proposed(scene, cues, wish)))
+
+
+def arguments(scene: Scene, wishes: Sequence[Wish]) -> dict[str, JSONValue]:
+    """Return the arguments of the action that is asked for, as it reads them off what calls for it next."""
+    context = scene.context
+    reads = next((info.reads for info in context.actions if info.name == context.action), None)
+    done = sum(step.action == context.action for step in context.steps)
+    said = next((wish.text for wish in wishes if wish.action == context.action and wish.earlier == done), scene.message)
+    return dict(reads(said, context.now, context.locale) or {}) if reads else {}
 
 
 # --- the summary -----------------------------------------------------------------------------------------------------
@@ -228,7 +237,7 @@ class LimitedMind(ChatModel):
             return await aside(chars, partial(self._spoken, scene, wishes))
         return json.dumps(await aside(chars, partial(self._data, scene, wishes)), ensure_ascii=False), None
 
-    def _data(self, scene: Scene, wishes: tuple[Wish, ...]) -> dict[str, object]:
+    def _data(self, scene: Scene, wishes: tuple[Wish, ...]) -> Mapping[str, object]:
         """Return the answer to a task that asks for JSON."""
         match scene.context.task:
             case Task.DECIDE:
@@ -239,6 +248,8 @@ class LimitedMind(ChatModel):
                 return {"items": save_drafts(scene, self._cues, wishes), "asked": True}
             case Task.UPDATE_DRAFTS:
                 return {"items": update_drafts(scene, self._cues, wishes)}
+            case Task.ARGUMENTS:
+                return arguments(scene, wishes)
             case _:
                 return {"ids": delete_ids(scene, self._cues, wishes)}
 

@@ -82,7 +82,7 @@ class Wish:
 
     `targets` are the ids of the memories it is about, `agreed` says that the person chose them. `value` is a new value
     that came without its subject; `corrects` says that it replaces a value quoted last. `action` is the name of the
-    action to run, for Intent.ACTION.
+    action to run, for Intent.ACTION, and `earlier` the number of wishes for the same one before it.
     """
 
     intent: Intent
@@ -92,6 +92,7 @@ class Wish:
     value: str = ""
     corrects: bool = False
     action: str = ""
+    earlier: int = 0
 
     @property
     def text(self) -> str:
@@ -231,10 +232,16 @@ _COMPLETIONS: dict[str, Callable[[OpenQuestion, Scene, Cues], Wish | None]] = {
 
 
 def _called(scene: Scene, cues: Cues) -> dict[str, str]:
-    """Map each sentence that holds a cue of an action to the action's name."""
-    actions = [info for info in scene.context.actions if info.cues]
+    """Map each sentence that asks for an action, by what the action reads or by a cue, to the action's name."""
+    context = scene.context
+    actions = [info for info in context.actions if info.cues or info.reads]
     pieces = sentences(scene.message)[:_MAX_SENTENCES] if actions else []
-    return {piece: name for piece in pieces if (name := cues.called(actions, piece))}
+    found: dict[str, str] = {}
+    for piece in pieces:
+        readers = (info.name for info in actions if info.reads and info.reads(piece, context.now, context.locale))
+        if name := next(readers, "") or cues.called(actions, piece):
+            found[piece] = name
+    return found
 
 
 async def _fresh(scene: Scene, cues: Cues, likeness: Likeness, called: Mapping[str, str]) -> tuple[Wish, ...]:
@@ -252,7 +259,11 @@ async def _fresh(scene: Scene, cues: Cues, likeness: Likeness, called: Mapping[s
     wishes = [Wish(intent, tuple(said)) for intent, said in grouped.items()]
     serious = [wish for wish in wishes if wish.intent not in _SMALL]
     decided = [wish for wish in serious if wish.intent is not Intent.UNSURE]
-    calls = [Wish(Intent.ACTION, (piece,), action=name) for piece, name in called.items()]
+    names = list(called.values())
+    calls = [
+        Wish(Intent.ACTION, (piece,), action=name, earlier=names[:at].count(name))
+        for at, (piece, name) in enumerate(called.items())
+    ]
     chosen = decided or serious or wishes[-1:] or [Wish(Intent.UNSURE, (scene.message,))]
     chosen = [*decided, *calls] if calls else chosen  # last: one of them may end the turn
     said = len(scene.message) + len(scene.before)

@@ -23,6 +23,7 @@ from core.features.links.codes import LinkCodes
 from core.features.preferences.store import PreferenceStore
 from core.features.quotas.limits import Defaults
 from core.features.quotas.quotas import Quotas
+from core.features.reminders.reminders import ReminderStore
 from core.features.transfer.files import Spool
 from core.history.conversation import Conversations
 from core.memory.indexes import Indexes
@@ -49,6 +50,7 @@ from tests.reference.link_codes import InMemoryLinkCodes
 from tests.reference.memories import InMemoryMemories
 from tests.reference.people import InMemoryPeople
 from tests.reference.preferences import InMemoryPreferences
+from tests.reference.reminders import InMemoryReminders
 from tests.reference.waiting import InMemoryConfirmations, InMemoryPendingInputs
 
 Script = Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]]
@@ -91,6 +93,7 @@ class House:
     pending_inputs: PendingInputs = field(default_factory=InMemoryPendingInputs)
     confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
     broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
+    reminders: ReminderStore = field(default_factory=InMemoryReminders)
     ledger: Ledger = field(default_factory=InMemoryLedger)
     defaults: Defaults = field(default_factory=Defaults)
     draw: Draw | None = None
@@ -133,6 +136,7 @@ class House:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
+            self.reminders,
             logs_words=self.log_content,
             spool=self.spool,
         )

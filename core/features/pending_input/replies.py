@@ -9,12 +9,13 @@ from core.actions.proposal import PROPOSALS, Deletion, Proposal
 from core.commands.builtin import is_retry, is_stop
 from core.commands.command import Request
 from core.confirmations import Arrival, Confirmations
+from core.features.reminders.service import Place, Reminders
 from core.hooks import ReplyReader
 from core.memory.memories import Memories
 from core.ports import Clock
 from core.text.replies import means_deletion, means_no, means_undo, means_yes, numbered
 from core.threads import PendingInput, PendingInputs
-from core.types import Incoming, UserKey
+from core.types import Incoming, Locale
 
 VALID_FOR: Final = timedelta(minutes=10)
 _SKEW: Final = timedelta(seconds=5)
@@ -24,10 +25,18 @@ _SKEW: Final = timedelta(seconds=5)
 class PendingReplies(ReplyReader):
     """Keep, for ten minutes, the command that waits for a text in a conversation; read answers to proposals."""
 
-    def __init__(self, store: PendingInputs, confirmations: Confirmations, memories: Memories, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: PendingInputs,
+        confirmations: Confirmations,
+        memories: Memories,
+        reminders: Reminders,
+        clock: Clock,
+    ) -> None:
         self._store = store
         self._confirmations = confirmations
         self._memories = memories
+        self._reminders = reminders
         self._clock = clock
 
     async def await_text(self, request: Request, command: str) -> None:
@@ -52,7 +61,7 @@ class PendingReplies(ReplyReader):
             answer = await self._answer(incoming, arrival)
             if waiting is None and answer:
                 return answer
-            if waiting is None and means_undo(text) and await self._can_undo(incoming.user):
+            if waiting is None and means_undo(text) and await self._can_undo(incoming):
                 return "/undo"
         if waiting is None or not text or incoming.at < waiting.at - _SKEW or is_stop(text):
             return text
@@ -90,7 +99,9 @@ class PendingReplies(ReplyReader):
         await self._confirmations.drop(here, *PROPOSALS)
         return ""
 
-    async def _can_undo(self, user: UserKey) -> bool:
-        within = self._memories.undo_within
-        store = self._memories.of(user).store
-        return bool(within and await store.changes(user, since=self._clock.now() - within, not_undone=True, limit=1))
+    async def _can_undo(self, incoming: Incoming) -> bool:
+        """Whether the person changed a memory or reminder lately."""
+        here = Place(incoming.user, incoming.chat, incoming.private, Locale.PT)
+        if await self._reminders.newest_change(here) is not None:
+            return True
+        return await self._memories.of(await self._memories.owner(incoming.user)).last_change() is not None

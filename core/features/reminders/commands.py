@@ -18,6 +18,7 @@ from core.features.reminders.reminders import Reminder, State
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
     BACK,
+    MOVED,
     PAUSED,
     REMOVED,
     RESUMED,
@@ -180,8 +181,7 @@ class ReminderCommands:
         if isinstance(changed, Refusal):
             await self._refuse(request, changed)
             return
-        done = sentence[request.locale].format(text=heading(changed, request.locale))
-        await show_card(request, changed, done, can_undo=bool(self._reminders.undo_within))
+        await show_card(request, changed, sentence[request.locale], can_undo=bool(self._reminders.undo_within))
 
     async def _refuse(self, request: Request, refusal: Refusal) -> None:
         await request.turn.tell(refused(request.turn, self._reminders, refusal).text, choices=[back(request.locale)])
@@ -204,7 +204,7 @@ class ReminderCommands:
             wish = Wish(argument if read is None else read.without(argument))
             if wish.text:
                 time = None if read is None else read.time
-                await self._tell(request, await settle_time(request.turn, self._reminders, wish, time))
+                await self._tell(request, wish, await settle_time(request.turn, self._reminders, wish, time))
             else:
                 await self._refuse(request, Refusal.NO_TEXT)
 
@@ -215,7 +215,8 @@ class ReminderCommands:
         if wish is None or not 1 <= number <= len(wish.options):
             await request.tell(OVER)
             return
-        await self._tell(request, await put(request.turn, self._reminders, wish, as_time(wish.options[number - 1])))
+        time = as_time(wish.options[number - 1])
+        await self._tell(request, wish, await put(request.turn, self._reminders, wish, time))
 
     async def _at(self, request: Request, code: str, words: str) -> None:
         """Set the reminder that was asked about at the time in words; without any, take the next message for it."""
@@ -242,17 +243,22 @@ class ReminderCommands:
         for item in items:
             now, _ = local_now(request.turn)
             time = time_in(item, now, request.locale)
-            await self._tell(request, await settle_time(request.turn, self._reminders, Wish(item.content), time))
+            wish = Wish(item.content)
+            await self._tell(request, wish, await settle_time(request.turn, self._reminders, wish, time))
         return bool(items)
 
     async def _settle(self, request: Request, wish: Wish, words: str) -> None:
         now, _ = local_now(request.turn)
         found = find_time(words, now, request.locale)
         answer = await settle_time(request.turn, self._reminders, wish, None if found is None else found.time)
-        await self._tell(request, answer)
+        await self._tell(request, wish, answer)
 
-    async def _tell(self, request: Request, answer: Told) -> None:
-        await request.turn.tell(answer.text, choices=answer.choices)
+    async def _tell(self, request: Request, wish: Wish, answer: Told) -> None:
+        """Show the card of a reminder that was moved, or else what the person is told."""
+        if wish.reminder_id and answer.reminder is not None:
+            await self._changed(request, answer.reminder, MOVED)
+        else:
+            await request.turn.tell(answer.text, choices=answer.choices)
 
     async def _later(self, request: Request, batch: str, length: str) -> None:
         """Let what was said below that button be said again: in ten minutes, an hour, or tomorrow."""
@@ -289,7 +295,7 @@ async def tell_undone(request: Request, reminders: Reminders, reminder_id: str) 
         told = TAKEN_BACK[request.locale].format(text=heading(undone, request.locale))
         await request.turn.tell(told, choices=[back(request.locale)])
     else:
-        await show_card(request, undone, BACK[request.locale].format(text=heading(undone, request.locale)))
+        await show_card(request, undone, BACK[request.locale])
 
 
 def _until(now: datetime, zone: str, length: str) -> datetime:

@@ -102,7 +102,7 @@ async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeate
         moved = await reminders.reschedule(place, wish.reminder_id, time)
         if isinstance(moved, Refusal):
             return refused(turn, reminders, moved)
-        return told(turn, moved, MOVED, can_undo=can_undo)
+        return told(turn, moved, MOVED_TEXT, can_undo=can_undo)
     known = await reminders.any_guessed(place.user) if guessed else True
     made = await reminders.set(place, wish.text, time, guessed=guessed, kind=wish.kind)
     if isinstance(made, Refusal):
@@ -247,6 +247,7 @@ def _label(option: Schedule, now: datetime, locale: Locale) -> str:
 
 SET = text("reminders.told.set")
 MOVED = text("reminders.told.moved")
+MOVED_TEXT = text("reminders.told.moved_text")
 REWORDED = text("reminders.told.reworded")
 PAUSED = text("reminders.told.paused")
 RESUMED = text("reminders.told.resumed")

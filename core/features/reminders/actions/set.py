@@ -1,0 +1,168 @@
+"""ReminderSet: remind the person of something, once or again and again, at the time that they named.
+
+The words for the time are read by rules (`core.times`), whatever a model makes of them. What only a model could read is
+set after the person agreed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Final
+
+from core.actions.action import Action
+from core.dialogue import Outcome, Step
+from core.features.reminders.actions.saying import say
+from core.features.reminders.reminders import Kind, Reminder
+from core.features.reminders.request import read_request
+from core.features.reminders.service import Refusal, Reminders, zone_key
+from core.features.reminders.telling import (
+    SET,
+    Told,
+    Wish,
+    as_schedule,
+    local_now,
+    place_of,
+    refused,
+    settle_time,
+    told,
+)
+from core.models import NOT_BRIEF
+from core.text.catalogue import text
+from core.text.language import spoken
+from core.text.unicode import clean
+from core.text.words import folded_words
+from core.times import rules
+from core.times.grammar import find_time
+from core.times.reading import Once, Past, Repeated, Time
+from core.turn import Turn
+from core.types import ChangeKind, JSONValue, Locale
+
+NAME: Final = "ReminderSet"
+_MAX_WHEN_CHARS: Final = 200
+
+WHEN = (
+    'The person wants to be told of something at a time: "remind me to", "me lembra de", "avísame". Not for a fact to '
+    'keep ("remember that I pay rent on the 5th" is for memory); if they ask for both, both.'
+)
+
+INSTRUCTION = """\
+`text` is what to remind of, in the person's words without the time. `when` are their words for the time, copied letter \
+by letter and never computed ("dia 5", "every other Friday at 9", "an hour before my flight"), or "" if they named none. \
+Only for a time that is not plain in these words: `at` is the local time as 2026-11-23T08:00, `rule` an RRULE; else \
+null. `briefing` is true if they want to hear what each day has in store."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to remind of, and when."""
+
+    text: str
+    when: str = ""
+    at: Annotated[str | None, NOT_BRIEF] = None
+    rule: Annotated[str | None, NOT_BRIEF] = None
+    briefing: Annotated[bool | None, NOT_BRIEF] = None
+
+
+def reminder_set(reminders: Reminders) -> Action:
+    """Return the action, which sets reminders there."""
+
+    async def run(turn: Turn, wanted: Wanted) -> None:
+        """Set the reminder and say when it is due, or ask for what is missing, which ends the turn."""
+        kind = Kind.BRIEFING if wanted.briefing else Kind.REMINDER
+        wish = Wish(clean(wanted.text), kind=kind)
+        if not wish.text and kind is Kind.REMINDER:
+            answer = refused(turn, reminders, Refusal.NO_TEXT)
+        else:
+            time, is_sure = _read(turn, wanted)
+            known = await _known(turn, reminders, wish, time) if is_sure else None
+            # A restart repeats a turn that it broke off.
+            answer = known or await settle_time(turn, reminders, wish, time, is_sure=is_sure)
+        await say(turn, _step(answer), answer)
+
+    return Action(
+        NAME,
+        WHEN,
+        run,
+        arguments=Wanted,
+        instruction=INSTRUCTION,
+        example='{"text": "...", "when": "...", "at": null, "rule": null, "briefing": false}',
+        status=SETTING,
+        asks=True,
+        writes=ChangeKind.REMINDER,
+        reads=read_arguments,
+    )
+
+
+def read_arguments(message: str, now: datetime, locale: Locale) -> dict[str, JSONValue] | None:
+    """Return the arguments that a message gives by its words; None if it asks for no reminder."""
+    request = read_request(message, now, locale)
+    return None if request is None else {"text": request.text, "when": request.when, "briefing": request.briefing}
+
+
+def _read(turn: Turn, wanted: Wanted) -> tuple[Time | None, bool]:
+    """Return the time that the person named (None: none), and whether that is sure: read by rules, in their words.
+
+    Times are counted from when the message was said.
+    """
+    now, _ = local_now(turn)
+    said = turn.asked.at.astimezone(now.tzinfo) if turn.asked.at is not None else now
+    locale, when = spoken(turn.asked.text) or turn.locale, wanted.when[:_MAX_WHEN_CHARS]
+    request = read_request(turn.asked.text, said, locale)
+    is_asked = request is not None or not turn.is_from_others(wanted.text)
+    whole = find_time(turn.asked.text, said, locale) if request is None else request.found
+    part = find_time(when, said, locale) if when else None
+    if whole is not None and set(folded_words(when)) <= {
+        word for start, end in whole.spans for word in folded_words(turn.asked.text[start:end])
+    }:  # a model may leave out a part of the words
+        return whole.time, is_asked
+    if part is not None:
+        return part.time, is_asked and turn.is_said_as(when)
+    return _given(wanted, said), False
+
+
+def _given(wanted: Wanted, now: datetime) -> Once | Repeated | Past | None:
+    """Return the time that the model gives as numbers, if it can be understood."""
+    rule = (wanted.rule or "").strip().upper().removeprefix("RRULE:")
+    try:
+        at = datetime.fromisoformat(wanted.at) if wanted.at else None
+    except ValueError:
+        at = None
+    if at is not None:
+        at = at.replace(tzinfo=now.tzinfo) if at.tzinfo is None else at.astimezone(now.tzinfo)
+    if rule and not rules.problem(rule):
+        begin = at or now.replace(second=0, microsecond=0)
+        first = rules.next_after(begin.replace(tzinfo=None), zone_key(now), rule, now)
+        return None if first is None else Repeated(rule, first.astimezone(now.tzinfo))
+    if at is None:
+        return None
+    return Once(at) if at > now else Past(at)
+
+
+async def _known(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None) -> Told | None:
+    """Return the sentence on a reminder of the same words and times that is set already; None if there is none."""
+    if not isinstance(time, Once | Repeated):
+        return None
+    place, wanted = place_of(turn), as_schedule(time)
+    same = (each for each in await reminders.of(place) if _is(each, wish) and each.chat == place.chat)
+    found = next(
+        (each for each in same if (each.schedule.wall, each.schedule.rule) == (wanted.wall, wanted.rule)), None
+    )
+    return None if found is None else told(turn, found, SET)
+
+
+def _is(reminder: Reminder, wish: Wish) -> bool:
+    return reminder.kind is wish.kind and reminder.text == wish.text
+
+
+def _step(answer: Told) -> Step:
+    if answer.reminder is not None:
+        detail = "the person was just told this with its time: do not repeat it"
+        return Step(NAME, Outcome.DONE, detail=detail, writes=ChangeKind.REMINDER)
+    why = (
+        "the person is asked when; nothing is set before they answer" if answer.asks else "not set; they were told why"
+    )
+    return Step(NAME, Outcome.NOTHING, detail=why, writes=ChangeKind.REMINDER)
+
+
+SETTING = text("reminders.actions.setting")
