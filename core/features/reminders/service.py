@@ -319,6 +319,8 @@ class Reminders:
 
     def _changing(self, old: Reminder) -> Reminder:
         """Return a reminder that is about to be changed by the person, with what it can be taken back to."""
+        if not self.undo_within:
+            return replace(old, changed_at=None, before=None)
         return replace(old, changed_at=self._clock.now(), before=Before(old.text, old.schedule, old.due, old.state))
 
     def _snoozed(self, old: Reminder, until: datetime) -> Reminder:

@@ -1,0 +1,158 @@
+"""Gather what a day has in store for a person: reminders due then, and memories that name it. No model is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from core.features.reminders.reminders import OPEN, Kind, Reminder, State
+from core.features.reminders.service import Place, Reminders
+from core.locales import head
+from core.memory.memories import Memories
+from core.memory.user_memory import UserMemory
+from core.ports import Clock
+from core.stores import ChangeContext
+from core.text.catalogue import counted, forms, text
+from core.text.markdown import time_link, verbatim
+from core.text.unicode import flat, fold, one_line
+from core.times import rules
+from core.times.grammar import find_time
+from core.times.reading import Once, Past, Repeated, Time, Unclear
+from core.types import Locale, MemoryItem, MemoryKind, room_name
+
+_NEWEST: Final = 300
+_MAX_FOUND: Final = 50
+_MAX_LINES: Final = 20
+_MAX_READ_CHARS: Final = 500
+_MAX_SHOWN_CHARS: Final = 160
+_READ_AT_ONCE: Final = 20
+"""Memories that are read before others may use the event loop: these take a few milliseconds."""
+
+
+class Briefings:
+    """Words what a day has in store."""
+
+    def __init__(self, reminders: Reminders, memories: Memories, clock: Clock) -> None:
+        self._reminders = reminders
+        self._memories = memories
+        self._clock = clock
+
+    async def told(self, briefing: Reminder) -> str:
+        """Return the text of a briefing for today, as Markdown: a line for each thing, those with an hour first.
+
+        In a room it tells only what was said there.
+        """
+        zone, locale = ZoneInfo(briefing.schedule.zone), briefing.locale
+        now = self._clock.now().astimezone(zone)
+        place = Place(briefing.user, briefing.chat, briefing.private, locale, briefing.name)
+        found: dict[str, tuple[datetime | None, str]] = {}
+        for at, words in (*await self._due(place, now), *await self._dated(place, now)):
+            found.setdefault(fold(words), (at, words))
+        things = sorted(found.values(), key=lambda each: (each[0] is None, each[0] or now))
+        day = _day_told(now.date(), locale)
+        if not things:
+            return NOTHING[locale].format(day=day)
+        lines = [_line(at, words) for at, words in things[:_MAX_LINES]]
+        if more := len(things) - len(lines):
+            lines.append(counted(MORE, locale, more))
+        return "\n".join((TODAY[locale].format(day=day), *lines))
+
+    async def _due(self, place: Place, now: datetime) -> Sequence[tuple[datetime | None, str]]:
+        """Return the reminders that are due today, each at its next hour."""
+        going = OPEN - {State.PAUSED}
+        return [
+            (at, each.text)
+            for each in await self._reminders.of(place)
+            if each.kind is Kind.REMINDER and each.state in going and each.due is not None
+            if (at := each.due.astimezone(now.tzinfo)).date() == now.date()
+        ]
+
+    async def _dated(self, place: Place, now: datetime) -> Sequence[tuple[datetime | None, str]]:
+        """Return the memories that name today, each with its hour, if it has one."""
+        room = "" if place.private else room_name(place.chat)
+        memory = self._memories.of(await self._memories.owner(place.user), ChangeContext("", room, place.user))
+        dated: list[tuple[datetime | None, str]] = []
+        for number, item in enumerate(await _candidates(memory, now.date(), place.locale), 1):
+            is_today, at = _today(item, now, place.locale)
+            if is_today:
+                dated.append((at, item.content if item.kind is MemoryKind.TEXT else item.bindings[0]))
+            if number % _READ_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return dated
+
+
+async def _candidates(memory: UserMemory, day: date, locale: Locale) -> Iterable[MemoryItem]:
+    """Return the memories that may name the day: the newest, and older ones in which it stands as people write it."""
+    newest = await memory.page(limit=_NEWEST)
+    written = (f"{day:%Y-%m-%d}", f"{day:%d/%m}", f"{day:%m/%d}", f"{day.day} {_month(day, locale)}")
+    hits = await memory.search(written, {}, limit=_MAX_FOUND, floor=0.0)
+    return {item.id: item for item in (*newest, *(hit.item for hit in hits))}.values()
+
+
+def _today(item: MemoryItem, now: datetime, locale: Locale) -> tuple[bool, datetime | None]:
+    """Return whether a memory, read as of when it was said, names the day of `now`, and the hour, if it names one."""
+    words = item.content[:_MAX_READ_CHARS]
+    said = item.updated_at.astimezone(now.tzinfo)
+    found = find_time(words, said, locale)
+    if found is None:
+        return False, None
+    times: Sequence[Time] = found.time.options if isinstance(found.time, Unclear) else (found.time,)
+    instants = [_instant(each, now, is_yearly=_is_yearly(words)) for each in times]
+    if not all(instants):
+        return False, None
+    at = instants[0]
+    has_hour = len(times) == 1 and isinstance(times[0], Once | Repeated) and times[0].has_hour
+    return True, at if has_hour else None
+
+
+def _instant(each: Time, now: datetime, *, is_yearly: bool) -> datetime | None:
+    """Return the instant of a time on the day of `now`, or None."""
+    match each:
+        case Once(at=at) | Past(at=at):
+            same = at.date() == now.date() or (is_yearly and (at.month, at.day) == (now.month, now.day))
+            return datetime.combine(now.date(), at.time(), now.tzinfo) if same else None
+        case Repeated(rule=rule, first=first):
+            midnight = datetime.combine(now.date(), time(), now.tzinfo) - timedelta(seconds=1)
+            zone = str(now.tzinfo)
+            following = rules.next_after(first.replace(tzinfo=None), zone, rule, midnight)
+            at_home = None if following is None else following.astimezone(now.tzinfo)
+            return at_home if at_home is not None and at_home.date() == now.date() else None
+    return None
+
+
+def _is_yearly(words: str) -> bool:
+    """Return whether a text is about what comes again each year without saying so, as a birthday does."""
+    return _yearly().search(flat(words)) is not None
+
+
+@cache
+def _yearly() -> re.Pattern[str]:
+    """Return the pattern of words for it in all languages."""
+    return re.compile(rf"\b(?:{'|'.join(word for locale in Locale for word in head(locale).get('yearly', ()))})\b")
+
+
+def _line(at: datetime | None, words: str) -> str:
+    told = verbatim(one_line(words, _MAX_SHOWN_CHARS))
+    return f"• {told}" if at is None else f"• {time_link(f'{at.hour}:{at:%M}', at)} {told}"
+
+
+def _day_told(day: date, locale: Locale) -> str:
+    from babel.dates import format_skeleton  # loaded by the first briefing, not by the start
+
+    return format_skeleton("MMMMEEEEd", day, locale=locale.value.replace("-", "_"))
+
+
+def _month(day: date, locale: Locale) -> str:
+    from babel.dates import get_month_names
+
+    return str(get_month_names(locale=locale.value.replace("-", "_"))[day.month])
+
+
+TODAY = text("reminders.briefing.today")
+NOTHING = text("reminders.briefing.nothing")
+MORE = forms("reminders.briefing.more")
