@@ -353,8 +353,7 @@ class ExportCommands:
         except ChannelGone:
             raise
         except ChannelError:  # nothing more can be said in this turn: it is said beside it
-            size = f"{path.stat().st_size / _MIB:.1f}"
-            refused = OutgoingMessage(NOT_TAKEN[request.locale].format(size=size, user=user))
+            refused = OutgoingMessage(NOT_TAKEN[request.locale].format(size=_mebibytes(path), user=user))
             if not await self._notifier.tell(request.incoming.user, refused):
                 raise
             return False
@@ -370,6 +369,10 @@ class ExportCommands:
             return
         name = f"{made.path.parent.name}/{made.path.name}"
         await request.tell(BACKED_UP, name=name, size=f"{made.size_bytes / _MIB:.1f}")
+
+
+def _mebibytes(path: Path) -> str:
+    return f"{path.stat().st_size / _MIB:.1f}"
 
 
 HERE = text("transfer.export.here")

@@ -20,6 +20,7 @@ from core.errors import ChannelError, ChannelGone, FileTooLarge, InputError
 from core.features.preferences.commands import NOT_REMEMBERING
 from core.features.reminders.reminders import Reminder, State
 from core.features.reminders.service import Place, Refusal, Reminders
+from core.features.reminders.telling import as_time
 from core.features.transfer.export import FORMAT, VERSION
 from core.features.transfer.reminder_entries import TakenReminder, from_entry, is_over, same
 from core.memory.memories import Memories
@@ -98,14 +99,15 @@ def read(raw: bytes, accounts: Collection[UserKey]) -> Intake:
         raise TooDeep from error
     if _is_too_deep(document):
         raise TooDeep
-    entries, own, timed = document, False, []
+    entries, own = document, False
+    timed: list[Any] = []
     if isinstance(document, dict):
         if document.get("format") == FORMAT:
             if not isinstance(document.get("version"), int) or document["version"] > VERSION:
                 raise TooNew("it has a newer form")
             own = document.get("user") in [str(account) for account in accounts]  # it may be of any type
-            timed = document.get("reminders")
-            timed = timed if isinstance(timed, list) else []  # of before there were any
+            if isinstance(document.get("reminders"), list):  # there were none before
+                timed = document["reminders"]
         entries = document.get("memories")
     if not isinstance(entries, list):
         raise NotReadable
@@ -298,32 +300,31 @@ class ImportCommand:
         mine = await reminders.store.of(await self._memories.accounts(request.incoming.user))
         known = {same(each) for each in mine}
         new = [each for each in taken if same(each) not in known]
-        possible = [each for each in new if reminders.refusal(each.time) is None]
+        possible = [each for each in new if reminders.refusal(as_time(each.schedule)) is None]
         return tuple(possible[: max(reminders.limits.most - len(mine), 0)]), len(taken) - len(new)
 
     async def _set(self, request: Request, taken: Sequence[TakenReminder]) -> int:
         """Set the reminders in the chats where the person has written, the others here; return how many were set."""
-        incoming, locale, act = request.incoming, request.locale, request.turn.memory.context.act
+        incoming, act = request.incoming, request.turn.memory.context.act
         accounts = await self._memories.accounts(incoming.user) if taken else ()
         threads = [thread for account in accounts for thread in await self._history.threads(account)]
         written = {thread.conversation for thread in threads}
-        here = Place(incoming.user, incoming.chat, private=True, locale=locale, name=incoming.user_name)
-        count = 0
+        here = Place(incoming.user, incoming.chat, private=True, locale=request.locale, name=incoming.user_name)
+        made: list[Reminder] = []
         for each in taken:
-            place = replace(here, locale=each.locale or locale)
+            places = [replace(here, locale=each.locale or request.locale)]
             if each.user and each.chat and ConversationKey(each.chat, each.user) in written:
-                place = replace(place, user=each.user, chat=each.chat, private=each.private)
-            done = await self._reminders.set(place, each.text, each.time, guessed=each.schedule.guessed, kind=each.kind)
-            if done is Refusal.OFF_HERE:
-                place = replace(here, locale=place.locale)
-                done = await self._reminders.set(
-                    place, each.text, each.time, guessed=each.schedule.guessed, kind=each.kind
-                )
-            if isinstance(done, Reminder):
-                state = State.PAUSED if each.paused else done.state
-                await self._reminders.store.replace(done, replace(done, state=state, batch=act))
-                count += 1
-        return count
+                places.insert(0, replace(places[0], user=each.user, chat=each.chat, private=each.private))
+            for place in places:
+                time, guessed = as_time(each.schedule), each.schedule.guessed
+                done = await self._reminders.set(place, each.text, time, guessed=guessed, kind=each.kind)
+                if isinstance(done, Reminder):
+                    state = State.PAUSED if each.paused else done.state
+                    await self._reminders.store.replace(done, replace(done, state=state, batch=act))
+                    made.append(done)
+                if done is not Refusal.OFF_HERE:
+                    break
+        return len(made)
 
 
 async def _known(request: Request, taken: Sequence[Taken]) -> set[str]:

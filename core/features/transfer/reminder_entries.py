@@ -12,12 +12,11 @@ from core.features.reminders.reminders import OPEN, Kind, Reminder, Schedule, St
 from core.features.reminders.service import MAX_TEXT_CHARS
 from core.text.language import from_tag
 from core.text.unicode import clean, fold
-from core.times.reading import Once, Repeated
 from core.times.rules import problem
 from core.types import ChatKey, JSONValue, Locale, UserKey
 
-_YEARS: Final = range(2020, 2200)
-"""When reminders can begin; walking through a rule takes the longer the earlier that was."""
+_YEARS: Final = range(1900, 9000)
+"""Of times that every zone has."""
 
 _OVER: Final = tuple(state.value for state in State if state not in OPEN)
 
@@ -37,12 +36,6 @@ class TakenReminder:
     private: bool
     user: UserKey | None
     chat: ChatKey | None
-
-    @property
-    def time(self) -> Once | Repeated:
-        """When it is due, in its zone."""
-        first = self.schedule.wall.replace(tzinfo=ZoneInfo(self.schedule.zone))
-        return Repeated(self.schedule.rule, first) if self.schedule.rule else Once(first)
 
 
 def same(reminder: Reminder | TakenReminder) -> tuple[str, ...]:
