@@ -16,7 +16,7 @@ from bot.wiring import build
 from core.errors import BotError, ConfigError, StorageError
 from core.features.reminders.reminders import Reminder, State
 from core.features.reminders.service import Limits, Place, Refusal
-from core.features.reminders.telling import local
+from core.features.reminders.telling import likely_zone
 from core.features.transfer.reminder_entries import to_entry
 from core.text.catalogue import in_words
 from core.text.language import choose
@@ -89,14 +89,14 @@ async def added(settings: Settings, words: str) -> Document:
         tag = console.system_language()
         locale = settings.locale or choose(words, tag)
         own = (await app.features.stores.preferences.of(owner)).zone
-        now, guessed = local(app.clock.now(), ZoneInfo(own) if own else None, settings.zone(), tag, locale)
-        found = find_time(words, now, locale)
+        zone = ZoneInfo(own) if own else likely_zone(app.clock.now(), settings.zone(), tag, locale)
+        found = find_time(words, app.clock.now().astimezone(zone), locale)
         time = found.time if found else None
         if found is None or not isinstance(time, Once | Repeated):
             raise ConfigError("reminders add", _not_set(time))
         chat = console.conversation(owner).chat
         place = Place(owner, chat, private=True, locale=locale, name=owner.user)
-        made = await app.features.reminders.set(place, found.without(words), time, guessed=guessed)
+        made = await app.features.reminders.set(place, found.without(words), time, guessed=not own)
         if isinstance(made, Refusal):
             raise _refused(app.features.reminders.limits, made)
         return _document(owner, made)

@@ -22,7 +22,7 @@ from core.features.reminders.reminders import Reminder, State
 from core.features.reminders.service import Place, Refusal, Reminders
 from core.features.reminders.telling import as_time
 from core.features.transfer.export import FORMAT, VERSION
-from core.features.transfer.reminder_entries import TakenReminder, from_entry, is_over, same
+from core.features.transfer.reminder_entries import TakenReminder, from_entry, same
 from core.memory.memories import Memories
 from core.outgoing import Button
 from core.stores import HistoryStore
@@ -115,7 +115,7 @@ def read(raw: bytes, accounts: Collection[UserKey]) -> Intake:
         raise TooMany("it holds too many")
     read_entries = [_entry(entry, own=own) for entry in entries]
     taken = [each for each in read_entries if each is not None]
-    reminders = [from_entry(entry, accounts if own else ()) for entry in timed if not is_over(entry)]
+    reminders = [from_entry(entry, accounts if own else ()) for entry in timed]
     coming = [each for each in reminders if each is not None]
     distinct = {same(each): each for each in coming}.values()
     return Intake(_distinct(taken), len(entries) - len(taken), tuple(distinct), len(timed) - len(coming))
@@ -236,23 +236,24 @@ class ImportCommand:
         held = await self._read(request)
         if held is None:
             return
-        new, set_before = await self._new(request, held.reminders)
-        if not held.taken and not new:
+        new, old = await self._sorted(request, held.reminders)
+        if not held.taken and not new and not old:
             await request.tell(NOTHING_IN_IT)
             return
         locale, known = request.locale, len(await _known(request, held.taken))
         heard = sum(bool(each.shared or each.rooms) for each in held.taken)
-        unset = held.unset + len(held.reminders) - len(new) - set_before
-        code = await self._confirmations.ask(request.incoming.conversation, replace(held, reminders=new))
+        total, unset = len(new) + len(old), held.unset + len(held.reminders) - len(new) - len(old)
+        held = replace(held, reminders=(*new, *old))
+        code = await self._confirmations.ask(request.incoming.conversation, held)
         lines = [counted(IN_IT, locale, len(held.taken))] if held.taken else []
         lines += [counted(KNOWN, locale, known)] if known else []
         lines += [counted(REFUSED, locale, held.refused)] if held.refused else []
         lines += [counted(HEARD, locale, heard)] if heard else []
-        lines += [counted(REMINDERS_IN_IT, locale, len(new) + set_before)] if new or set_before else []
-        lines += [counted(REMINDERS_KNOWN, locale, set_before)] if set_before else []
+        lines += [counted(REMINDERS_IN_IT, locale, total)] if total else []
+        lines += [counted(REMINDERS_KNOWN, locale, len(old))] if old else []
         lines += [counted(REMINDERS_LEFT, locale, unset)] if unset else []
         lines.append(TO_CONFIRM[locale].format(code=code))
-        confirm = Button(counted(SAVE, locale, len(held.taken) + len(new)), f"/import {code}", in_place=True)
+        confirm = Button(counted(SAVE, locale, len(held.taken) + total), f"/import {code}", in_place=True)
         await request.turn.tell("\n".join(lines), choices=[confirm])
 
     async def _read(self, request: Request) -> Intake | None:
@@ -287,21 +288,25 @@ class ImportCommand:
         await request.turn.status(SAVING[request.locale])
         known = await _known(request, held.taken)
         await _save(request, held.taken, known)
-        new, _ = await self._new(request, held.reminders)
+        new, old = await self._sorted(request, held.reminders)
         set_now = await self._set(request, new)
         lines = [counted(SAVED, request.locale, len(held.taken) - len(known))] if held.taken else []
         lines += [counted(KNOWN, request.locale, len(known))] if known else []
         lines += [counted(REMINDERS_SET, request.locale, set_now)] if held.reminders else []
+        lines += [counted(REMINDERS_KNOWN, request.locale, len(old))] if old else []
         await request.turn.tell("\n".join(lines), choices=await undo_button(request.turn))
 
-    async def _new(self, request: Request, taken: Sequence[TakenReminder]) -> tuple[tuple[TakenReminder, ...], int]:
-        """Return those of the reminders that can be set, and how many the person has already."""
+    async def _sorted(
+        self, request: Request, taken: Sequence[TakenReminder]
+    ) -> tuple[Sequence[TakenReminder], Sequence[TakenReminder]]:
+        """Return those of the reminders that can be set, and those that the person has already."""
         reminders = self._reminders
         mine = await reminders.store.of(await self._memories.accounts(request.incoming.user))
         known = {same(each) for each in mine}
-        new = [each for each in taken if same(each) not in known]
-        possible = [each for each in new if reminders.refusal(as_time(each.schedule)) is None]
-        return tuple(possible[: max(reminders.limits.most - len(mine), 0)]), len(taken) - len(new)
+        possible = [
+            each for each in taken if same(each) not in known and reminders.refusal(as_time(each.schedule)) is None
+        ]
+        return possible[: max(reminders.limits.most - len(mine), 0)], [each for each in taken if same(each) in known]
 
     async def _set(self, request: Request, taken: Sequence[TakenReminder]) -> int:
         """Set the reminders in the chats where the person has written, the others here; return how many were set."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -17,8 +17,6 @@ from core.types import ChatKey, JSONValue, Locale, UserKey
 
 _YEARS: Final = range(1900, 9000)
 """Of times that every zone has."""
-
-_OVER: Final = tuple(state.value for state in State if state not in OPEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +75,14 @@ def to_entry(reminder: Reminder) -> dict[str, JSONValue]:
     }
 
 
-def is_over(entry: Any) -> bool:
-    """Return whether an entry is of a reminder that is not to come any more: done, given up or deleted."""
-    return isinstance(entry, Mapping) and entry.get("state") in _OVER
-
-
 def from_entry(entry: Any, accounts: Collection[UserKey]) -> TakenReminder | None:
-    """Return the reminder of an entry for the person with those accounts, or None if it cannot be set."""
+    """Return the reminder of an entry for the person with those accounts, or None if it is over or cannot be set."""
     try:
-        text, kind = clean(str(entry["text"])), Kind(entry["kind"])
+        text, kind, state = clean(str(entry["text"])), Kind(entry["kind"]), State(entry["state"])
         wall, zone = datetime.fromisoformat(entry["wall"]), ZoneInfo(entry["zone"]).key
         schedule = Schedule(wall, zone, str(entry["rule"]), entry["guessed"] is True)
         is_time = wall.tzinfo is None and wall.year in _YEARS and not (schedule.rule and problem(schedule.rule))
-        if not is_time or len(text) > MAX_TEXT_CHARS or not (text or kind is Kind.BRIEFING):
+        if state not in OPEN or not is_time or len(text) > MAX_TEXT_CHARS or not (text or kind is Kind.BRIEFING):
             return None
         user = next((user for user in accounts if str(user) == entry["user"]), None)
         return TakenReminder(
@@ -97,7 +90,7 @@ def from_entry(entry: Any, accounts: Collection[UserKey]) -> TakenReminder | Non
             schedule,
             kind,
             from_tag(str(entry.get("language"))),
-            entry["state"] == State.PAUSED,
+            state is State.PAUSED,
             entry["private"] is True,
             user,
             ChatKey(user.platform, str(entry["chat"]), str(entry["topic"])) if user else None,
