@@ -34,6 +34,7 @@ from core.features.ledger.storage import SqlLedger
 from core.features.links.storage import SqlLinkCodes
 from core.features.preferences.storage import SqlPreferences
 from core.features.quotas.quotas import Quotas
+from core.features.reminders.storage import SqlReminders
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.summary import Summaries, Summarizer
@@ -202,6 +203,7 @@ async def _build_over(
         broadcast_interval_s=settings.broadcast_interval_s,
         language=settings.language,
         learn=settings.learn,
+        reminder_limits=settings.reminder_limits(),
     )
     await features.open()
     parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
@@ -221,6 +223,7 @@ class _Stores:
         self.inbox = SqlInbox(database)
         self.preferences = SqlPreferences(database)
         self.broadcasts = SqlBroadcasts(database)
+        self.reminders = SqlReminders(database)
         self.links = SqlLinkCodes(database)
         self.pending_inputs = SqlPendingInputs(database)
         self.confirmations = SqlConfirmations(database)
@@ -245,6 +248,7 @@ class _Stores:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
+            self.reminders,
             logs_words=settings.log_content,
             spool=Spool(settings.state_dir),
             copies=NoCopies() if settings.in_memory else DataFolder(settings, clock),

@@ -17,6 +17,7 @@ from bot.cli.memories import app as memories_app
 from bot.cli.memories import reindex_
 from bot.cli.people import actions_app, users_app
 from bot.cli.personal import export_, forget_
+from bot.cli.reminders import app as reminders_app
 from bot.cli.setup import setup_
 from bot.cli.shell import JsonOption, load_settings, show
 from bot.cli.shell import run as run_now
@@ -37,6 +38,7 @@ app.add_typer(users_app, name="users")
 app.add_typer(actions_app, name="actions")
 app.add_typer(memories_app, name="memories")
 app.add_typer(threads_app, name="threads")
+app.add_typer(reminders_app, name="reminders")
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,12 +11,14 @@ from bot.settings.settings import Settings
 from bot.wiring import build
 from core.errors import StorageError
 from core.features.admin.decisions import DecisionKind, record_deed
-from core.features.transfer.export import file_name
+from core.features.transfer.export import CALENDAR_SUFFIX, file_name
 from core.types import UserKey
 
 
 def export_(file: NewFile = None, user: UserOption = "", as_json: JsonOption = False) -> None:
     """Write all that is kept of a person into a JSON file, which /import takes in again.
+
+    Reminders that are still to come are written into a second one for calendars, with .ics in place of .json.
 
     Example: elefante export --user telegram:123456
     """
@@ -33,7 +36,7 @@ def forget_(user: UserOption = "", yes: YesOption = False, as_json: JsonOption =
     loaded = load_settings()
     whose = person(user, loaded)
     there = run(kept(loaded, whose))
-    counts = f"{there['memories']} memories and {there['threads']} conversations"
+    counts = f"{there['memories']} memories, {there['reminders']} reminders and {there['threads']} conversations"
     confirm(f"Delete {counts} of {', '.join(there['accounts'])} for good?", yes=yes)
     with busy("deleting"):
         done = run(forget(loaded, whose))
@@ -44,7 +47,9 @@ Document: TypeAlias = dict[str, Any]
 
 
 async def export(settings: Settings, user: UserKey, file: Path | None) -> Document:
-    """Write everything stored of a person into a new file; return its path and how much is in it.
+    """Write everything stored of a person into a new file, and their open reminders into another beside it.
+
+    Return both paths and how much is in them.
 
     Raises:
         StorageError: there is a file of that name, or it cannot be written.
@@ -52,15 +57,16 @@ async def export(settings: Settings, user: UserKey, file: Path | None) -> Docume
     async with build(settings) as app:
         features = app.features
         path = file or Path(file_name(user, app.clock.now()))
+        calendar = path.with_suffix(CALENDAR_SUFFIX)
         try:
             tally = await features.takeout.write(user, path)
+            coming = await features.takeout.write_calendar(user, calendar)
         except FileExistsError as error:
-            raise StorageError(f"{path} is there already; name another file") from error
+            raise StorageError(f"{error.filename} is there already; name another file") from error
         if user != settings.console_owner:
             decisions = features.stores.decisions
             await record_deed(decisions, app.clock, settings.console_owner, DecisionKind.EXPORT, str(user))
-        counts = {"memories": tally.memories, "threads": tally.threads, "messages": tally.messages}
-        return {"user": str(user), "file": str(path), **counts}
+        return {"user": str(user), "file": str(path), "calendar": str(calendar) if coming else None, **asdict(tally)}
 
 
 async def kept(settings: Settings, user: UserKey) -> Document:
@@ -69,7 +75,13 @@ async def kept(settings: Settings, user: UserKey) -> Document:
         accounts = await app.features.memories.accounts(user)
         threads = [thread for account in accounts for thread in await app.conversations.store.threads(account)]
         memories = await app.features.memories.of(accounts[0]).count()
-        return {"accounts": [str(account) for account in accounts], "memories": memories, "threads": len(threads)}
+        reminders = await app.features.stores.reminders.of(accounts)
+        return {
+            "accounts": [str(account) for account in accounts],
+            "memories": memories,
+            "reminders": len(reminders),
+            "threads": len(threads),
+        }
 
 
 async def forget(settings: Settings, user: UserKey) -> Document:
@@ -88,8 +100,8 @@ async def forget(settings: Settings, user: UserKey) -> Document:
 def render(document: Document) -> str:
     """Return the document as text for a person."""
     if "file" in document:
-        counts = ", ".join(f"{name} {document[name]}" for name in ("memories", "threads", "messages"))
-        return f"{document['file']}  ({counts})"
+        counts = ", ".join(f"{name} {document[name]}" for name in ("memories", "threads", "messages", "reminders"))
+        return "\n".join(filter(None, (f"{document['file']}  ({counts})", document["calendar"])))
     lines = ["Done: everything is forgotten."]
     if document["copies"]:
         lines += ["Copies of before may still hold it; delete them:", *(f"  {path}" for path in document["copies"])]

@@ -15,6 +15,7 @@ from bot.settings.discord import DiscordSettings
 from bot.settings.history import HistorySettings
 from bot.settings.models import ModelSettings
 from bot.settings.quotas import QuotaSettings
+from bot.settings.reminders import ReminderSettings
 from bot.settings.settings import Settings
 from bot.settings.telegram import TelegramSettings
 
@@ -28,6 +29,7 @@ SECTIONS: dict[str, type[BaseSettings]] = {
     "Models. Without one the bot runs in limited mode, without a language model": ModelSettings,
     "Conversation memory": HistorySettings,
     "Money: who may spend how much": QuotaSettings,
+    "Reminders": ReminderSettings,
 }
 
 

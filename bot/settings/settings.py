@@ -14,6 +14,7 @@ from bot.settings.discord import DiscordSettings
 from bot.settings.history import HistorySettings
 from bot.settings.models import ModelSettings
 from bot.settings.quotas import QuotaSettings
+from bot.settings.reminders import ReminderSettings
 from bot.settings.telegram import TelegramSettings
 from core.chatbot import TurnLimits
 from core.errors import ConfigError
@@ -25,7 +26,7 @@ from core.threads import THREAD_ID_RULE, is_thread_id
 from core.types import Learn, Locale, UserKey
 
 
-class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings, QuotaSettings):
+class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings, QuotaSettings, ReminderSettings):
     """The settings of one bot. The name of each in the environment is its own in capitals."""
 
     model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)

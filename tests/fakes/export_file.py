@@ -33,6 +33,8 @@ class AccountEntry(Exact):
     """What becomes of what is told in passing, chosen by /memory; null: what the owner set."""
     news: bool
     """Chosen by /news."""
+    zone: str | None
+    """The time zone, by its name in the tz database; null: it was not told."""
 
 
 class MemoryEntry(Exact):
@@ -71,6 +73,58 @@ class KeptMemory(MemoryEntry):
     """A memory with its versions, the newest first."""
 
     versions: list[ChangeEntry]
+
+
+State = Literal["waiting", "sending", "paused", "done", "failed", "removed"]
+
+
+class ScheduleEntry(Exact):
+    """When a reminder is due, as it was agreed on."""
+
+    wall: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?$")]
+    """The first time, as the clock on the wall shows it in `zone`."""
+    zone: str
+    """A name of the tz database."""
+    rule: str
+    """An RRULE (RFC 5545) without DTSTART, which is `wall`; "": it does not repeat."""
+    guessed: bool
+    """The zone is our guess, which nobody has confirmed."""
+
+
+class ReminderBefore(ScheduleEntry):
+    """What a reminder was before its last change."""
+
+    text: str
+    due: datetime | None
+    state: State
+
+
+class ReminderEntry(ScheduleEntry):
+    """A reminder, also one that is over or was deleted, for as long as it is kept."""
+
+    id: str
+    user: Account
+    """The account that it was set on."""
+    chat: str
+    topic: str
+    """The chat and its topic where it was set."""
+    private: bool
+    """Nobody else reads along there."""
+    name: str
+    text: str
+    kind: Literal["reminder", "briefing"]
+    language: str
+    due: datetime | None
+    """The next time; null: there is none."""
+    state: State
+    tries: Count
+    failures: Count
+    created_at: datetime
+    sent_at: datetime | None
+    batch: str
+    """One for all that were said in one message, or came in one file."""
+    changed_at: datetime | None
+    before: ReminderBefore | None
 
 
 class UsageEntry(Exact):
@@ -155,5 +209,6 @@ class ExportFile(Exact):
     memories: list[KeptMemory]
     deleted: list[ChangeEntry]
     """Changes of memories that are gone, kept for as long as they can be undone."""
+    reminders: list[ReminderEntry]
     usage: list[UsageEntry]
     threads: list[ThreadEntry]

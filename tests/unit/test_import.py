@@ -103,7 +103,7 @@ async def test_an_export_taken_in_again_gives_equal_memories(
         if before:
             await other.press("Save")
         else:
-            assert "no memory in that file" in told
+            assert "no memory or reminder in that file" in told
         assert {same(item) for item in await other.memories()} == before
 
 
@@ -175,8 +175,8 @@ async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> N
         (b'[{"content": ' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}]", "nested too deeply"),
         (b'[{"content": "a"},\n{"content": }]', "Line 2 of that file is not JSON"),
         (b'{"content": "a"}\nnonsense\n', "Line 2 of that file is not JSON"),
-        (b"[]", "There is no memory in that file"),
-        (b'[{"bindings": ["x"]}, null, 5]', "There is no memory in that file"),
+        (b"[]", "There is no memory or reminder in that file"),
+        (b'[{"bindings": ["x"]}, null, 5]', "There is no memory or reminder in that file"),
         (file_of("a", version=2), "newer version of Elefante"),
         (file_of("a", version="x"), "newer version of Elefante"),
         (json.dumps(["a"] * (import_.MAX_MEMORIES + 1)).encode(), "more than 20000 memories"),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 from core.features.admin.decisions import DecisionKind
 from core.features.admin.storage import SqlDecisions
 from core.features.preferences.storage import SqlPreferences
+from core.features.reminders.reminders import Reminder, Schedule, State
+from core.features.reminders.storage import SqlReminders
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
-from core.types import Locale, MessageRole, Preferences, UserKey
+from core.types import ChatKey, Learn, Locale, MessageRole, Preferences, UserKey
+from tests.fakes.clock import START
 
 
 async def test_messages_of_before_threads_were_counted_get_their_place_and_cost(tmp_path: Path) -> None:
@@ -134,6 +138,28 @@ async def test_what_full_text_found_is_found_by_words_after_it(tmp_path: Path) -
     await store.forget(bia)
     await database.close()
     assert b"cofr" not in (tmp_path / "elefante.db").read_bytes()
+
+
+async def test_choices_of_before_reminders_stay_and_nobody_has_a_zone_or_a_reminder(tmp_path: Path) -> None:
+    before = next(i for i, each in enumerate(MIGRATIONS) if any("CREATE TABLE reminders" in line for line in each))
+    old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
+    async with old.transaction() as transaction:
+        await transaction.run(
+            "INSERT INTO preferences (platform, user, language, remembers, news, learn) "
+            "VALUES ('test', 'ana', 'es', 0, 1, 'asked')"
+        )
+    await old.close()
+    database = await open_database(tmp_path / "elefante.db")
+    ana = UserKey("test", "ana")
+    assert await SqlPreferences(database).of(ana) == Preferences(Locale.ES, remembers=False, learn=Learn.ASKED, zone="")
+    reminders = SqlReminders(database)
+    assert await reminders.of([ana], frozenset(State)) == []
+    made = await reminders.add(
+        Reminder(ana, ChatKey("test", "c"), "rent", Schedule(datetime(2027, 1, 5, 8), "UTC"), None, START), most=1
+    )
+    assert made is not None
+    assert await reminders.of([ana]) == [made]
+    await database.close()
 
 
 async def test_choices_of_drafts_go_and_the_others_stay(tmp_path: Path) -> None:

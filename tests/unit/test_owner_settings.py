@@ -21,7 +21,7 @@ from core.features.broadcast.commands import MAX_TEXT_CHARS
 from core.features.ledger.calls import Call
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.prompts import SYSTEM
-from core.types import Locale, Preferences, Role, UserKey
+from core.types import ChatKey, Locale, Preferences, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
@@ -283,6 +283,40 @@ async def test_a_policy_holds_for_the_bot_and_another_in_a_room(office: Office) 
 async def test_a_policy_that_nobody_can_keep_is_said_so(office: Office) -> None:
     assert "There is no language model now that summarises" in await office.say("/admin policy summary")
     assert "summarises" not in await office.say("/admin policy last-messages")
+
+
+# --- reminders ---
+
+
+async def test_reminders_are_turned_off_and_on_in_a_room_by_whoever_runs_it_and_that_is_on_record(
+    office: Office,
+) -> None:
+    decisions = office.house.decisions
+    room, other = ChatKey("test", "room", "topic"), ChatKey("test", "c")
+
+    async def said(text: str, user: UserKey = BIA) -> str:
+        return await office.say(text, user, chat="room", private=False)
+
+    assert (await said("/admin reminders here")).startswith("Reminders are on in this room.")
+    told = await said("/admin reminders here OFF")
+    assert told == "Done. reminders in `test:room`: on → off\nTo undo it: /admin undo"
+    assert (await decisions.reminders_off(room), await decisions.reminders_off(other)) == (True, False)
+    assert (await said("/admin reminders here")).startswith("Reminders are off in this room: nobody can set one here")
+    assert (await said("/admin reminders here off")).startswith("That is already so. reminders in `test:room`: off")
+    assert "reminders in `test:room`: on → off" in await office.say("/admin changes")
+    await office.say("/admin undo")
+    assert not await decisions.reminders_off(room)
+    await said("/admin reminders here off", ANA)
+    await said("/admin reminders here on")
+    assert not await decisions.reminders_off(room)
+    await said("/admin reminders here off", CARO)
+    assert not await decisions.reminders_off(room)
+
+
+@pytest.mark.parametrize("text", ["/admin reminders off", "/admin reminders", "/admin reminders here off"])
+async def test_where_to_turn_reminders_off_is_said_in_private(office: Office, text: str) -> None:
+    assert await office.say(text) == "Say that in the room itself: /admin reminders here off (or on)."
+    assert not await office.house.decisions.values(DecisionKind.REMINDERS)
 
 
 # --- logs and status ---

@@ -194,6 +194,10 @@ _VALUES: dict[DecisionKind, dict[str, Localized]] = {
     DecisionKind.MODEL: {"": _UNSET},
     DecisionKind.PROMPT: {OFF: _NO_PERSONA, "": _NO_PERSONA},
     DecisionKind.POLICY: {"": _UNSET},
+    DecisionKind.REMINDERS: {
+        OFF: text("admin.decide.values.reminders.off"),
+        "": text("admin.decide.values.reminders.on"),
+    },
     DecisionKind.EXPORT: {"": _NEVER},
     DecisionKind.FORGET: {"": _NEVER},
     DecisionKind.BROADCAST: {"": _NEVER},
@@ -205,6 +209,7 @@ _ABOUT: dict[DecisionKind, Localized] = {
     DecisionKind.MODEL: text("admin.decide.about.model"),
     DecisionKind.PROMPT: text("admin.decide.about.prompt"),
     DecisionKind.POLICY: text("admin.decide.about.policy"),
+    DecisionKind.REMINDERS: text("admin.decide.about.reminders"),
     DecisionKind.EXPORT: text("admin.decide.about.export"),
     DecisionKind.FORGET: text("admin.decide.about.forget"),
     DecisionKind.BROADCAST: text("admin.decide.about.broadcast"),

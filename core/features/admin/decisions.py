@@ -26,6 +26,7 @@ class DecisionKind(StrEnum):
     MODEL = "model"  # (a mode of thought) PROVIDER:MODEL
     PROMPT = "prompt"  # ("" or a room as PLATFORM:ID) how the bot is to be, in the owner's words
     POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
+    REMINDERS = "reminders"  # (a room as PLATFORM:ID) OFF
     EXPORT = "export"  # (a person as PLATFORM:ID) when an owner last took out all that is kept of them
     FORGET = "forget"  # ("") when an owner last had somebody forgotten
     BROADCAST = "broadcast"  # ("") when an owner last had everybody told something
@@ -79,6 +80,10 @@ class Decisions(AccessDecisions, Protocol):
     async def is_paused(self) -> bool:
         """Whether only owners are answered for now."""
         return bool(await self.value(DecisionKind.PAUSE))
+
+    async def reminders_off(self, chat: ChatKey) -> bool:
+        """Whether reminders are off in that room."""
+        return await self.value(DecisionKind.REMINDERS, room_name(chat)) == OFF
 
     async def in_place(self, matter: DecisionKind, chat: ChatKey) -> str:
         """Return what is decided for a place or, where nothing is, for the bot; "" if nothing is."""

@@ -1,4 +1,4 @@
-"""/admin prompt and policy: how the bot answers, everywhere or ("here") in one place."""
+"""/admin prompt, policy and reminders: how the bot is, everywhere or ("here") in one place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from core.commands.command import Request
 from core.features.admin.admin import HERE, Verb
 from core.features.admin.decide import Decider
-from core.features.admin.decisions import OFF, DecisionKind, Decisions
+from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
 from core.features.admin.machine import ModelSwitch
 from core.history.policy import NAMES, SUMMARY
 from core.text.catalogue import text
@@ -36,7 +36,7 @@ class Scope:
 
 
 class PlaceVerbs:
-    """Show and change the persona, and what a model is shown of a conversation."""
+    """Show and change the persona, what a model is shown of a conversation, and whether a room has reminders."""
 
     def __init__(self, decider: Decider, decisions: Decisions, models: ModelSwitch) -> None:
         self._decider = decider
@@ -50,6 +50,7 @@ class PlaceVerbs:
         return (
             Verb("prompt", text("admin.commands.prompt"), self._prompt, persona, for_owners=True, in_rooms=True),
             Verb("policy", text("admin.commands.policy"), self._policy, " [here] [NAME | default]", in_rooms=True),
+            Verb("reminders", text("admin.commands.reminders"), self._reminders, " here [on | off]", in_rooms=True),
         )
 
     async def _prompt(self, request: Request, argument: str) -> None:
@@ -104,6 +105,17 @@ class PlaceVerbs:
             names=", ".join(NAMES),
         )
 
+    async def _reminders(self, request: Request, argument: str) -> None:
+        """Show whether reminders may be set in this room and are sent there, or turn them on or off."""
+        scope, word = _scoped(request, argument.casefold())
+        if not scope.name or request.incoming.private:
+            await request.tell(SAY_IT_THERE)
+        elif word in {ON, OFF}:
+            await self._decider.decide(request, DecisionKind.REMINDERS, scope.name, OFF if word == OFF else "")
+        else:
+            off = await self._decisions.reminders_off(request.incoming.chat)
+            await request.tell(REMINDERS_OFF if off else REMINDERS_ON)
+
 
 def _scoped(request: Request, argument: str) -> tuple[Scope, str]:
     """Return where a setting is meant to hold, and what was written besides."""
@@ -125,3 +137,7 @@ NO_MODEL = text("admin.prompt.no_model")
 
 POLICY_HOLDS = text("admin.policy.policy_holds")
 NOTHING_SUMMARISES = text("admin.policy.nothing_summarises")
+
+SAY_IT_THERE = text("admin.reminders.say_it_there")
+REMINDERS_ON = text("admin.reminders.on")
+REMINDERS_OFF = text("admin.reminders.off")

@@ -128,6 +128,11 @@ class Reminders:
         self._wake()
         return added or Refusal.TOO_MANY
 
+    def refusal(self, time: Once | Repeated) -> Refusal | None:
+        """Return why no reminder can be set for that time, whoever asks; None if one can."""
+        timed = self._timed(time, guessed=False)
+        return timed if isinstance(timed, Refusal) else None
+
     async def of(self, place: Place) -> Sequence[Reminder]:
         """Return the person's reminders that may be spoken of there, the next first: in a room those of that room.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -61,17 +61,20 @@ def place_of(turn: Turn) -> Place:
 
 
 def local_now(turn: Turn) -> tuple[datetime, bool]:
-    """Return the present in the person's zone, and whether that is a guess.
-
-    Without a zone of their own it is the owner's, if that is not UTC; else where most people with their language live.
-    """
-    now, zone = turn.clock.now(), turn.own_zone
-    if zone is not None:
-        return now.astimezone(zone), False
+    """Return the present in the person's zone, and whether that is a guess."""
     usual = turn.conversation.conversations.zone
+    zone = turn.own_zone or likely_zone(turn.clock.now(), usual, turn.tag or turn.locale.value, turn.locale)
+    return turn.clock.now().astimezone(zone), turn.own_zone is None
+
+
+def likely_zone(now: datetime, usual: tzinfo, tag: str, locale: Locale) -> ZoneInfo:
+    """Return the zone of a person who has not told theirs: the owner's `usual` one, if that is not UTC.
+
+    Else it is that where most people live who have their language's `tag` on the platform.
+    """
     if isinstance(usual, ZoneInfo) and now.astimezone(usual).tzname() != "UTC":
-        return now.astimezone(usual), True
-    return now.astimezone(ZoneInfo(zones.guess(turn.tag or turn.locale.value, turn.locale))), True
+        return usual
+    return ZoneInfo(zones.guess(tag, locale))
 
 
 async def settle_time(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None, *, is_sure: bool = True) -> Told:

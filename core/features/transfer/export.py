@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from core.commands.command import Command, Request
 from core.delivery.notifier import Notifier
@@ -19,19 +20,24 @@ from core.features.admin.admin import Verb, person
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
 from core.features.ledger.calls import Ledger, Scope, Sum
 from core.features.preferences.store import PreferenceStore
+from core.features.reminders.calendar import to_ics
+from core.features.reminders.reminders import ReminderStore, State
 from core.features.transfer.files import Copies, Spool, private_file
+from core.features.transfer.reminder_entries import to_entry
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.outgoing import File, OutgoingMessage
 from core.ports import Clock
 from core.stores import HistoryStore
-from core.text.catalogue import text
+from core.text.catalogue import counted, forms, text
 from core.threads import Summary
 from core.types import Change, JSONValue, MemoryItem, Message, Thread, UserKey
 
 FORMAT: Final = "elefante-export"
 VERSION: Final = 1
 MEDIA_TYPE: Final = "application/json"
+CALENDAR_TYPE: Final = "text/calendar"
+CALENDAR_SUFFIX: Final = ".ics"
 _PAGE: Final = 200
 _MAX_CHANGES: Final = 1000
 _MAX_ID_CHARS: Final = 40
@@ -47,6 +53,7 @@ class Tally:
     memories: int = 0
     threads: int = 0
     messages: int = 0
+    reminders: int = 0
 
 
 def file_name(user: UserKey, at: datetime) -> str:
@@ -62,6 +69,7 @@ class Takeout:
         self,
         memories: Memories,
         history: HistoryStore,
+        reminders: ReminderStore,
         *,
         access: Access,
         preferences: PreferenceStore,
@@ -70,6 +78,7 @@ class Takeout:
     ) -> None:
         self._memories = memories
         self._history = history
+        self._reminders = reminders
         self._access = access
         self._preferences = preferences
         self._ledger = ledger
@@ -83,15 +92,23 @@ class Takeout:
             StorageError: it cannot be written, or what is kept cannot be read.
         """
         tally = Tally()
-        try:
-            with os.fdopen(private_file(path), "wb") as file:
-                async for piece in self.pieces(user, tally):
-                    file.write(piece.encode("utf-8", "backslashreplace"))  # a lone surrogate, as JSON escapes it
-        except FileExistsError:
-            raise
-        except OSError as error:
-            raise StorageError(f"the file cannot be written: {error.strerror}") from error
+        with _written(path) as file:
+            async for piece in self.pieces(user, tally):
+                file.write(piece.encode("utf-8", "backslashreplace"))  # a lone surrogate, as JSON escapes it
         return tally
+
+    async def write_calendar(self, user: UserKey, path: Path) -> int:
+        """Write the person's open reminders for a calendar (RFC 5545); return how many, writing nothing if none.
+
+        Raises:
+            FileExistsError: there is a file of that name.
+            StorageError: it cannot be written, or what is kept cannot be read.
+        """
+        reminders = await self._reminders.of(await self._memories.accounts(user))
+        if reminders:
+            with _written(path) as file:
+                file.write(to_ics(reminders, self._clock.now()).encode())
+        return len(reminders)
 
     async def pieces(self, user: UserKey, tally: Tally) -> AsyncIterator[str]:
         """Yield the JSON text of the file, and count in `tally` what was yielded."""
@@ -105,6 +122,9 @@ class Takeout:
         async for piece in _array(_memories(memory, tally)):
             yield piece
         yield ',\n"deleted":' + _json([_change(each) for each in await _deleted(memory)])
+        reminders = await self._reminders.of(accounts, frozenset(State))
+        tally.reminders = len(reminders)
+        yield ',\n"reminders":' + _json([to_entry(each) for each in reminders])
         yield ',\n"usage":' + _json(await self._usage(accounts))
         yield ',\n"threads":['
         async for piece in self._threads(accounts, tally):
@@ -123,6 +143,7 @@ class Takeout:
             "remembers": chosen.remembers,
             "learn": chosen.learn.value if chosen.learn else None,
             "news": chosen.news,
+            "zone": chosen.zone or None,
         }
 
     async def _usage(self, accounts: Sequence[UserKey]) -> list[JSONValue]:
@@ -148,6 +169,18 @@ class Takeout:
                 yield _message(message)
             tally.messages += len(page)
             after = page[-1].sequence
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file of its owner's; raise StorageError if it cannot be written, FileExistsError if it is there."""
+    try:
+        with os.fdopen(private_file(path), "wb") as file:
+            yield file
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise StorageError(f"the file cannot be written: {error.strerror}") from error
 
 
 async def _memories(memory: UserMemory, tally: Tally) -> AsyncIterator[_Record]:
@@ -298,22 +331,33 @@ class ExportCommands:
             await self._hand_over(request, user)
 
     async def _hand_over(self, request: Request, user: UserKey) -> None:
-        """Send that person's file to the one who asks; if their platform refuses it, say so."""
-        name = file_name(user, self._clock.now())
-        async with self._spool.place(name) as path:
+        """Send that person's file to the one who asks, and one for a calendar if there are reminders."""
+        async with self._spool.place(file_name(user, self._clock.now())) as path:
             tally = await self._takeout.write(user, path)
             told = HERE[request.locale].format(
-                memories=tally.memories, threads=tally.threads, messages=tally.messages, user=user
+                memories=tally.memories,
+                threads=tally.threads,
+                messages=tally.messages,
+                reminders=tally.reminders,
+                user=user,
             )
-            try:
-                await request.turn.hand_over(File(path, name, MEDIA_TYPE), told)
-            except ChannelGone:
+            if await self._send(request, user, path, MEDIA_TYPE, told):
+                calendar = path.with_suffix(CALENDAR_SUFFIX)
+                if count := await self._takeout.write_calendar(user, calendar):
+                    await self._send(request, user, calendar, CALENDAR_TYPE, counted(CALENDAR, request.locale, count))
+
+    async def _send(self, request: Request, user: UserKey, path: Path, media_type: str, told: str) -> bool:
+        """Send a file with a sentence; if the platform refuses it, say so and return False."""
+        try:
+            await request.turn.hand_over(File(path, path.name, media_type), told)
+        except ChannelGone:
+            raise
+        except ChannelError:  # nothing more can be said in this turn: it is said beside it
+            refused = OutgoingMessage(NOT_TAKEN[request.locale].format(size=_mebibytes(path), user=user))
+            if not await self._notifier.tell(request.incoming.user, refused):
                 raise
-            except ChannelError:  # nothing more can be said in this turn: it is said beside it
-                size = f"{path.stat().st_size / _MIB:.1f}"
-                refused = OutgoingMessage(NOT_TAKEN[request.locale].format(size=size, user=user))
-                if not await self._notifier.tell(request.incoming.user, refused):
-                    raise
+            return False
+        return True
 
     async def _backup(self, request: Request, _: str) -> None:
         """Make a copy of the whole database and verify it."""
@@ -327,7 +371,12 @@ class ExportCommands:
         await request.tell(BACKED_UP, name=name, size=f"{made.size_bytes / _MIB:.1f}")
 
 
+def _mebibytes(path: Path) -> str:
+    return f"{path.stat().st_size / _MIB:.1f}"
+
+
 HERE = text("transfer.export.here")
+CALENDAR = forms("transfer.export.calendar")
 NOT_TAKEN = text("transfer.export.not_taken")
 COPYING = text("transfer.admin.copying")
 BACKED_UP = text("transfer.admin.backed_up")

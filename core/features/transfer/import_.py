@@ -1,4 +1,4 @@
-"""/import: read a file of memories, count them, and save them as one act once the person says yes.
+"""/import: read a file of memories and reminders, count them, and save them as one act once the person says yes.
 
 One /undo takes them all back.
 """
@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from core.actions.change_report import undo_button
@@ -18,12 +18,17 @@ from core.commands.command import Command, Request
 from core.confirmations import Confirmations
 from core.errors import ChannelError, ChannelGone, FileTooLarge, InputError
 from core.features.preferences.commands import NOT_REMEMBERING
+from core.features.reminders.reminders import Reminder, State
+from core.features.reminders.service import Place, Refusal, Reminders
+from core.features.reminders.telling import as_time
 from core.features.transfer.export import FORMAT, VERSION
+from core.features.transfer.reminder_entries import TakenReminder, from_entry, same
 from core.memory.memories import Memories
 from core.outgoing import Button
+from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
 from core.text.unicode import clean, fold, one_line
-from core.types import MemoryDraft, MemoryKind, UserKey, Vector
+from core.types import ConversationKey, MemoryDraft, MemoryKind, UserKey, Vector
 
 MAX_BYTES: Final = 5_000_000
 MAX_MEMORIES: Final = 20_000
@@ -53,7 +58,7 @@ class TooNew(InputError):
 
 
 class TooMany(InputError):
-    """The file has more memories than MAX_MEMORIES."""
+    """The file has more memories and reminders than MAX_MEMORIES."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +73,22 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The memories of a file, each once; `refused` counts the entries that cannot be saved."""
+    """The memories of a file, each once; `refused` counts the entries that cannot be saved.
+
+    `reminders` are those that were still to come, each once, if the file is an export; `unset` counts the others.
+    """
 
     taken: tuple[Taken, ...]
     refused: int = 0
+    reminders: tuple[TakenReminder, ...] = ()
+    unset: int = 0
 
 
 def read(raw: bytes, accounts: Collection[UserKey]) -> Intake:
     """Return what is in a file, for the person with those accounts.
 
-    The rooms of a memory, and whether it is shared, are taken from the person's own export only: in somebody else's
-    export these are another person's rooms and another person's choice.
+    The rooms of a memory and of a reminder, and whether a memory is shared, are taken from the person's own export
+    only: in somebody else's export these are another person's rooms and another person's choice.
 
     Raises:
         NotReadable, TooNew, TooMany: nothing of it can be imported.
@@ -90,19 +100,25 @@ def read(raw: bytes, accounts: Collection[UserKey]) -> Intake:
     if _is_too_deep(document):
         raise TooDeep
     entries, own = document, False
+    timed: list[Any] = []
     if isinstance(document, dict):
         if document.get("format") == FORMAT:
             if not isinstance(document.get("version"), int) or document["version"] > VERSION:
                 raise TooNew("it has a newer form")
             own = document.get("user") in [str(account) for account in accounts]  # it may be of any type
+            if isinstance(document.get("reminders"), list):  # there were none before
+                timed = document["reminders"]
         entries = document.get("memories")
     if not isinstance(entries, list):
         raise NotReadable
-    if len(entries) > MAX_MEMORIES:
+    if len(entries) + len(timed) > MAX_MEMORIES:
         raise TooMany("it holds too many")
     read_entries = [_entry(entry, own=own) for entry in entries]
     taken = [each for each in read_entries if each is not None]
-    return Intake(_distinct(taken), len(entries) - len(taken))
+    reminders = [from_entry(entry, accounts if own else ()) for entry in timed]
+    coming = [each for each in reminders if each is not None]
+    distinct = {same(each): each for each in coming}.values()
+    return Intake(_distinct(taken), len(entries) - len(taken), tuple(distinct), len(timed) - len(coming))
 
 
 def _parsed(raw: bytes) -> Any:
@@ -191,8 +207,12 @@ _EMBEDDED_AT_ONCE: Final = 50
 class ImportCommand:
     """Offer /import."""
 
-    def __init__(self, memories: Memories, confirmations: Confirmations) -> None:
+    def __init__(
+        self, memories: Memories, history: HistoryStore, reminders: Reminders, confirmations: Confirmations
+    ) -> None:
         self._memories = memories
+        self._history = history
+        self._reminders = reminders
         self._confirmations = confirmations
 
     @property
@@ -216,18 +236,24 @@ class ImportCommand:
         held = await self._read(request)
         if held is None:
             return
-        if not held.taken:
+        new, old = await self._sorted(request, held.reminders)
+        if not held.taken and not new and not old:
             await request.tell(NOTHING_IN_IT)
             return
         locale, known = request.locale, len(await _known(request, held.taken))
         heard = sum(bool(each.shared or each.rooms) for each in held.taken)
+        total, unset = len(new) + len(old), held.unset + len(held.reminders) - len(new) - len(old)
+        held = replace(held, reminders=(*new, *old))
         code = await self._confirmations.ask(request.incoming.conversation, held)
-        lines = [counted(IN_IT, locale, len(held.taken))]
+        lines = [counted(IN_IT, locale, len(held.taken))] if held.taken else []
         lines += [counted(KNOWN, locale, known)] if known else []
         lines += [counted(REFUSED, locale, held.refused)] if held.refused else []
         lines += [counted(HEARD, locale, heard)] if heard else []
+        lines += [counted(REMINDERS_IN_IT, locale, total)] if total else []
+        lines += [counted(REMINDERS_KNOWN, locale, len(old))] if old else []
+        lines += [counted(REMINDERS_LEFT, locale, unset)] if unset else []
         lines.append(TO_CONFIRM[locale].format(code=code))
-        confirm = Button(counted(SAVE, locale, len(held.taken)), f"/import {code}", in_place=True)
+        confirm = Button(counted(SAVE, locale, len(held.taken) + total), f"/import {code}", in_place=True)
         await request.turn.tell("\n".join(lines), choices=[confirm])
 
     async def _read(self, request: Request) -> Intake | None:
@@ -262,9 +288,48 @@ class ImportCommand:
         await request.turn.status(SAVING[request.locale])
         known = await _known(request, held.taken)
         await _save(request, held.taken, known)
-        lines = [counted(SAVED, request.locale, len(held.taken) - len(known))]
+        new, old = await self._sorted(request, held.reminders)
+        set_now = await self._set(request, new)
+        lines = [counted(SAVED, request.locale, len(held.taken) - len(known))] if held.taken else []
         lines += [counted(KNOWN, request.locale, len(known))] if known else []
+        lines += [counted(REMINDERS_SET, request.locale, set_now)] if held.reminders else []
+        lines += [counted(REMINDERS_KNOWN, request.locale, len(old))] if old else []
         await request.turn.tell("\n".join(lines), choices=await undo_button(request.turn))
+
+    async def _sorted(
+        self, request: Request, taken: Sequence[TakenReminder]
+    ) -> tuple[Sequence[TakenReminder], Sequence[TakenReminder]]:
+        """Return those of the reminders that can be set, and those that the person has already."""
+        reminders = self._reminders
+        mine = await reminders.store.of(await self._memories.accounts(request.incoming.user))
+        known = {same(each) for each in mine}
+        possible = [
+            each for each in taken if same(each) not in known and reminders.refusal(as_time(each.schedule)) is None
+        ]
+        return possible[: max(reminders.limits.most - len(mine), 0)], [each for each in taken if same(each) in known]
+
+    async def _set(self, request: Request, taken: Sequence[TakenReminder]) -> int:
+        """Set the reminders in the chats where the person has written, the others here; return how many were set."""
+        incoming, act = request.incoming, request.turn.memory.context.act
+        accounts = await self._memories.accounts(incoming.user) if taken else ()
+        threads = [thread for account in accounts for thread in await self._history.threads(account)]
+        written = {thread.conversation for thread in threads}
+        here = Place(incoming.user, incoming.chat, private=True, locale=request.locale, name=incoming.user_name)
+        made: list[Reminder] = []
+        for each in taken:
+            places = [replace(here, locale=each.locale or request.locale)]
+            if each.user and each.chat and ConversationKey(each.chat, each.user) in written:
+                places.insert(0, replace(places[0], user=each.user, chat=each.chat, private=each.private))
+            for place in places:
+                time, guessed = as_time(each.schedule), each.schedule.guessed
+                done = await self._reminders.set(place, each.text, time, guessed=guessed, kind=each.kind)
+                if isinstance(done, Reminder):
+                    state = State.PAUSED if each.paused else done.state
+                    await self._reminders.store.replace(done, replace(done, state=state, batch=act))
+                    made.append(done)
+                if done is not Refusal.OFF_HERE:
+                    break
+        return len(made)
 
 
 async def _known(request: Request, taken: Sequence[Taken]) -> set[str]:
@@ -313,3 +378,7 @@ NOT_TEXT = text("transfer.import.not_text")
 TOO_DEEP = text("transfer.import.too_deep")
 BAD_FILE = text("transfer.import.bad_file")
 BAD_LINE = text("transfer.import.bad_line")
+REMINDERS_IN_IT = forms("transfer.import.reminders_in_it")
+REMINDERS_KNOWN = forms("transfer.import.reminders_known")
+REMINDERS_LEFT = forms("transfer.import.reminders_left")
+REMINDERS_SET = forms("transfer.import.reminders_set")
