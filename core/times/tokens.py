@@ -1,0 +1,124 @@
+"""Split a text into the words of times in one language, each a letter that stands for its kind.
+
+The letters of a text make a string (`Tokens.kinds`), over which one grammar in regular expressions serves every
+language (`core.times.grammar`). The words are data: `core/times/TAG.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from core.text.unicode import flat
+
+KINDS: Final = {
+    "number": "n", "clock": "C", "date": "T", "ordinal": "r", "weekday": "W", "month": "M", "day": "d", "part": "p",
+    "unit": "u", "tonight": "I", "noon": "N", "midnight": "G", "half": "h", "quarter": "q", "and": "&", "minus": "-",
+    "past": "+", "oclock": "c", "am": "A", "pm": "P", "at": "a", "of": "o", "to": "t", "in": "i", "later": "L",
+    "next": "x", "this": "s", "every": "e", "other_day": "O", "other_week": "f", "daily": "D", "hourly": "H",
+    "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "month_end": "Z", "month_start": "X",
+    "until": "U", "for": "F", "from": "S", "before": "b", "after": "v", "about": "~", "comma": ",", "word": "w",
+}  # fmt: skip
+"""The letter of each kind of word."""
+
+TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZX")
+"""Kinds that name times wherever they stand: left over in a text, they mean that it was not understood."""
+
+_SHAPES: Final = {
+    "date": r"\d{4}-\d\d-\d\d(?=$|[\st,.;])|\d{1,2}/\d{1,2}(?:/\d{4}|/\d\d)?(?![\d/])|\d{1,2}[.-]\d{1,2}[.-]\d{4}",
+    "clock": r"(?:[01]?\d|2[0-4])(?::[0-5]\d(?::\d\d)?|h ?[0-5]\d|\.[0-5]\d(?=\s?[ap]\.?m|\s?h))(?: ?(?:hs|hrs|h|min)(?!\w))?"
+    r"|(?:[01]?\d|2[0-4]) ?(?:hs|hrs|h)(?![\w])",
+    "ordinal": r"\d{1,2}(?:st|nd|rd|th|[ºª°])|\d{1,2}[oa](?!\w)",
+    "number": r"\d{1,4}(?![\d.,]*\d)",
+    "comma": r"[,;:–—-]",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word: its kind's letter, which word of the kind it is, and where it stands in the text."""
+
+    kind: str
+    value: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The words of one language. `hours` are the usual hours of the parts of a day."""
+
+    pattern: re.Pattern[str]
+    values: Mapping[str, tuple[str, str]]
+    numbers: Mapping[str, re.Pattern[str]]
+    hours: Mapping[str, int]
+
+
+@cache
+def table(tag: str) -> Table:
+    """Return the words of the language with that tag (`pt`)."""
+    data: dict[str, Any] = tomllib.loads(resources.files(__package__).joinpath(f"{tag}.toml").read_text("utf-8"))
+    hours = data.pop("hours")
+    words = [(kind, value, str(pattern)) for kind, found in data.items() for value, pattern in _entries(found)]
+    words.sort(key=lambda each: _longest(each[2]), reverse=True)
+    values, parts = {}, []
+    for number, (kind, value, pattern) in enumerate(words):
+        values[f"g{number}"] = (kind, value)
+        # "2h" and "6pm" are a number and a word
+        ahead = r"(?<![^\W\d])" if kind in {"unit", "am", "pm"} else r"(?<!\w)"
+        parts.append(rf"(?P<g{number}>{ahead}(?:{pattern})(?!\w))")
+    for kind, pattern in _SHAPES.items():
+        values[f"s{kind}"] = (kind, "")
+    shapes = {kind: rf"(?P<s{kind}>(?<![\w.])(?:{pattern}))" for kind, pattern in _SHAPES.items()}
+    number_unit = shapes.pop("number")
+    comma = shapes.pop("comma").replace(r"(?<![\w.])", "")
+    joined = "|".join([*shapes.values(), *parts, number_unit, comma, r"(?P<word>\w+)"])
+    numbers = {value: re.compile(str(pattern)) for value, pattern in data["number"].items()}
+    return Table(re.compile(joined), {**values, "word": ("word", "")}, numbers, hours)
+
+
+def _entries(found: object) -> Sequence[tuple[str, str]]:
+    return list(found.items()) if isinstance(found, dict) else [("", str(found))]
+
+
+def _longest(pattern: str) -> int:
+    """Return about how many words the longest phrase of a pattern has, then letters: the longest is tried first."""
+    return max((alternative.count(" ") * 100 + len(alternative)) for alternative in pattern.split("|"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a text, and their kinds as one string."""
+
+    items: Sequence[Token]
+    kinds: str
+
+
+def _tens(found: Sequence[Token], text: str) -> Token | None:
+    """Return the word for 20, 30, 40 or 50 that the last tokens are, to which ones can be added ("treinta y")."""
+    last = found[-2:] if found and found[-1].kind == KINDS["and"] else found[-1:]
+    if not last or last[0].kind != KINDS["number"] or text[last[0].start].isdigit():
+        return None
+    return last[0] if last[0].value in {"20", "30", "40", "50"} else None
+
+
+def tokens(text: str, tag: str) -> Tokens:
+    """Return the tokens of a text in that language; numbers in words are put together."""
+    words, found = table(tag), []
+    for match in words.pattern.finditer(flat(text)):
+        kind, value = words.values[str(match.lastgroup)]
+        letter = KINDS[kind]
+        said = match[0]
+        if kind == "number":
+            value = value or said
+            if 0 < int(value) < 10 and not said.isdecimal() and (tens := _tens(found, text)):  # noqa: PLR2004
+                del found[found.index(tens) :]
+                found.append(Token("n", str(int(tens.value) + int(value)), tens.start, match.end()))
+                continue
+        found.append(Token(letter, value or said, match.start(), match.end()))
+    return Tokens(found, "".join(token.kind for token in found))
