@@ -24,6 +24,7 @@ from core.features.preferences.store import PreferenceStore
 from core.features.quotas.limits import Defaults
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.reminders import ReminderStore
+from core.features.reminders.service import Limits, Reminders
 from core.features.transfer.files import Spool
 from core.history.conversation import Conversations
 from core.memory.indexes import Indexes
@@ -93,7 +94,7 @@ class House:
     pending_inputs: PendingInputs = field(default_factory=InMemoryPendingInputs)
     confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
     broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
-    reminders: ReminderStore = field(default_factory=InMemoryReminders)
+    reminder_store: ReminderStore = field(default_factory=InMemoryReminders)
     ledger: Ledger = field(default_factory=InMemoryLedger)
     defaults: Defaults = field(default_factory=Defaults)
     draw: Draw | None = None
@@ -105,6 +106,7 @@ class House:
     models: Models = field(init=False)
     memories: Memories = field(init=False)
     conversations: Conversations = field(init=False)
+    reminders: Reminders = field(init=False)
     registry: Registry = field(init=False)
     machine: Machine = field(init=False)
 
@@ -119,7 +121,8 @@ class House:
         self.conversations = Conversations(
             self.history, self.clock, place_settings=place_settings_by(self.decisions), zone=self.zone
         )
-        self.registry = Registry(actions(self.preferences), self.off)
+        self.reminders = Reminders(self.reminder_store, self.memories, self.clock, Limits(), wake=lambda: None)
+        self.registry = Registry(actions(self.preferences, self.reminders), self.off)
 
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)
