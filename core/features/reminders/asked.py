@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
+from core.features.reminders.request import read_request
 from core.features.reminders.telling import Wish
 from core.text.language import choose
 from core.text.replies import means_no, means_yes, numbered
@@ -46,6 +47,8 @@ def _names_time(asked: Wish, incoming: Incoming) -> bool:
     """Return whether a message says little more than a time."""
     zone = ZoneInfo(asked.options[0].zone if asked.options else "UTC")
     now: datetime = incoming.at.astimezone(zone)
-    found = find_time(incoming.text, now, choose(incoming.text, incoming.language))
-    is_question = incoming.text.rstrip().endswith("?")
-    return found is not None and not is_question and len(found.without(incoming.text).split()) <= _MAX_OTHER_WORDS
+    locale = choose(incoming.text, incoming.language)
+    if incoming.text.rstrip().endswith("?") or read_request(incoming.text, now, locale) is not None:
+        return False
+    found = find_time(incoming.text, now, locale)
+    return found is not None and len(found.without(incoming.text).split()) <= _MAX_OTHER_WORDS

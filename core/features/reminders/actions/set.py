@@ -78,6 +78,8 @@ def reminder_set(reminders: Reminders) -> Action:
             known = await _known(turn, reminders, wish, time) if is_sure else None
             # A restart repeats a turn that it broke off.
             answer = known or await settle_time(turn, reminders, wish, time, is_sure=is_sure)
+        if answer.memory is not None:
+            await turn.recall([answer.memory])
         await say(turn, _step(answer), answer)
 
     return Action(
