@@ -201,7 +201,8 @@ async def _build_over(
     heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)
     conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
     features = Features(
-        stores.stores(settings, memories, reminders, quotas, clock),
+        stores.stores(settings, memories, quotas, clock),
+        reminders=reminders,
         access=stores.access(settings, clock, grants),
         models=models,
         registry=registry,
@@ -243,9 +244,7 @@ class _Stores:
             self.people, self.decisions, clock, trusted={"console"}, embedded={ask.PLATFORM}, grants=grants, mode=mode
         )
 
-    def stores(
-        self, settings: Settings, memories: Memories, reminders: Reminders, quotas: Quotas, clock: Clock
-    ) -> Stores:
+    def stores(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Stores:
         """Return what commands read, and all that forgets."""
         terminal = ConsoleHistory(settings)
         return Stores(
@@ -258,7 +257,7 @@ class _Stores:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
-            reminders,
+            self.reminders,
             logs_words=settings.log_content,
             spool=Spool(settings.state_dir),
             copies=NoCopies() if settings.in_memory else DataFolder(settings, clock),

@@ -50,6 +50,7 @@ from core.features.quotas.quotas import Quotas
 from core.features.reminders.actions import reminder_actions
 from core.features.reminders.additions import ReminderAdditions
 from core.features.reminders.commands import ReminderCommands
+from core.features.reminders.reminders import ReminderStore
 from core.features.reminders.service import Reminders
 from core.features.threads import CONTEXT_COMMAND, THREADS
 from core.features.transfer.export import ExportCommands, Takeout
@@ -83,7 +84,7 @@ class Stores:
     pending_inputs: PendingInputs
     confirmations: ConfirmationStore
     broadcasts: Broadcasts
-    reminders: Reminders
+    reminders: ReminderStore
     logs_words: bool = False
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
@@ -106,6 +107,7 @@ class Features:
         self,
         stores: Stores,
         *,
+        reminders: Reminders,
         access: Access,
         models: Models,
         registry: Registry,
@@ -131,7 +133,7 @@ class Features:
         self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales)
         self._allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
         self.confirmations = Confirmations(stores.confirmations, clock)
-        self.reminders = stores.reminders
+        self.reminders = reminders
         self._replies = PendingReplies(
             stores.pending_inputs, self.confirmations, stores.memories, self.reminders, clock
         )
@@ -140,13 +142,17 @@ class Features:
             stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
         )
         self._listed = ListedMemories()
-        forgetters: Sequence[Forgets] = (stores.links, stores.pending_inputs, stores.confirmations, *stores.forgetters)
+        forgetters: Sequence[Forgets] = (
+            *(stores.links, stores.pending_inputs, stores.confirmations, stores.reminders),
+            *stores.forgetters,
+        )
         self.erasure = Erasure(
             stores.memories, access, self._listed, forgetters, copies=stores.copies, scrubbing=stores.forgetting
         )
         self.takeout = Takeout(
             stores.memories,
             stores.history,
+            stores.reminders,
             access=access,
             preferences=stores.preferences,
             ledger=quotas.ledger,
@@ -220,7 +226,7 @@ class Features:
             *ReminderCommands(self.reminders, self.confirmations, self._replies).commands,
             self._preferences.memory,
             self._export.command,
-            ImportCommand(memories, self.confirmations).command,
+            ImportCommand(memories, history, self.reminders, self.confirmations).command,
             PrivacyCommand(self._models, logs_words=stores.logs_words).command,
             *links.commands,
             self._preferences.language,

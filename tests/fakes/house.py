@@ -94,7 +94,7 @@ class House:
     pending_inputs: PendingInputs = field(default_factory=InMemoryPendingInputs)
     confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
     broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
-    reminder_store: ReminderStore = field(default_factory=InMemoryReminders)
+    reminders: ReminderStore = field(default_factory=InMemoryReminders)
     ledger: Ledger = field(default_factory=InMemoryLedger)
     defaults: Defaults = field(default_factory=Defaults)
     draw: Draw | None = None
@@ -106,7 +106,7 @@ class House:
     models: Models = field(init=False)
     memories: Memories = field(init=False)
     conversations: Conversations = field(init=False)
-    reminders: Reminders = field(init=False)
+    reminding: Reminders = field(init=False)
     registry: Registry = field(init=False)
     machine: Machine = field(init=False)
 
@@ -121,8 +121,15 @@ class House:
         self.conversations = Conversations(
             self.history, self.clock, place_settings=place_settings_by(self.decisions), zone=self.zone
         )
-        self.reminders = Reminders(self.reminder_store, self.memories, self.clock, Limits(), wake=lambda: None)
-        self.registry = Registry(actions(self.preferences, self.reminders), self.off)
+        self.reminding = Reminders(
+            self.reminders,
+            self.memories,
+            self.clock,
+            Limits(),
+            wake=lambda: None,
+            is_off=self.decisions.reminders_off,
+        )
+        self.registry = Registry(actions(self.preferences, self.reminding), self.off)
 
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)
@@ -145,6 +152,7 @@ class House:
         )
         return Features(
             kept,
+            reminders=self.reminding,
             access=access or self.access(),
             models=self.models,
             registry=self.registry,
