@@ -32,13 +32,15 @@ _MORNING_HOUR: Final = 8
 class Wish:
     """A reminder that lacks its time, as it is stored with the question about it (`core.confirmations`).
 
-    `options` are the times that the person is offered. `reminder_id`: it is to be moved, and not to be set anew.
+    `options` are the times that the person is offered. `reminder_id`: it is to be moved, and not to be set anew. `past`
+    is the time that they named, if it has passed.
     """
 
     text: str
     options: tuple[Schedule, ...] = ()
     kind: Kind = Kind.REMINDER
     reminder_id: str = ""
+    past: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,7 @@ async def _ask(turn: Turn, wish: Wish, times: Sequence[Once | Repeated], questio
     locale, now = turn.locale, turn.clock.now()
     options = tuple(as_schedule(time) for time in times[:_MAX_OPTIONS])
     code = await turn.confirmations.ask(turn.conversation.thread.conversation, replace(wish, options=options))
-    labels = [_label(option, now, locale) for option in options]
+    labels = [option_told(option, now, locale) for option in options]
     choices = [Button(label, f"/remind pick {code} {number}", in_place=True) for number, label in enumerate(labels, 1)]
     choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
     asked = question[locale].format(text=heading(wish, locale), time=labels[0] if labels else "", **values)
@@ -197,7 +199,7 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> Told:
     if later <= now:
         later += timedelta(days=1)
     past = wording.told(at, now, zone_key(now), turn.locale)
-    return await _ask(turn, wish, [Once(later)], PASSED, past=past)
+    return await _ask(turn, replace(wish, past=at), [Once(later)], PASSED, past=past)
 
 
 async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) -> Told:
@@ -248,7 +250,7 @@ def _usual(now: datetime) -> Sequence[Once]:
     return [Once(at) for at in (soon, evening, morning) if at > now]
 
 
-def _label(option: Schedule, now: datetime, locale: Locale) -> str:
+def option_told(option: Schedule, now: datetime, locale: Locale) -> str:
     """Return a time in words for a button."""
     if option.rule:
         return wording.rule_told(option.rule, option.wall, locale)
