@@ -42,11 +42,18 @@ class TimeCompletion:
             named = [(read.time, typed, f"{words} {typed}".strip()) for words, read in usual if read is not None]
         elif isinstance(found.time, Unclear):
             rest = found.without(typed)
-            named = [(each, rest, f"{each.at:%Y-%m-%d %H:%M} {rest}") for each in found.time.options if isinstance(each, Once)]
+            named = [
+                (each, rest, f"{each.at:%Y-%m-%d %H:%M} {rest}")
+                for each in found.time.options
+                if isinstance(each, Once)
+            ]
         else:
             named = [(found.time, found.without(typed), typed)]
         return [
-            Choice(one_line(" · ".join(filter(None, (label(as_schedule(time), now, request.locale), rest))), _MAX_CHARS), value)
+            Choice(
+                one_line(" · ".join(filter(None, (label(as_schedule(time), now, request.locale), rest))), _MAX_CHARS),
+                value,
+            )
             for time, rest, value in named
             if isinstance(time, Once | Repeated) and len(value) <= _MAX_CHARS
         ]
