@@ -34,6 +34,7 @@ from core.features.ledger.storage import SqlLedger
 from core.features.links.storage import SqlLinkCodes
 from core.features.preferences.storage import SqlPreferences
 from core.features.quotas.quotas import Quotas
+from core.features.reminders.service import Reminders
 from core.features.reminders.storage import SqlReminders
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations, PlaceSettingsOf
@@ -177,7 +178,6 @@ async def _build_over(
     stores: _Stores, settings: Settings, stack: AsyncExitStack, *, dry: bool, grants: Mapping[UserKey, Role]
 ) -> App:
     clock = SystemClock()
-    registry = Registry(actions(stores.preferences), settings.actions_off)
     quotas = Quotas(stores.ledger, stores.decisions, clock, settings.quotas(), settings.zone())
     calibration = new_calibration(settings.tokenizer)
     chains = await build_chains(
@@ -189,10 +189,20 @@ async def _build_over(
     memories = new_memories(stores.memories, stores.history, models.embedder, clock, undo_within=undo_within)
     stack.push_async_callback(memories.close)
     await memories.start()
+    reminders = Reminders(
+        stores.reminders,
+        memories,
+        clock,
+        settings.reminder_limits(),
+        wake=lambda: None,
+        is_off=stores.decisions.reminders_off,
+    )
+    registry = Registry(actions(stores.preferences, reminders), settings.actions_off)
     heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)
     conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
     features = Features(
         stores.stores(settings, memories, quotas, clock),
+        reminders=reminders,
         access=stores.access(settings, clock, grants),
         models=models,
         registry=registry,
@@ -203,7 +213,6 @@ async def _build_over(
         broadcast_interval_s=settings.broadcast_interval_s,
         language=settings.language,
         learn=settings.learn,
-        reminder_limits=settings.reminder_limits(),
     )
     await features.open()
     parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)

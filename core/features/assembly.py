@@ -47,9 +47,10 @@ from core.features.privacy.forget import ForgetCommand, ForgetVerb, PrivacyComma
 from core.features.quotas.allowance import Allowance
 from core.features.quotas.commands import QuotaVerb, UsageCommand
 from core.features.quotas.quotas import Quotas
+from core.features.reminders.actions import reminder_actions
+from core.features.reminders.additions import ReminderAdditions
 from core.features.reminders.commands import ReminderCommands
 from core.features.reminders.reminders import ReminderStore
-from core.features.reminders.service import Limits as ReminderLimits
 from core.features.reminders.service import Reminders
 from core.features.threads import CONTEXT_COMMAND, THREADS
 from core.features.transfer.export import ExportCommands, Takeout
@@ -91,9 +92,9 @@ class Stores:
     foreign_version: Callable[[], Awaitable[int]] | None = None
 
 
-def actions(preferences: PreferenceStore) -> tuple[Action, ...]:
+def actions(preferences: PreferenceStore, reminders: Reminders) -> tuple[Action, ...]:
     """Return every action: the engine's, and those of features before the last, which is the fallback."""
-    return (*ACTIONS[:-1], answer_language(preferences), ACTIONS[-1])
+    return (*ACTIONS[:-1], *reminder_actions(reminders), answer_language(preferences), ACTIONS[-1])
 
 
 class Features:
@@ -106,6 +107,7 @@ class Features:
         self,
         stores: Stores,
         *,
+        reminders: Reminders,
         access: Access,
         models: Models,
         registry: Registry,
@@ -116,7 +118,6 @@ class Features:
         broadcast_interval_s: float = 1.0,
         language: str = "",
         learn: Learn = Learn.OFFERED,
-        reminder_limits: ReminderLimits | None = None,
     ) -> None:
         self.access = access
         self.stores = stores
@@ -132,13 +133,7 @@ class Features:
         self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales)
         self._allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
         self.confirmations = Confirmations(stores.confirmations, clock)
-        self.reminders = Reminders(
-            stores.reminders,
-            stores.memories,
-            clock,
-            reminder_limits or ReminderLimits(),
-            wake=lambda: None,
-        )
+        self.reminders = reminders
         self._replies = PendingReplies(
             stores.pending_inputs, self.confirmations, stores.memories, self.reminders, clock
         )
@@ -147,13 +142,17 @@ class Features:
             stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
         )
         self._listed = ListedMemories()
-        forgetters: Sequence[Forgets] = (stores.links, stores.pending_inputs, stores.confirmations, *stores.forgetters)
+        forgetters: Sequence[Forgets] = (
+            *(stores.links, stores.pending_inputs, stores.confirmations, stores.reminders),
+            *stores.forgetters,
+        )
         self.erasure = Erasure(
             stores.memories, access, self._listed, forgetters, copies=stores.copies, scrubbing=stores.forgetting
         )
         self.takeout = Takeout(
             stores.memories,
             stores.history,
+            stores.reminders,
             access=access,
             preferences=stores.preferences,
             ledger=quotas.ledger,
@@ -200,6 +199,7 @@ class Features:
             commands=self.commands,
             preferences=self.stores.preferences.of,
             catch_up=self.effects.catch_up,
+            additions=ReminderAdditions(self.reminders),
             language=self._language,
             learn=self._learn,
             log_content=log_content,
@@ -226,7 +226,7 @@ class Features:
             *ReminderCommands(self.reminders, self.confirmations, self._replies).commands,
             self._preferences.memory,
             self._export.command,
-            ImportCommand(memories, self.confirmations).command,
+            ImportCommand(memories, history, self.reminders, self.confirmations).command,
             PrivacyCommand(self._models, logs_words=stores.logs_words).command,
             *links.commands,
             self._preferences.language,

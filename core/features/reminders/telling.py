@@ -45,13 +45,15 @@ class Wish:
 class Told:
     """What the person is told: the text, and buttons below it.
 
-    `reminder` is the one that was set or changed, or None. `asks`: it is a question, which ends the turn.
+    `reminder` is the one that was set or changed, or None; `memory` the one that its time was taken from. `asks`: it
+    is a question, which ends the turn.
     """
 
     text: str
     choices: tuple[Button, ...] = ()
     reminder: Reminder | None = None
     asks: bool = False
+    memory: MemoryItem | None = None
 
 
 def place_of(turn: Turn) -> Place:
@@ -201,7 +203,7 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> Told:
 async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) -> Told:
     """Set the reminder beside the event, if its hour is known from the person's memories or reminders; else ask."""
     now, _ = local_now(turn)
-    at = await _hour_in_memories(turn, beside.event, now)
+    memory, at = await _hour_in_memories(turn, beside.event, now)
     if at is None:
         known = [each.due for each in await reminders.matching(place_of(turn), beside.event) if each.due]
         at = known[0] if known else None
@@ -211,15 +213,20 @@ async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) 
     shifted = (at.astimezone(UTC) + beside.offset).astimezone(now.tzinfo)
     if shifted <= now:
         return await _past(turn, wish, shifted)
-    return await put(turn, reminders, wish, Once(shifted))
+    answer = await put(turn, reminders, wish, Once(shifted))
+    if memory is None or answer.reminder is None:
+        return answer
+    rests_on = RESTS_ON[turn.locale].format(memory=quoted(memory.content))
+    return replace(answer, text=f"{answer.text}\n{rests_on}", memory=memory)
 
 
-async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> datetime | None:
-    """Return when an event is, by the memory that is nearest to its name and names an hour ahead."""
+async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> tuple[MemoryItem, datetime] | tuple[None, None]:
+    """Return the memory that is nearest to an event's name and names an hour ahead, with that hour."""
     memory = turn.memory
     hits = await memory.search([event], await memory.embed([event]), limit=_MAX_MEMORIES)
-    times = (time_in(hit.item, now, turn.locale) for hit in hits)
-    return next((time.at for time in times if isinstance(time, Once) and time.has_hour), None)
+    times = ((hit.item, time_in(hit.item, now, turn.locale)) for hit in hits)
+    found = ((item, time.at) for item, time in times if isinstance(time, Once) and time.has_hour)
+    return next(found, (None, None))
 
 
 def time_in(item: MemoryItem, now: datetime, locale: Locale) -> Once | Repeated | None:
@@ -266,6 +273,7 @@ RIGHT = text("reminders.told.right")
 OTHER = text("reminders.told.other")
 OTHER_ASKED = text("reminders.told.other_asked")
 MEANT = text("reminders.told.meant")
+RESTS_ON = text("reminders.told.rests_on")
 WHICH = text("reminders.told.which")
 WHEN = text("reminders.told.when")
 PASSED = text("reminders.told.passed")

@@ -9,13 +9,14 @@ from typing import Final
 from core.actions.action import Action
 from core.dialogue import Outcome, Step
 from core.features.reminders.actions.saying import line, on_that_day, say
+from core.features.reminders.asked import Removal
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import Refusal, Reminders
-from core.features.reminders.telling import Told, place_of, refused, told
+from core.features.reminders.telling import REMOVED, Told, place_of, refused, told
 from core.memory.search import same
 from core.outgoing import Button
 from core.text.catalogue import text
-from core.text.markdown import quoted, verbatim
+from core.text.markdown import quoted
 from core.text.replies import numbered
 from core.text.unicode import clean, one_line
 from core.text.words import FUNCTION_WORDS, folded_words
@@ -48,10 +49,14 @@ def reminder_cancel(reminders: Reminders) -> Action:
         if not found:
             answer = Told(NONE[turn.locale].format(words=quoted(words)))
         elif len(found) > 1:
-            answer = _which(turn, found)
+            answer = await _which(turn, found)
         else:
             removed = await reminders.remove(place_of(turn), found[0].id)
-            answer = refused(turn, reminders, removed) if isinstance(removed, Refusal) else told(turn, removed, REMOVED)
+            can_undo = bool(reminders.undo_within)
+            if isinstance(removed, Refusal):
+                answer = refused(turn, reminders, removed)
+            else:
+                answer = told(turn, removed, REMOVED, can_undo=can_undo)
         await say(turn, _step(answer), answer)
 
     return Action(
@@ -86,9 +91,11 @@ def _best(found: Sequence[Reminder], words: str) -> Sequence[Reminder]:
     return [each for each, score in zip(found, scores, strict=True) if score == max(scores)]
 
 
-def _which(turn: Turn, found: Sequence[Reminder]) -> Told:
+async def _which(turn: Turn, found: Sequence[Reminder]) -> Told:
+    """Store which reminders are meant, and return the question which of them, with a button for each."""
     shown = found[:_MAX_OFFERED]
-    lines = [f"{number}. {verbatim(line(turn, each))}" for number, each in enumerate(shown, 1)]
+    await turn.confirmations.ask(turn.conversation.thread.conversation, Removal(tuple(each.id for each in shown)))
+    lines = [f"{number}. {line(turn, each)}" for number, each in enumerate(shown, 1)]
     choices = tuple(
         Button(f"{number}. {one_line(each.text, _MAX_LABEL_CHARS)}", f"/reminders delete {each.id}", in_place=True)
         for number, each in enumerate(shown, 1)
@@ -104,6 +111,5 @@ def _step(answer: Told) -> Step:
 
 
 LOOKING = text("reminders.actions.looking")
-REMOVED = text("reminders.told.removed")
 NONE = text("reminders.actions.none_of_these_words")
 WHICH = text("reminders.actions.which")

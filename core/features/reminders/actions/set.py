@@ -47,10 +47,10 @@ WHEN = (
 )
 
 INSTRUCTION = """\
-`text` is what to remind of, in the person's words without the time. `when` are their words for the time, copied letter \
-by letter and never computed ("dia 5", "every other Friday at 9", "an hour before my flight"), or "" if they named none. \
-Only for a time that is not plain in these words: `at` is the local time as 2026-11-23T08:00, `rule` an RRULE; else \
-null. `briefing` is true if they want to hear what each day has in store."""
+`text` is what to remind of, in the person's words without the time. `when` are their words for the time, copied \
+and never computed ("dia 5", "every other Friday at 9", "an hour before my flight"), or "" if they named none. \
+Only for a time that these words leave open: `at` as 2026-11-23T08:00, local, and `rule`, an RRULE; else null. \
+`briefing` is true if they want to hear what each day has in store."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ def reminder_set(reminders: Reminders) -> Action:
             known = await _known(turn, reminders, wish, time) if is_sure else None
             # A restart repeats a turn that it broke off.
             answer = known or await settle_time(turn, reminders, wish, time, is_sure=is_sure)
+        if answer.memory is not None:
+            await turn.recall([answer.memory])
         await say(turn, _step(answer), answer)
 
     return Action(
@@ -148,7 +150,7 @@ async def _known(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None
     found = next(
         (each for each in same if (each.schedule.wall, each.schedule.rule) == (wanted.wall, wanted.rule)), None
     )
-    return None if found is None else told(turn, found, SET)
+    return None if found is None else told(turn, found, SET, can_undo=bool(reminders.undo_within))
 
 
 def _is(reminder: Reminder, wish: Wish) -> bool:
