@@ -138,6 +138,7 @@ class Features:
             clock,
             reminder_limits or ReminderLimits(),
             wake=lambda: None,
+            is_off=stores.decisions.reminders_off,
         )
         self._replies = PendingReplies(
             stores.pending_inputs, self.confirmations, stores.memories, self.reminders, clock
@@ -147,13 +148,20 @@ class Features:
             stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
         )
         self._listed = ListedMemories()
-        forgetters: Sequence[Forgets] = (stores.links, stores.pending_inputs, stores.confirmations, *stores.forgetters)
+        forgetters: Sequence[Forgets] = (
+            stores.links,
+            stores.pending_inputs,
+            stores.confirmations,
+            stores.reminders,
+            *stores.forgetters,
+        )
         self.erasure = Erasure(
             stores.memories, access, self._listed, forgetters, copies=stores.copies, scrubbing=stores.forgetting
         )
         self.takeout = Takeout(
             stores.memories,
             stores.history,
+            stores.reminders,
             access=access,
             preferences=stores.preferences,
             ledger=quotas.ledger,
@@ -226,7 +234,7 @@ class Features:
             *ReminderCommands(self.reminders, self.confirmations, self._replies).commands,
             self._preferences.memory,
             self._export.command,
-            ImportCommand(memories, self.confirmations).command,
+            ImportCommand(memories, history, self.reminders, self.confirmations).command,
             PrivacyCommand(self._models, logs_words=stores.logs_words).command,
             *links.commands,
             self._preferences.language,
