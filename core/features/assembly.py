@@ -144,7 +144,10 @@ class Features:
         )
         self._listed = ListedMemories()
         forgetters: Sequence[Forgets] = (
-            *(stores.links, stores.pending_inputs, stores.confirmations, stores.reminders),
+            stores.links,
+            stores.pending_inputs,
+            stores.confirmations,
+            stores.reminders,
             *stores.forgetters,
         )
         self.erasure = Erasure(

@@ -203,7 +203,7 @@ def test_what_cannot_be_taken_back_is_asked_first_of_whoever_is_there(
     with pytest.raises(BotError, match="nothing was changed"):
         elefante("forget", said="n\n")
     asked = elefante("forget", said="y\n")
-    assert "Delete 1 memories and 0 conversations of console:ana for good? [y/N]" in asked.stderr
+    assert "Delete 1 memories, 0 reminders and 0 conversations of console:ana for good? [y/N]" in asked.stderr
     assert document(elefante("memories", "list", "--json"))["total"] == 0
 
 
