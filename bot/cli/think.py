@@ -20,7 +20,7 @@ from core.delivery.view import View
 from core.dialogue import Step
 from core.errors import ConfigError
 from core.features.reminders.reminders import Reminder, Schedule
-from core.features.reminders.telling import Wish, option_told, place_of, when
+from core.features.reminders.telling import Wish, label, place_of, when
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.text.language import choose
@@ -190,7 +190,7 @@ def _reminder(reminder: Reminder, turn: Turn, now: datetime) -> dict[str, JSONVa
 
 def _option(option: Schedule, turn: Turn, now: datetime) -> dict[str, JSONValue]:
     at = rules.instant(option.wall, option.zone).astimezone(ZoneInfo(option.zone))
-    return {"at": at.isoformat(), "rule": option.rule, "words": option_told(option, now, turn.locale)}
+    return {"at": at.isoformat(), "rule": option.rule, "words": label(option, now, turn.locale)}
 
 
 def _time(words: str, zone: ZoneInfo) -> datetime:

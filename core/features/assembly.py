@@ -50,6 +50,7 @@ from core.features.quotas.quotas import Quotas
 from core.features.reminders.actions import reminder_actions
 from core.features.reminders.additions import ReminderAdditions
 from core.features.reminders.commands import ReminderCommands
+from core.features.reminders.completion import TimeCompletion
 from core.features.reminders.reminders import ReminderStore
 from core.features.reminders.service import Reminders
 from core.features.threads import CONTEXT_COMMAND, THREADS
@@ -143,7 +144,10 @@ class Features:
         )
         self._listed = ListedMemories()
         forgetters: Sequence[Forgets] = (
-            *(stores.links, stores.pending_inputs, stores.confirmations, stores.reminders),
+            stores.links,
+            stores.pending_inputs,
+            stores.confirmations,
+            stores.reminders,
             *stores.forgetters,
         )
         self.erasure = Erasure(
@@ -217,13 +221,14 @@ class Features:
             erasure=self.erasure,
             logs_words=stores.logs_words,
         )
+        completion = TimeCompletion(stores.preferences.of, self.clock, self.quotas.zone)
         links = LinkCommands(stores.links, memories, history, self.notifier, self.clock)
         return (
             REMEMBER,
             *self._browsing.commands,
             forget.command,
             undo_command(self.reminders),
-            *ReminderCommands(self.reminders, self.confirmations, self._replies).commands,
+            *ReminderCommands(self.reminders, self.confirmations, self._replies, completion).commands,
             self._preferences.memory,
             self._export.command,
             ImportCommand(memories, history, self.reminders, self.confirmations).command,

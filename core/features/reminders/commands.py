@@ -9,11 +9,12 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.commands.command import Command, Request
-from core.commands.menu import MenuEntry
+from core.commands.menu import MenuEntry, MenuOption, OptionKind
 from core.confirmations import Confirmations
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, is_number
 from core.features.pending_input.replies import PendingReplies
 from core.features.reminders.card import back, entry, line, show_card
+from core.features.reminders.completion import TimeCompletion
 from core.features.reminders.reminders import Reminder, State
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
@@ -55,10 +56,13 @@ _LENGTHS: Final = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1), "1d":
 class ReminderCommands:
     """Offer /reminders and /remind."""
 
-    def __init__(self, reminders: Reminders, confirmations: Confirmations, replies: PendingReplies) -> None:
+    def __init__(
+        self, reminders: Reminders, confirmations: Confirmations, replies: PendingReplies, completion: TimeCompletion
+    ) -> None:
         self._reminders = reminders
         self._confirmations = confirmations
         self._replies = replies
+        self._completion = completion
         self._listed = ListedMemories()
         self._verbs: Mapping[str, Callable[[Request, Reminder, str], Awaitable[None]]] = {
             "show": self._show,
@@ -81,6 +85,8 @@ class ReminderCommands:
                 usage=" …",
                 in_conversation=True,
                 for_all=True,
+                fields=(WHAT_AND_WHEN,),
+                complete=self._completion,
             ),
             Command("reminders", text("commands.reminders"), self._browse, usage=" [N]", verbs=_VERBS),
         )
@@ -319,6 +325,7 @@ _VERBS: Final = tuple(
         "undo": " N",
     }.items()
 )
+WHAT_AND_WHEN: Final = MenuOption("text", OptionKind.TEXT, text("reminders.remind.field"), completes=True)
 TITLE = text("reminders.list.title")
 TITLE_HERE = text("reminders.list.title_here")
 NONE = text("reminders.list.none")

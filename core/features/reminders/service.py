@@ -249,6 +249,12 @@ class Reminders:
 
         return await self._change(place, reminder_id, undone, removed=True)
 
+    async def take_back(self, place: Place, batch: str) -> Sequence[Reminder]:
+        """Delete those of a batch again that nobody has changed since they were set, and return them."""
+        untouched = [each for each in await self.said(place, batch) if each.before is None]
+        undone = [await self.undo(place, each.id) for each in untouched if each.state is not State.REMOVED]
+        return [each for each in undone if isinstance(each, Reminder)]
+
     async def move_zone(self, user: UserKey, zone: str) -> tuple[Sequence[Reminder], Sequence[Reminder]]:
         """Let the person's reminders follow them to another zone; return those that moved, and those that stayed.
 

@@ -184,7 +184,7 @@ async def _ask(turn: Turn, wish: Wish, times: Sequence[Once | Repeated], questio
     locale, now = turn.locale, turn.clock.now()
     options = tuple(as_schedule(time) for time in times[:_MAX_OPTIONS])
     code = await turn.confirmations.ask(turn.conversation.thread.conversation, replace(wish, options=options))
-    labels = [option_told(option, now, locale) for option in options]
+    labels = [label(option, now, locale) for option in options]
     choices = [Button(label, f"/remind pick {code} {number}", in_place=True) for number, label in enumerate(labels, 1)]
     choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
     asked = question[locale].format(text=heading(wish, locale), time=labels[0] if labels else "", **values)
@@ -250,7 +250,7 @@ def _usual(now: datetime) -> Sequence[Once]:
     return [Once(at) for at in (soon, evening, morning) if at > now]
 
 
-def option_told(option: Schedule, now: datetime, locale: Locale) -> str:
+def label(option: Schedule, now: datetime, locale: Locale) -> str:
     """Return a time in words for a button."""
     if option.rule:
         return wording.rule_told(option.rule, option.wall, locale)
