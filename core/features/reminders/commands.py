@@ -312,18 +312,15 @@ def _until(now: datetime, zone: str, length: str) -> datetime:
     return wall.astimezone(UTC)
 
 
-_VERBS: Final = tuple(
-    MenuEntry(verb, text(f"reminders.verbs.{verb}"), usage)
-    for verb, usage in {
-        "list": " [N]",
-        "show": " N",
-        "edit": " N [TEXT]",
-        "when": " N [TIME]",
-        "pause": " N",
-        "resume": " N",
-        "delete": " N",
-        "undo": " N",
-    }.items()
+_VERBS: Final = (
+    MenuEntry("list", text("reminders.verbs.list"), " [N]"),
+    MenuEntry("show", text("reminders.verbs.show"), " N"),
+    MenuEntry("edit", text("reminders.verbs.edit"), " N [TEXT]"),
+    MenuEntry("when", text("reminders.verbs.when"), " N [TIME]"),
+    MenuEntry("pause", text("reminders.verbs.pause"), " N"),
+    MenuEntry("resume", text("reminders.verbs.resume"), " N"),
+    MenuEntry("delete", text("reminders.verbs.delete"), " N"),
+    MenuEntry("undo", text("reminders.verbs.undo"), " N"),
 )
 WHAT_AND_WHEN: Final = MenuOption("text", OptionKind.TEXT, text("reminders.remind.field"), completes=True)
 TITLE = text("reminders.list.title")
