@@ -150,11 +150,16 @@ class App:
 
 @asynccontextmanager
 async def build(
-    settings: Settings, *, dry: bool = False, grants: Mapping[UserKey, Role] | None = None
+    settings: Settings,
+    *,
+    dry: bool = False,
+    grants: Mapping[UserKey, Role] | None = None,
+    clock: Clock | None = None,
 ) -> AsyncIterator[App]:
     """Put a bot together, and take it apart again in reverse order. A `dry` one works on a copy of the data in RAM.
 
-    `grants` are the roles that the program around it gives to people by name, for as long as it runs.
+    `grants` are the roles that the program around it gives to people by name, for as long as it runs. `clock` takes the
+    place of the operating system's.
 
     Raises:
         ConfigError: a setting is wrong, or the data folder cannot be used.
@@ -163,7 +168,8 @@ async def build(
     async with AsyncExitStack() as stack:
         database = await _open(settings, dry=dry)
         stack.push_async_callback(database.close)
-        yield await _build_over(_Stores(database, settings), settings, stack, dry=dry, grants=grants or {})
+        clock = clock or SystemClock()
+        yield await _build_over(_Stores(database, settings), settings, clock, stack, dry=dry, grants=grants or {})
 
 
 async def _open(settings: Settings, *, dry: bool) -> Database:
@@ -175,9 +181,14 @@ async def _open(settings: Settings, *, dry: bool) -> Database:
 
 
 async def _build_over(
-    stores: _Stores, settings: Settings, stack: AsyncExitStack, *, dry: bool, grants: Mapping[UserKey, Role]
+    stores: _Stores,
+    settings: Settings,
+    clock: Clock,
+    stack: AsyncExitStack,
+    *,
+    dry: bool,
+    grants: Mapping[UserKey, Role],
 ) -> App:
-    clock = SystemClock()
     quotas = Quotas(stores.ledger, stores.decisions, clock, settings.quotas(), settings.zone())
     calibration = new_calibration(settings.tokenizer)
     chains = await build_chains(

@@ -32,13 +32,15 @@ _MORNING_HOUR: Final = 8
 class Wish:
     """A reminder that lacks its time, as it is stored with the question about it (`core.confirmations`).
 
-    `options` are the times that the person is offered. `reminder_id`: it is to be moved, and not to be set anew.
+    `options` are the times that the person is offered. `reminder_id`: it is to be moved, and not to be set anew. `past`
+    is the time that they named, if it has passed.
     """
 
     text: str
     options: tuple[Schedule, ...] = ()
     kind: Kind = Kind.REMINDER
     reminder_id: str = ""
+    past: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,7 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> Told:
     if later <= now:
         later += timedelta(days=1)
     past = wording.told(at, now, zone_key(now), turn.locale)
-    return await _ask(turn, wish, [Once(later)], PASSED, past=past)
+    return await _ask(turn, replace(wish, past=at), [Once(later)], PASSED, past=past)
 
 
 async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) -> Told:

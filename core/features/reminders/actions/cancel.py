@@ -8,6 +8,7 @@ from typing import Final
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step
+from core.features.reminders.actions.reading import read_cancel
 from core.features.reminders.actions.saying import line, on_that_day, say
 from core.features.reminders.asked import Removal
 from core.features.reminders.reminders import Reminder
@@ -44,7 +45,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
 
     async def run(turn: Turn, named: Named) -> None:
         """Delete the one that is named, ask which of several, or say that there is none."""
-        words = clean(named.which, _MAX_WORDS_CHARS)
+        words = clean(named.which, _MAX_WORDS_CHARS).strip()
         found = await _found(turn, reminders, words)
         if not found:
             answer = Told(NONE[turn.locale].format(words=quoted(words)))
@@ -68,6 +69,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
         example='{"which": "..."}',
         status=LOOKING,
         asks=True,
+        reads=read_cancel,
     )
 
 
@@ -75,6 +77,8 @@ async def _found(turn: Turn, reminders: Reminders, words: str) -> Sequence[Remin
     """Return the reminders that the words name: by number, by their own words, or by the day they are due."""
     place = place_of(turn)
     every = await reminders.of(place)
+    if not words:
+        return every
     if (numbers := numbered(words, len(every))) is not None:
         return [every[at] for at in numbers]
     matching = await reminders.matching(place, words)

@@ -7,6 +7,7 @@ from typing import Final
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step
+from core.features.reminders.actions.reading import read_list
 from core.features.reminders.actions.saying import line, on_that_day
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
@@ -50,6 +51,7 @@ def reminder_list(reminders: Reminders) -> Action:
         example='{"day": ""}',
         status=LOOKING,
         informs=True,
+        reads=read_list,
     )
 
 
