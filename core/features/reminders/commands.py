@@ -76,20 +76,19 @@ class ReminderCommands:
 
     @property
     def commands(self) -> Sequence[Command]:
-        """The two commands, in the order of menus."""
-        return (
-            Command(
-                "remind",
-                text("commands.remind"),
-                self._remind,
-                usage=" …",
-                in_conversation=True,
-                for_all=True,
-                fields=(WHAT_AND_WHEN,),
-                complete=self._completion,
-            ),
-            Command("reminders", text("commands.reminders"), self._browse, usage=" [N]", verbs=_VERBS),
+        """The two commands, in the order of menus; where nobody may set a reminder, only that for those set before."""
+        remind = Command(
+            "remind",
+            text("commands.remind"),
+            self._remind,
+            usage=" …",
+            in_conversation=True,
+            for_all=True,
+            fields=(WHAT_AND_WHEN,),
+            complete=self._completion,
         )
+        reminders = Command("reminders", text("commands.reminders"), self._browse, usage=" [N]", verbs=_VERBS)
+        return (remind, reminders) if self._reminders.limits.most else (reminders,)
 
     async def _browse(self, request: Request, argument: str) -> None:
         """Show a page of the list, or do something with one of it, named by its number or id."""
