@@ -42,6 +42,7 @@ from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.action import answer_language
 from core.features.preferences.commands import PreferenceCommands
 from core.features.preferences.store import PreferenceStore
+from core.features.preferences.timezone import TimezoneCommand
 from core.features.privacy.erasure import Erasure, Forgets
 from core.features.privacy.forget import ForgetCommand, ForgetVerb, PrivacyCommand
 from core.features.quotas.allowance import Allowance
@@ -234,6 +235,7 @@ class Features:
             PrivacyCommand(self._models, logs_words=stores.logs_words).command,
             *links.commands,
             self._preferences.language,
+            TimezoneCommand(stores.preferences, self.reminders.move_zone).command,
             NewsCommand(stores.preferences).command,
             THREADS,
             CONTEXT_COMMAND,
