@@ -268,7 +268,6 @@ class _Stores:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
-            self.reminders,
             logs_words=settings.log_content,
             spool=Spool(settings.state_dir),
             copies=NoCopies() if settings.in_memory else DataFolder(settings, clock),

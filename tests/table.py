@@ -31,6 +31,8 @@ EVERYBODYS = {
     "/memories": "You have not asked me to remember anything yet.",
     "/forget": "Say what to delete",
     "/undo": "There is nothing to undo.",
+    "/remind": "Write when and what",
+    "/reminders": "You have no reminders",
     "/memory": "Memory is on",
     "/export": "Everything I keep about {platform}:{me}.",
     "/import": "Send a file of at most 5 MB with the caption /import",

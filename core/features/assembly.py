@@ -42,6 +42,7 @@ from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.action import answer_language
 from core.features.preferences.commands import PreferenceCommands
 from core.features.preferences.store import PreferenceStore
+from core.features.preferences.timezone import TimezoneCommand
 from core.features.privacy.erasure import Erasure, Forgets
 from core.features.privacy.forget import ForgetCommand, ForgetVerb, PrivacyCommand
 from core.features.quotas.allowance import Allowance
@@ -51,7 +52,6 @@ from core.features.reminders.actions import reminder_actions
 from core.features.reminders.additions import ReminderAdditions
 from core.features.reminders.commands import ReminderCommands
 from core.features.reminders.completion import TimeCompletion
-from core.features.reminders.reminders import ReminderStore
 from core.features.reminders.service import Reminders
 from core.features.threads import CONTEXT_COMMAND, THREADS
 from core.features.transfer.export import ExportCommands, Takeout
@@ -85,7 +85,6 @@ class Stores:
     pending_inputs: PendingInputs
     confirmations: ConfirmationStore
     broadcasts: Broadcasts
-    reminders: ReminderStore
     logs_words: bool = False
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
@@ -95,7 +94,8 @@ class Stores:
 
 def actions(preferences: PreferenceStore, reminders: Reminders) -> tuple[Action, ...]:
     """Return every action: the engine's, and those of features before the last, which is the fallback."""
-    return (*ACTIONS[:-1], *reminder_actions(reminders), answer_language(preferences), ACTIONS[-1])
+    own = reminder_actions(reminders) if reminders.limits.most else ()
+    return (*ACTIONS[:-1], *own, answer_language(preferences), ACTIONS[-1])
 
 
 class Features:
@@ -147,7 +147,7 @@ class Features:
             stores.links,
             stores.pending_inputs,
             stores.confirmations,
-            stores.reminders,
+            reminders.store,
             *stores.forgetters,
         )
         self.erasure = Erasure(
@@ -156,7 +156,7 @@ class Features:
         self.takeout = Takeout(
             stores.memories,
             stores.history,
-            stores.reminders,
+            reminders.store,
             access=access,
             preferences=stores.preferences,
             ledger=quotas.ledger,
@@ -235,6 +235,7 @@ class Features:
             PrivacyCommand(self._models, logs_words=stores.logs_words).command,
             *links.commands,
             self._preferences.language,
+            TimezoneCommand(stores.preferences, self.reminders.move_zone).command,
             NewsCommand(stores.preferences).command,
             THREADS,
             CONTEXT_COMMAND,

@@ -45,6 +45,12 @@ def zone_told(zone: str, at: datetime, locale: Locale) -> str:
     return ZONE[locale].format(place=exemplar(zone, locale), offset=away)
 
 
+def hour_told(at: datetime, locale: Locale) -> str:
+    """Return what the clock shows: "8:00", "8:00 AM"."""
+    locale = _spoken(locale)
+    return _form(at, HOUR, locale)
+
+
 def offset(zone: str, at: datetime) -> str:
     """Return the offset of a zone at an instant: "UTC−3", "UTC+5:30"."""
     away = at.astimezone(ZoneInfo(zone)).utcoffset() or timedelta()

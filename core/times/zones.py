@@ -110,6 +110,11 @@ def exemplar(zone: str, locale: Locale) -> str:
     )  # with its accents
 
 
+def country_name(country: str, locale: Locale) -> str:
+    """Return the name of a country by its code; "" for none."""
+    return str(_babel(locale).territories.get(country, country))
+
+
 def _exemplar(zone: str, locale: Locale) -> str:
     from babel.dates import get_timezone_location
 

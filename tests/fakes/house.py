@@ -95,6 +95,7 @@ class House:
     confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
     broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
     reminders: ReminderStore = field(default_factory=InMemoryReminders)
+    reminder_limits: Limits = Limits()
     ledger: Ledger = field(default_factory=InMemoryLedger)
     defaults: Defaults = field(default_factory=Defaults)
     draw: Draw | None = None
@@ -125,7 +126,7 @@ class House:
             self.reminders,
             self.memories,
             self.clock,
-            Limits(),
+            self.reminder_limits,
             wake=lambda: None,
             is_off=self.decisions.reminders_off,
         )
@@ -146,7 +147,6 @@ class House:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
-            self.reminders,
             logs_words=self.log_content,
             spool=self.spool,
         )

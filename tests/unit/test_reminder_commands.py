@@ -13,6 +13,7 @@ import pytest
 from core.commands.command import CompletionRequest
 from core.features.reminders.reminders import Claim, Reminder, State
 from core.outgoing import Choice
+from core.stores import ChangeContext
 from core.types import Locale, MemoryDraft, MemoryKind, Preferences, UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import ANA, BIA
@@ -20,7 +21,6 @@ from tests.fakes.talk import Talk, talking
 
 HOUR = 3600
 TOMORROW = datetime(2026, 3, 15, 9, tzinfo=UTC)
-ROOM = {"chat": "room", "private": False}
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
 
 
 async def kept(talk: Talk, user: UserKey = ANA) -> Sequence[Reminder]:
-    return await talk.house.reminder_store.of([user], frozenset(State) - {State.REMOVED})
+    return await talk.house.reminders.of([user], frozenset(State) - {State.REMOVED})
 
 
 async def fire(talk: Talk) -> str:
     """Say what is due, as the scheduler does; return the batch that the buttons below it name."""
-    [claimed] = await talk.house.reminder_store.claim(Claim(talk.clock.now(), {"test"}))
+    [claimed] = await talk.house.reminders.claim(Claim(talk.clock.now(), {"test"}))
     settled = replace(claimed, state=State.DONE, due=None, sent_at=talk.clock.now(), tries=0)
-    await talk.house.reminder_store.settle([(claimed, settled)])
+    await talk.house.reminders.settle([(claimed, settled)])
     return claimed.batch
 
 
@@ -204,9 +204,9 @@ async def test_numbers_ids_and_verbs_of_nothing_are_told_so(talk: Talk) -> None:
 async def test_in_a_room_nothing_of_what_was_set_elsewhere_is_shown(talk: Talk) -> None:
     await talk.say("/remind tomorrow at 9 am secret surgery")
     [secret] = await kept(talk)
-    await talk.say("/remind in 20 minutes team call", **ROOM)
-    assert "surgery" not in await talk.say("/reminders", **ROOM)
-    assert "I cannot find that reminder." in await talk.say(f"/reminders show {secret.id}", **ROOM)
+    await talk.say("/remind in 20 minutes team call", chat="room", private=False)
+    assert "surgery" not in await talk.say("/reminders", chat="room", private=False)
+    assert "I cannot find that reminder." in await talk.say(f"/reminders show {secret.id}", chat="room", private=False)
     assert "I remind you in the room test:room" in await talk.say(
         f"/reminders show {next(each.id for each in await kept(talk) if each != secret)}"
     )
@@ -214,13 +214,19 @@ async def test_in_a_room_nothing_of_what_was_set_elsewhere_is_shown(talk: Talk) 
     assert "Change time" in " ".join(labels(talk))
 
 
-async def test_undo_takes_back_the_newest_change_of_a_memory_or_a_reminder(talk: Talk) -> None:
-    await talk.keep("the wifi is abc123")
+async def save(talk: Talk, content: str) -> None:
+    """Let the person have a memory that they can take back, and let a second pass."""
+    memory = talk.house.memories.of(ANA, ChangeContext(content, "", ANA))
+    await memory.save([MemoryDraft(MemoryKind.TEXT, content, (content,))], {})
     await talk.clock.advance(1)
+
+
+async def test_undo_takes_back_the_newest_change_of_a_memory_or_a_reminder(talk: Talk) -> None:
+    await save(talk, "the wifi is abc123")
     await talk.say("/remind tomorrow at 9 am pay the rent")
     await talk.clock.advance(1)
-    [item] = await talk.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "Bia is my sister", ("sister",))], {})
-    assert item.content in await talk.say("undo")
+    await save(talk, "Bia is my sister")
+    assert "Bia is my sister" in await talk.say("undo")
     assert "I will not remind you: “pay the rent”" in await talk.say("undo that, please")
     assert "abc123" in await talk.say("/undo")
     assert await talk.say("/undo") == "There is nothing to undo."
@@ -228,20 +234,20 @@ async def test_undo_takes_back_the_newest_change_of_a_memory_or_a_reminder(talk:
 
 async def test_undo_in_a_room_takes_back_no_reminder_of_elsewhere(talk: Talk) -> None:
     await talk.say("/remind tomorrow at 9 am secret surgery")
-    assert await talk.say("/undo", **ROOM) == "There is nothing to undo."
+    assert await talk.say("/undo", chat="room", private=False) == "There is nothing to undo."
     assert len(await kept(talk)) == 1
 
 
 async def test_the_buttons_below_one_that_was_said_hold_after_a_restart_and_only_for_its_owner(talk: Talk) -> None:
-    await talk.say("/remind in 20 minutes team call", **ROOM)
+    await talk.say("/remind in 20 minutes team call", chat="room", private=False)
     await talk.clock.advance(HOUR)
     batch = await fire(talk)
     await talk.restart()
     done, later = f"/reminders done {batch}", f"/remind later {batch} 10m"
-    assert "somebody else's" in await talk.say(done, BIA, pressed=True, **ROOM)
-    assert "somebody else's" in await talk.say(later, BIA, pressed=True, **ROOM)
-    assert await talk.say(done, pressed=True, **ROOM) == "✓ “team call”"
-    said = await talk.say(later, pressed=True, **ROOM)
+    assert "somebody else's" in await talk.say(done, BIA, chat="room", private=False, pressed=True)
+    assert "somebody else's" in await talk.say(later, BIA, chat="room", private=False, pressed=True)
+    assert await talk.say(done, chat="room", private=False, pressed=True) == "✓ “team call”"
+    said = await talk.say(later, chat="room", private=False, pressed=True)
     assert instants(said) == [(talk.clock.now() + timedelta(minutes=10)).replace(microsecond=0)]
     [again] = await kept(talk)
     assert (again.state, again.due) == (State.WAITING, talk.clock.now() + timedelta(minutes=10))

@@ -76,20 +76,19 @@ class ReminderCommands:
 
     @property
     def commands(self) -> Sequence[Command]:
-        """The two commands, in the order of menus."""
-        return (
-            Command(
-                "remind",
-                text("commands.remind"),
-                self._remind,
-                usage=" …",
-                in_conversation=True,
-                for_all=True,
-                fields=(WHAT_AND_WHEN,),
-                complete=self._completion,
-            ),
-            Command("reminders", text("commands.reminders"), self._browse, usage=" [N]", verbs=_VERBS),
+        """The two commands, in the order of menus; where nobody may set a reminder, only that for those set before."""
+        remind = Command(
+            "remind",
+            text("commands.remind"),
+            self._remind,
+            usage=" …",
+            in_conversation=True,
+            for_all=True,
+            fields=(WHAT_AND_WHEN,),
+            complete=self._completion,
         )
+        reminders = Command("reminders", text("commands.reminders"), self._browse, usage=" [N]", verbs=_VERBS)
+        return (remind, reminders) if self._reminders.limits.most else (reminders,)
 
     async def _browse(self, request: Request, argument: str) -> None:
         """Show a page of the list, or do something with one of it, named by its number or id."""
@@ -312,18 +311,15 @@ def _until(now: datetime, zone: str, length: str) -> datetime:
     return wall.astimezone(UTC)
 
 
-_VERBS: Final = tuple(
-    MenuEntry(verb, text(f"reminders.verbs.{verb}"), usage)
-    for verb, usage in {
-        "list": " [N]",
-        "show": " N",
-        "edit": " N [TEXT]",
-        "when": " N [TIME]",
-        "pause": " N",
-        "resume": " N",
-        "delete": " N",
-        "undo": " N",
-    }.items()
+_VERBS: Final = (
+    MenuEntry("list", text("reminders.verbs.list"), " [N]"),
+    MenuEntry("show", text("reminders.verbs.show"), " N"),
+    MenuEntry("edit", text("reminders.verbs.edit"), " N [TEXT]"),
+    MenuEntry("when", text("reminders.verbs.when"), " N [TIME]"),
+    MenuEntry("pause", text("reminders.verbs.pause"), " N"),
+    MenuEntry("resume", text("reminders.verbs.resume"), " N"),
+    MenuEntry("delete", text("reminders.verbs.delete"), " N"),
+    MenuEntry("undo", text("reminders.verbs.undo"), " N"),
 )
 WHAT_AND_WHEN: Final = MenuOption("text", OptionKind.TEXT, text("reminders.remind.field"), completes=True)
 TITLE = text("reminders.list.title")

@@ -45,8 +45,7 @@ _MAX_WHEN_CHARS: Final = 200
 _MAX_LABEL_CHARS: Final = 40
 
 WHEN = (
-    'They want to be told of something at a time ("remind me to"). "Remember that I pay rent on the 5th" is a memory; '
-    "of both, do both."
+    'They want to be told of something at a time ("remind me to"). "Remember that I pay rent on the 5th" is a memory.'
 )
 
 INSTRUCTION = """\
