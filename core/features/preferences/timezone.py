@@ -111,7 +111,7 @@ def _line(reminder: Reminder, zone: str, request: Request) -> str:
 HOLDS = text("preferences.timezone.holds")
 GUESSED = text("preferences.timezone.guessed")
 HOW = text("preferences.timezone.how")
-OTHER = text("preferences.timezone.other")
+OTHER = text("preferences.timezone.another")
 ASKED = text("preferences.timezone.asked")
 CHOSEN = text("preferences.timezone.chosen")
 REMOVED = text("preferences.timezone.removed")
