@@ -1,4 +1,4 @@
-"""/timezone: the time zone in which a person is told times, by a city, a country, an offset, or what their clock shows."""
+"""/timezone: the zone in which a person is told times, by a city, a country, an offset, or what their clock shows."""
 
 from __future__ import annotations
 
