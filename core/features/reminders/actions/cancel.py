@@ -28,7 +28,7 @@ _MAX_OFFERED: Final = 8
 _MAX_LABEL_CHARS: Final = 40
 _MAX_WORDS_CHARS: Final = 200
 
-WHEN = "The person wants to be reminded of something no more."
+WHEN = "They want to be reminded no more."
 
 INSTRUCTION = "`which` are their words for the reminder, or its number in the list."
 

@@ -30,9 +30,9 @@ class _Words:
 
 
 def read_list(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue] | None:
-    """Return the arguments of a message that asks which reminders are set; None if it asks for something else."""
+    """Return no arguments for a message that asks which reminders are set; None if it asks for something else."""
     text = flat(message[:_MAX_CHARS])
-    return {"day": message} if any(words.lists.match(text, _begin(words, text)) for words in _tables()) else None
+    return {} if any(words.lists.match(text, _begin(words, text)) for words in _tables()) else None
 
 
 def read_cancel(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue] | None:
