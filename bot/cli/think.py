@@ -112,7 +112,7 @@ async def _thought(app: App, text: str, user: UserKey, chat: str, own_zone: Zone
     """Return the steps, messages and timings of one message, and the reminders that it would set or ask about."""
     settings, channel = app.settings, LoggedChannel()
     conversation = await app.conversations.open(ConversationKey(ChatKey(user.platform, chat), user))
-    before = {each.id for each in await app.features.stores.reminders.of([user])}
+    before = {each.id for each in await app.features.reminders.store.of([user])}
     told_zone = (await app.parts.preferences(user)).zone
     started_s = app.clock.monotonic()
     asked = Message(MessageRole.USER, clean(text, settings.max_message_chars), turn=uuid.uuid4().hex)
@@ -154,7 +154,7 @@ async def _thought(app: App, text: str, user: UserKey, chat: str, own_zone: Zone
 async def _reminders(app: App, turn: Turn, before: set[str]) -> dict[str, JSONValue]:
     """Return the reminders that the turn set, and what it asked about one that it did not; take them back."""
     here, now = turn.conversation.thread.conversation, app.clock.now()
-    made = [each for each in await app.features.stores.reminders.of([here.user]) if each.id not in before]
+    made = [each for each in await app.features.reminders.store.of([here.user]) if each.id not in before]
     document: dict[str, JSONValue] = {"reminders": [_reminder(each, turn, now) for each in made]}
     for each in made:  # they would count against the limit of the next message
         await app.features.reminders.remove(place_of(turn), each.id)
