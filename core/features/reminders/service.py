@@ -103,7 +103,7 @@ class Reminders:
         text, now = _kept(text), self._clock.now()
         if not text and kind is Kind.REMINDER:
             return Refusal.NO_TEXT
-        if not place.private and self._is_off is not None and await self._is_off(place.chat):
+        if self._is_off is not None and await self._is_off(place.chat):
             return Refusal.OFF_HERE
         timed = self._timed(time, guessed=guessed)
         if isinstance(timed, Refusal):
