@@ -45,6 +45,11 @@ def zone_told(zone: str, at: datetime, locale: Locale) -> str:
     return ZONE[locale].format(place=exemplar(zone, locale), offset=away)
 
 
+def day_told(at: datetime, locale: Locale) -> str:
+    """Return a day without its year: "sexta-feira, 27 de novembro"."""
+    return _date(at, at.year, _spoken(locale))
+
+
 def hour_told(at: datetime, locale: Locale) -> str:
     """Return what the clock shows: "8:00", "8:00 AM"."""
     locale = _spoken(locale)

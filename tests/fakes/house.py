@@ -95,7 +95,7 @@ class House:
     confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
     broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
     reminders: ReminderStore = field(default_factory=InMemoryReminders)
-    reminder_limits: Limits = Limits()
+    reminder_limits: Limits = field(default_factory=Limits)
     ledger: Ledger = field(default_factory=InMemoryLedger)
     defaults: Defaults = field(default_factory=Defaults)
     draw: Draw | None = None

@@ -1,4 +1,4 @@
-"""/timezone: the time zone in which a person is told times, by a city, a country, an offset, or what their clock shows."""
+"""/timezone: the zone in which a person is told times, by a city, a country, an offset, or what their clock shows."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _line(reminder: Reminder, zone: str, request: Request) -> str:
 HOLDS = text("preferences.timezone.holds")
 GUESSED = text("preferences.timezone.guessed")
 HOW = text("preferences.timezone.how")
-OTHER = text("preferences.timezone.other")
+OTHER = text("preferences.timezone.another")
 ASKED = text("preferences.timezone.asked")
 CHOSEN = text("preferences.timezone.chosen")
 REMOVED = text("preferences.timezone.removed")

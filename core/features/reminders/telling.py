@@ -150,7 +150,7 @@ def undo_button(reminder: Reminder, locale: Locale) -> Button:
 def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
     """Return when a reminder is due, in words with date, hour and zone: its rule, if it repeats, and the next time."""
     schedule, due = reminder.schedule, reminder.due
-    rule = wording.rule_told(schedule.rule, schedule.wall, locale) if schedule.rule else ""
+    rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
     if due is None:
         return rule
     at = due.astimezone(ZoneInfo(schedule.zone))
@@ -253,7 +253,7 @@ def _usual(now: datetime) -> Sequence[Once]:
 def label(option: Schedule, now: datetime, locale: Locale) -> str:
     """Return a time in words for a button."""
     if option.rule:
-        return wording.rule_told(option.rule, option.wall, locale)
+        return wording.rule_told(option.rule, option.wall, locale, option.zone)
     return wording.told(option.wall.replace(tzinfo=ZoneInfo(option.zone)), now, option.zone, locale)
 
 
