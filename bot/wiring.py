@@ -34,6 +34,7 @@ from core.features.ledger.storage import SqlLedger
 from core.features.links.storage import SqlLinkCodes
 from core.features.preferences.storage import SqlPreferences
 from core.features.quotas.quotas import Quotas
+from core.features.reminders.service import Reminders
 from core.features.reminders.storage import SqlReminders
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations, PlaceSettingsOf
@@ -149,11 +150,16 @@ class App:
 
 @asynccontextmanager
 async def build(
-    settings: Settings, *, dry: bool = False, grants: Mapping[UserKey, Role] | None = None
+    settings: Settings,
+    *,
+    dry: bool = False,
+    grants: Mapping[UserKey, Role] | None = None,
+    clock: Clock | None = None,
 ) -> AsyncIterator[App]:
     """Put a bot together, and take it apart again in reverse order. A `dry` one works on a copy of the data in RAM.
 
-    `grants` are the roles that the program around it gives to people by name, for as long as it runs.
+    `grants` are the roles that the program around it gives to people by name, for as long as it runs. `clock` takes the
+    place of the operating system's.
 
     Raises:
         ConfigError: a setting is wrong, or the data folder cannot be used.
@@ -162,7 +168,8 @@ async def build(
     async with AsyncExitStack() as stack:
         database = await _open(settings, dry=dry)
         stack.push_async_callback(database.close)
-        yield await _build_over(_Stores(database, settings), settings, stack, dry=dry, grants=grants or {})
+        clock = clock or SystemClock()
+        yield await _build_over(_Stores(database, settings), settings, clock, stack, dry=dry, grants=grants or {})
 
 
 async def _open(settings: Settings, *, dry: bool) -> Database:
@@ -174,10 +181,14 @@ async def _open(settings: Settings, *, dry: bool) -> Database:
 
 
 async def _build_over(
-    stores: _Stores, settings: Settings, stack: AsyncExitStack, *, dry: bool, grants: Mapping[UserKey, Role]
+    stores: _Stores,
+    settings: Settings,
+    clock: Clock,
+    stack: AsyncExitStack,
+    *,
+    dry: bool,
+    grants: Mapping[UserKey, Role],
 ) -> App:
-    clock = SystemClock()
-    registry = Registry(actions(stores.preferences), settings.actions_off)
     quotas = Quotas(stores.ledger, stores.decisions, clock, settings.quotas(), settings.zone())
     calibration = new_calibration(settings.tokenizer)
     chains = await build_chains(
@@ -189,10 +200,20 @@ async def _build_over(
     memories = new_memories(stores.memories, stores.history, models.embedder, clock, undo_within=undo_within)
     stack.push_async_callback(memories.close)
     await memories.start()
+    reminders = Reminders(
+        stores.reminders,
+        memories,
+        clock,
+        settings.reminder_limits(),
+        wake=lambda: None,
+        is_off=stores.decisions.reminders_off,
+    )
+    registry = Registry(actions(stores.preferences, reminders), settings.actions_off)
     heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)
     conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
     features = Features(
         stores.stores(settings, memories, quotas, clock),
+        reminders=reminders,
         access=stores.access(settings, clock, grants),
         models=models,
         registry=registry,
@@ -203,7 +224,6 @@ async def _build_over(
         broadcast_interval_s=settings.broadcast_interval_s,
         language=settings.language,
         learn=settings.learn,
-        reminder_limits=settings.reminder_limits(),
     )
     await features.open()
     parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
@@ -248,7 +268,6 @@ class _Stores:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
-            self.reminders,
             logs_words=settings.log_content,
             spool=Spool(settings.state_dir),
             copies=NoCopies() if settings.in_memory else DataFolder(settings, clock),

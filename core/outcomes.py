@@ -51,11 +51,15 @@ def missing(steps: Iterable[Step]) -> dict[ChangeKind, tuple[str, ...]]:
 
 
 def left_undone(steps: Sequence[Step], message: str) -> frozenset[ChangeKind]:
-    """Return the kinds of change that were tried without success, or else plainly asked for while none was tried."""
+    """Return the kinds of change that were tried without success, or else plainly asked for while none was tried.
+
+    Only a step of its own kind makes up for a reminder: who asked for one is not content with a memory.
+    """
     if tried := missing(steps):
         return frozenset(tried)
-    handled = any(step.writes is not None for step in steps)  # done now, or true before
-    return frozenset() if handled else claims.asked(message)
+    handled = {step.writes for step in steps if step.writes is not None}  # done now, or true before
+    asked = claims.asked(message) if ChangeKind.REMINDER not in handled else frozenset()
+    return asked & {ChangeKind.REMINDER} if handled else asked
 
 
 def undone(steps: Sequence[Step], kinds: Collection[ChangeKind], locale: Locale, *, remembers: bool = True) -> str:

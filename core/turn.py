@@ -222,6 +222,7 @@ class Turn:
                 Message(MessageRole.SYSTEM, {"id": item.id}, Modal.MEMORY, memory_id=item.id, tokens=max(tokens, 1))
             )
         self._recalled += [item for item in items if item not in self._recalled]
+        self._in_view += tuple(items)
 
     async def find(self, items: Sequence[MemoryItem]) -> None:
         """Recall what a search found; in the single cycle only what the answer turns out to rest on."""

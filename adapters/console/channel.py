@@ -151,6 +151,7 @@ class ConsoleChannel(Channel):
         self._drawn: list[
             Row
         ] = []  # the last message, as it is on the screen; empty if the cursor is on a line of its own
+        self._grows = False  # the last message may still change
         self._page: Page | None = None  # of the last message, while its text grows
         self._above: Above | None = None
 
@@ -168,9 +169,20 @@ class ConsoleChannel(Channel):
             await self._print_above(shown)
         else:
             self.settle()
-            self._last, self._page = handle, None
+            self._last, self._page, self._grows = handle, None, not shown.stays
             self._draw(self._rows(shown))
         return handle
+
+    async def interject(self, shown: OutgoingMessage) -> str:
+        """Write a whole message that answers nothing: above one that still grows, which goes on below it."""
+        if self._above is not None or not self._drawn or not self._grows or shown.file is not None:
+            return await self.post(shown)
+        self._posts += 1
+        growing, page = self._drawn, self._page
+        gone = max(0, len(growing) - self._output.size.lines)  # rows that scrolled away are out of reach
+        self._draw([*growing[:gone], *self._rows(shown), *growing[gone:]])
+        self._drawn, self._page = growing, page
+        return str(self._posts)
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> None:
         """Replace the last message in place; any other is written anew."""
@@ -180,6 +192,7 @@ class ConsoleChannel(Channel):
         if handle != self._last:
             self.settle()
             self._last, self._page = handle, None
+        self._grows = not shown.stays
         self._draw(self._rows(shown))
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
@@ -251,3 +264,27 @@ class ConsoleChannel(Channel):
             up = f"\x1b[{reachable - 1}A" if reachable > 1 else ""
             self._output.write(f"\r{up}\x1b[J" + "\n".join(row.text for row in rows[keep:]))
         self._drawn = rows
+
+
+class Notices(Channel):
+    """The terminal for what answers nothing, also while an answer is being written."""
+
+    def __init__(self, screen: ConsoleChannel) -> None:
+        self._screen = screen
+
+    @property
+    def limits(self) -> ChannelLimits:
+        """Those of the terminal."""
+        return self._screen.limits
+
+    def measure(self, text: str) -> int:
+        """Return the length in code points."""
+        return self._screen.measure(text)
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        """Write a message."""
+        return await self._screen.interject(shown)
+
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
+        """Write the message anew."""
+        await self._screen.edit(handle, shown)

@@ -41,10 +41,11 @@ class Person:
 
 
 class OneScreen(Channels):
-    """The one channel of a terminal, for every person and message."""
+    """The one channel of a terminal, for every person and message; `notices` is for what answers nothing."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, notices: Channel | None = None) -> None:
         self._channel = channel
+        self._notices = notices or channel
 
     def again(self, incoming: Incoming) -> Channel:
         """Return the screen."""
@@ -54,4 +55,4 @@ class OneScreen(Channels):
     def private(self, user: UserKey, once: str = "") -> Channel:
         """Return the screen."""
         del user, once
-        return self._channel
+        return self._notices

@@ -19,7 +19,7 @@ from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from adapters.console.channel import Above, ConsoleChannel
+from adapters.console.channel import Above, ConsoleChannel, Notices
 from adapters.console.files import EXPORTS
 from adapters.console.output import Output
 from adapters.console.person import PLATFORM, QUIT, STOP, OneScreen, Person
@@ -43,7 +43,7 @@ async def talk(handler: MessageHandler, person: Person, data_dir: Path, *, keeps
     channel.say(GREETING[locale])
     channel.end()
     with _ending_in_order():
-        await handler.resume(PLATFORM, OneScreen(channel))
+        await handler.resume(PLATFORM, OneScreen(channel, Notices(channel)))
         while not output.gone:
             try:
                 with channel.printing_above(prompt.above):

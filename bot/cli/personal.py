@@ -75,7 +75,7 @@ async def kept(settings: Settings, user: UserKey) -> Document:
         accounts = await app.features.memories.accounts(user)
         threads = [thread for account in accounts for thread in await app.conversations.store.threads(account)]
         memories = await app.features.memories.of(accounts[0]).count()
-        reminders = await app.features.stores.reminders.of(accounts)
+        reminders = await app.features.reminders.store.of(accounts)
         return {
             "accounts": [str(account) for account in accounts],
             "memories": memories,

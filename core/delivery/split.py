@@ -96,7 +96,7 @@ class Splitter:
         if reach == len(self._text):
             return reach
         while True:
-            cut = self._outside_time(self._cut(reach))
+            cut = self._outside_time(self._cut(reach), reach)
             if cut <= self._start + 1 or self._size(cut) <= self._max_chars:
                 break
             reach = cut - max(1, (cut - self._start) // 8)
@@ -141,11 +141,13 @@ class Splitter:
         word = self._word(reach)
         return word if word > self._start else whole_before(self._text, reach, self._start)
 
-    def _outside_time(self, cut: int) -> int:
-        """Return the cut, or the beginning of the time that it would break."""
-        begins = self._text.rfind("[", max(self._start + 1, cut - _MAX_LINK_CHARS), cut)
+    def _outside_time(self, cut: int, reach: int) -> int:
+        """Return the cut, or the beginning of the time that it would break, or its end if the part begins with it."""
+        begins = self._text.rfind("[", max(self._start, cut - _MAX_LINK_CHARS), cut)
         found = TIME_LINK.match(self._text, begins) if begins >= 0 else None
-        return begins if found and cut < found.end() else cut
+        if found is None or found.end() <= cut:
+            return cut
+        return begins if begins > self._start else min(found.end(), reach)
 
     def _paragraph(self, low: int, high: int) -> int:
         return self._text.rfind("\n\n", low, high + 2)

@@ -42,14 +42,16 @@ from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.action import answer_language
 from core.features.preferences.commands import PreferenceCommands
 from core.features.preferences.store import PreferenceStore
+from core.features.preferences.timezone import TimezoneCommand
 from core.features.privacy.erasure import Erasure, Forgets
 from core.features.privacy.forget import ForgetCommand, ForgetVerb, PrivacyCommand
 from core.features.quotas.allowance import Allowance
 from core.features.quotas.commands import QuotaVerb, UsageCommand
 from core.features.quotas.quotas import Quotas
+from core.features.reminders.actions import reminder_actions
+from core.features.reminders.additions import ReminderAdditions
 from core.features.reminders.commands import ReminderCommands
-from core.features.reminders.reminders import ReminderStore
-from core.features.reminders.service import Limits as ReminderLimits
+from core.features.reminders.completion import TimeCompletion
 from core.features.reminders.service import Reminders
 from core.features.threads import CONTEXT_COMMAND, THREADS
 from core.features.transfer.export import ExportCommands, Takeout
@@ -83,7 +85,6 @@ class Stores:
     pending_inputs: PendingInputs
     confirmations: ConfirmationStore
     broadcasts: Broadcasts
-    reminders: ReminderStore
     logs_words: bool = False
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
@@ -91,9 +92,10 @@ class Stores:
     foreign_version: Callable[[], Awaitable[int]] | None = None
 
 
-def actions(preferences: PreferenceStore) -> tuple[Action, ...]:
+def actions(preferences: PreferenceStore, reminders: Reminders) -> tuple[Action, ...]:
     """Return every action: the engine's, and those of features before the last, which is the fallback."""
-    return (*ACTIONS[:-1], answer_language(preferences), ACTIONS[-1])
+    own = reminder_actions(reminders) if reminders.limits.most else ()
+    return (*ACTIONS[:-1], *own, answer_language(preferences), ACTIONS[-1])
 
 
 class Features:
@@ -106,6 +108,7 @@ class Features:
         self,
         stores: Stores,
         *,
+        reminders: Reminders,
         access: Access,
         models: Models,
         registry: Registry,
@@ -116,7 +119,6 @@ class Features:
         broadcast_interval_s: float = 1.0,
         language: str = "",
         learn: Learn = Learn.OFFERED,
-        reminder_limits: ReminderLimits | None = None,
     ) -> None:
         self.access = access
         self.stores = stores
@@ -132,13 +134,7 @@ class Features:
         self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales)
         self._allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
         self.confirmations = Confirmations(stores.confirmations, clock)
-        self.reminders = Reminders(
-            stores.reminders,
-            stores.memories,
-            clock,
-            reminder_limits or ReminderLimits(),
-            wake=lambda: None,
-        )
+        self.reminders = reminders
         self._replies = PendingReplies(
             stores.pending_inputs, self.confirmations, stores.memories, self.reminders, clock
         )
@@ -147,13 +143,20 @@ class Features:
             stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
         )
         self._listed = ListedMemories()
-        forgetters: Sequence[Forgets] = (stores.links, stores.pending_inputs, stores.confirmations, *stores.forgetters)
+        forgetters: Sequence[Forgets] = (
+            stores.links,
+            stores.pending_inputs,
+            stores.confirmations,
+            reminders.store,
+            *stores.forgetters,
+        )
         self.erasure = Erasure(
             stores.memories, access, self._listed, forgetters, copies=stores.copies, scrubbing=stores.forgetting
         )
         self.takeout = Takeout(
             stores.memories,
             stores.history,
+            reminders.store,
             access=access,
             preferences=stores.preferences,
             ledger=quotas.ledger,
@@ -200,6 +203,7 @@ class Features:
             commands=self.commands,
             preferences=self.stores.preferences.of,
             catch_up=self.effects.catch_up,
+            additions=ReminderAdditions(self.reminders),
             language=self._language,
             learn=self._learn,
             log_content=log_content,
@@ -217,19 +221,21 @@ class Features:
             erasure=self.erasure,
             logs_words=stores.logs_words,
         )
+        completion = TimeCompletion(stores.preferences.of, self.clock, self.quotas.zone)
         links = LinkCommands(stores.links, memories, history, self.notifier, self.clock)
         return (
             REMEMBER,
             *self._browsing.commands,
             forget.command,
             undo_command(self.reminders),
-            *ReminderCommands(self.reminders, self.confirmations, self._replies).commands,
+            *ReminderCommands(self.reminders, self.confirmations, self._replies, completion).commands,
             self._preferences.memory,
             self._export.command,
-            ImportCommand(memories, self.confirmations).command,
+            ImportCommand(memories, history, self.reminders, self.confirmations).command,
             PrivacyCommand(self._models, logs_words=stores.logs_words).command,
             *links.commands,
             self._preferences.language,
+            TimezoneCommand(stores.preferences, self.reminders.move_zone).command,
             NewsCommand(stores.preferences).command,
             THREADS,
             CONTEXT_COMMAND,

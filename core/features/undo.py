@@ -9,7 +9,7 @@ from typing import Final
 from core.commands.command import Command, Request
 from core.features.memories.card import SHOW
 from core.features.reminders.commands import tell_undone
-from core.features.reminders.reminders import Reminder
+from core.features.reminders.reminders import IMPORTED, Reminder
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
 from core.memory.user_memory import UndoResult
@@ -28,10 +28,13 @@ def undo_command(reminders: Reminders) -> Command:
 async def undo(reminders: Reminders, request: Request, act: str) -> None:
     """Take back the changes of the act, or the newest one that can still be undone, and say what that did."""
     reminder = None if act else await _newest_of_reminders(reminders, request)
-    if reminder is not None:
+    if reminder is not None and reminder.before is None and reminder.batch.startswith(IMPORTED):
+        act = reminder.batch.removeprefix(IMPORTED)
+    elif reminder is not None:
         await tell_undone(request, reminders, reminder.id)
-    else:
-        await _undo_memories(request, act)
+        return
+    gone = await reminders.take_back(place_of(request.turn), f"{IMPORTED}{act}") if act else ()
+    await _undo_memories(request, act, [counted(REMINDERS_GONE, request.locale, len(gone))] if gone else [])
 
 
 async def _newest_of_reminders(reminders: Reminders, request: Request) -> Reminder | None:
@@ -43,7 +46,8 @@ async def _newest_of_reminders(reminders: Reminders, request: Request) -> Remind
     return reminder
 
 
-async def _undo_memories(request: Request, act: str) -> None:
+async def _undo_memories(request: Request, act: str, besides: Sequence[str]) -> None:
+    """Take back the changes of the act, or of the newest one; say what that did, and the lines `besides`."""
     within = request.turn.memory.undo_within
     if not within:
         await request.tell(UNDO_IS_OFF)
@@ -52,7 +56,9 @@ async def _undo_memories(request: Request, act: str) -> None:
     result = undone.result
     known = await _newest(request, act) if result is UndoResult.NOTHING else None
     if result is UndoResult.DONE:
-        await _tell_undone(request, undone.changes)
+        await _tell_undone(request, undone.changes, besides)
+    elif besides:
+        await request.turn.tell("\n".join(besides))
     elif result is UndoResult.CHANGED:
         await request.tell(CHANGED_SINCE)
     elif known is not None and known.undone:
@@ -70,7 +76,7 @@ async def _newest(request: Request, act: str) -> Change | None:
     return changes[0] if changes else None
 
 
-async def _tell_undone(request: Request, changes: Sequence[Change]) -> None:
+async def _tell_undone(request: Request, changes: Sequence[Change], besides: Sequence[str]) -> None:
     """Say, memory by memory, what came back, what is gone again, and what has its old text again."""
     before = {change.memory_id: change.before for change in changes}  # the newest first: the oldest has the last word
     after = {change.memory_id: change.after for change in reversed(changes)}
@@ -85,7 +91,8 @@ async def _tell_undone(request: Request, changes: Sequence[Change]) -> None:
             if title is not GONE:
                 told = list(await request.turn.memory.get([item.id for item in items]))
             lines += [title[request.locale], *_lines(request, told, len(items))]
-    await request.turn.tell("\n".join(lines) or NOTHING_LEFT[request.locale], choices=_show(request, back + restored))
+    answer = "\n".join((*lines, *besides)) or NOTHING_LEFT[request.locale]
+    await request.turn.tell(answer, choices=_show(request, back + restored))
 
 
 def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str]:
@@ -111,6 +118,7 @@ UNDO_IS_OFF = text("undo.undo_is_off")
 BACK = text("undo.back")
 GONE = text("undo.gone")
 RESTORED = text("undo.restored")
+REMINDERS_GONE = forms("undo.reminders_gone")
 NOTHING_LEFT = text("undo.nothing_left")
 MORE = forms("undo.more")
 NOT_HERE = forms("undo.not_here")

@@ -131,10 +131,9 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
     if search_failed(scene):
         return Move(FINISH, say.FAILED[scene.locale])
     items, share = recall.best(wish.text, scene.found)
-    if share >= recall.GOOD:
-        return Move(FINISH, "\n".join((recall.answered(items, scene.locale), *scene.notes)))
-    if scene.notes:
-        return Move(FINISH, "\n".join((say.HERE_IT_IS[scene.locale], *scene.notes)))
+    if share >= recall.GOOD or scene.notes:
+        answer = recall.answered(items, scene.locale) if share >= recall.GOOD else say.HERE_IT_IS[scene.locale]
+        return Move(FINISH, "\n".join((answer, *scene.notes)))
     about = named(subject(wish.text, asking=True), scene.locale).replace("”", "")
     if not about or not _personal(cues, wish):
         return Move(FINISH, recall.unknown(scene.locale))

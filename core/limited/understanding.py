@@ -238,7 +238,8 @@ def _called(scene: Scene, cues: Cues) -> dict[str, str]:
     pieces = sentences(scene.message)[:_MAX_SENTENCES] if actions else []
     found: dict[str, str] = {}
     for piece in pieces:
-        readers = (info.name for info in actions if info.reads and info.reads(piece, context.now, context.locale))
+        read = ((info.name, info.reads(piece, context.now, context.locale)) for info in actions if info.reads)
+        readers = (name for name, arguments in read if arguments is not None)
         if name := next(readers, "") or cues.called(actions, piece):
             found[piece] = name
     return found

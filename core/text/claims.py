@@ -211,9 +211,17 @@ def asked(message: str) -> frozenset[ChangeKind]:
 
 def asks_to_save(message: str) -> bool:
     """Return whether any clause of a message asks to remember something, a question's, too."""
+    return _asks(message, _S) or bool(_ASKED_ELSEWHERE[_S].search(message.lower()))
+
+
+def asks_for_reminder(message: str) -> bool:
+    """Return whether any clause of a message asks to be reminded, a question's, too."""
+    return _asks(message, _R)
+
+
+def _asks(message: str, kind: ChangeKind) -> bool:
     clauses = re.split(r"[.!?;:,\n]+|\b(?:and|e|y|und|et)\b", fold(message))
-    found = any(_ASKED[_S].match(clause.strip()) for clause in clauses)
-    return found or bool(_ASKED_ELSEWHERE[_S].search(message.lower()))
+    return any(_ASKED[kind].match(clause.strip()) for clause in clauses)
 
 
 def claimed(text: str) -> frozenset[ChangeKind]:

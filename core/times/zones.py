@@ -75,7 +75,7 @@ def find_zones(words: str, now: datetime, locale: Locale) -> Sequence[Zone]:
     """
     said = one_line(words, _MAX_CHARS)
     if name := _zone_names().get(said.casefold().replace(" ", "_")):
-        return [Zone(name, exemplar(name, locale))]
+        return [Zone(name, exemplar(name, locale), _homes().get(name, ""))]
     plain = fold(said).replace("−", "-").replace("–", "-")
     if offset := _OFFSET.search(plain):
         away = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
@@ -102,10 +102,22 @@ def guess(tag: str, locale: Locale) -> str:
 
 def exemplar(zone: str, locale: Locale) -> str:
     """Return the place by which a zone is named, in the language: "Nova York"; of a fixed one its offset."""
-    from babel.dates import get_timezone_location
-
     if away := re.fullmatch(r"Etc/GMT([+-])(\d+)", zone):  # there, west is positive
         return f"UTC{'−' if away[1] == '+' else '+'}{away[2]}"
+    name = _exemplar(zone, locale)
+    return next(
+        (city.name for city in _in_table(_key(name)) if _key(city.name) == _key(name)), name
+    )  # with its accents
+
+
+def country_name(country: str, locale: Locale) -> str:
+    """Return the name of a country by its code; "" for none."""
+    return str(_babel(locale).territories.get(country, country))
+
+
+def _exemplar(zone: str, locale: Locale) -> str:
+    from babel.dates import get_timezone_location
+
     return str(get_timezone_location(zone, locale=_babel(locale), return_city=True)).rpartition("/")[2]
 
 
@@ -278,13 +290,18 @@ def _words() -> frozenset[str]:
 
 def _cities(name: str) -> Sequence[_City]:
     """Return the cities of that name, the largest first; if there are none, the zone that is called so, as a city."""
-    table, found, end = _table(), [], 0
+    if found := list(_in_table(name)):
+        return found
+    zone = _zones_called().get(name)
+    return [_City(zone, _homes().get(zone, ""), zone, 0)] if zone else []
+
+
+def _in_table(name: str) -> Iterator[_City]:
+    """Yield the cities of that name, the largest first."""
+    table, end = _table(), 0
     while (at := table.find(f"|{name}|", end)) >= 0:
         start, end = table.rfind("\n", 0, at) + 1, table.find("\n", at)
-        found.append(_city(table[start:end]))
-    if not found and (zone := _zones_called().get(name)):
-        found.append(_City(zone, _homes().get(zone, ""), zone, 0))
-    return found
+        yield _city(table[start:end])
 
 
 def _city(line: str) -> _City:
@@ -327,7 +344,7 @@ def _zones_called() -> Mapping[str, str]:
     groups = [(group, aliases.get(zone, zone)) for zone, group in get_global("meta_zones").items()]
     largest = dict(sorted(groups, key=lambda each: people.get(each[1], 0)))
     for locale in Locale:
-        called |= {_key(name): zone for zone in _homes() for name in (zone.rpartition("/")[2], exemplar(zone, locale))}
+        called |= {_key(name): zone for zone in _homes() for name in (zone.rpartition("/")[2], _exemplar(zone, locale))}
         for group, names in _babel(locale).meta_zones.items():
             if group in largest:
                 told = chain(names.get("long", {}).values(), names.get("short", {}).values())

@@ -8,8 +8,9 @@ import re
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -24,8 +25,11 @@ from core.features.access.people import Person
 from core.features.admin.decisions import DecisionKind
 from core.features.ledger.calls import Call
 from core.features.ledger.storage import SqlLedger
+from core.features.reminders.reminders import Reminder
+from core.features.reminders.service import Place
 from core.outgoing import ChannelLimits
-from core.types import ChatKey, Incoming, Role, UserKey
+from core.times.reading import Once
+from core.types import ChatKey, Incoming, Locale, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 
 ANA, BIA = UserKey("telegram", "7770123456789"), UserKey("telegram", "8880123456789")
@@ -77,20 +81,24 @@ async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_
         for text in SAID:
             await say(app, bot, ANA, text, "zqname")
             await say(app, bot, BIA, text.replace("zq", "zw"), "zwname")
+        for user, word in ((ANA, "zqrent"), (BIA, "zwrent")):
+            place = Place(user, ChatKey("telegram", "c"), private=True, locale=Locale.EN, name=f"{word}name")
+            time = Once((app.clock.now() + timedelta(days=3)).astimezone(ZoneInfo("America/Sao_Paulo")))
+            made = [await app.features.reminders.set(place, f"{word} {number}", time) for number in range(2)]
+            for each in made[1:]:
+                assert isinstance(each, Reminder)
+                await app.features.reminders.reword(place, each.id, f"{word} three")
+                await app.features.reminders.remove(place, each.id)
         call = Call(app.clock.now(), ANA, "chat", "finish", "limited:mind", "end", 0.1)
         await SqlLedger(app.database).record(call)
-        mine = ["zqwifi", "zqabc123", "zqcofre", "zq918273", "zqmusic", "zqname", ANA.user]
+        mine = ["zqwifi", "zqabc123", "zqcofre", "zq918273", "zqmusic", "zqname", "zqrent", ANA.user]
         assert left(tmp_path, *mine) == mine, "there was something to forget"
         asked = await say(app, bot, ANA, "/forget all", "zqname")
         [code] = re.findall(r"all ([A-Z]{4})", asked)
         assert await say(app, bot, ANA, f"/forget all {code}", "zqname") == "Done: everything is forgotten."
         assert left(tmp_path, *mine) == []
-        assert left(tmp_path, "zwabc123", "zwname", "zw918273", BIA.user) == [
-            "zwabc123",
-            "zwname",
-            "zw918273",
-            BIA.user,
-        ]
+        others = ["zwabc123", "zwname", "zw918273", "zwrent", BIA.user]
+        assert left(tmp_path, *others) == others
         assert dict(await app.features.stores.decisions.values(DecisionKind.ROLE)) == {
             str(OWNER): "owner",
             str(BIA): "member",

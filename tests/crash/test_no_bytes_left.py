@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import random
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from core.features.reminders.reminders import Before, Claim, Reminder, Schedule
+from core.features.reminders.storage import SqlReminders
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
@@ -34,6 +37,7 @@ class Talk:
         self.memories = SqlMemories(database)
         self.history = SqlHistory(database)
         self.inbox = SqlInbox(database)
+        self.reminders = SqlReminders(database)
         self.vectors: dict[UserKey, list[bytes]] = {ANA: [], BIA: []}
 
     def say(self, user: UserKey, count: int) -> list[str]:
@@ -54,6 +58,20 @@ class Talk:
         [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", context=context)
         return item.id, said
 
+    async def remind(self, user: UserKey, number: int) -> None:
+        """Set a reminder, and change or fire it."""
+        wall = START.replace(tzinfo=None)
+        new = Reminder(user, ROOM, self.words(user), Schedule(wall, "UTC"), START, START, name=self.words(user))
+        made = await self.reminders.add(new, most=999)
+        assert made is not None
+        before = Before(made.text, made.schedule, made.due, made.state)
+        await self.reminders.replace(made, replace(made, text=self.words(user), before=before, changed_at=START))
+        if number % 7 == 0:
+            await self.reminders.claim(Claim(START, {user.platform}))
+
+    def words(self, user: UserKey) -> str:
+        return " ".join(self.say(user, self.dice.choice([3, 100])))
+
     async def round(self, user: UserKey, number: int) -> None:
         draft = self.draft(user)
         vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
@@ -69,6 +87,7 @@ class Talk:
             await self.memories.delete(user, [item.id], at=START, context=ChangeContext(f"delete {number}"))
         if number % 10 == 0:
             await self.memories.undo(user, f"delete {number}")
+        await self.remind(user, number)
         thread = await self.history.open_thread(ConversationKey(ROOM, user), START)
         for answered in (True, False):
             text = " ".join(self.say(user, self.dice.choice([5, 200])))
@@ -83,8 +102,8 @@ class Talk:
 def _ids_are_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """A random id may hold what looks like the beginning of somebody's word: one run in twenty."""
     numbers = itertools.count(10**9)
-    for module in ("memories", "history"):
-        monkeypatch.setattr(f"core.storage.{module}.random_id", lambda: str(next(numbers)))
+    for module in ("core.storage.memories", "core.storage.history", "core.features.reminders.storage"):
+        monkeypatch.setattr(f"{module}.random_id", lambda: str(next(numbers)))
 
 
 def read_all(folder: Path) -> bytes:
@@ -108,7 +127,7 @@ async def test_after_forgetting_a_person_no_byte_of_theirs_is_left_while_the_bot
         for user in (ANA, BIA):
             await talk.round(user, number)
     assert len(words_of_ana(tmp_path)) > 5000, "there was something to forget"
-    for store in (talk.memories, talk.history, talk.inbox):
+    for store in (talk.memories, talk.history, talk.inbox, talk.reminders):
         await store.forget(ANA)
     assert words_of_ana(tmp_path) == set()
     assert left(tmp_path, [*talk.vectors[ANA], ANA.user.encode()]) == []
@@ -145,7 +164,7 @@ async def test_after_forgetting_linked_accounts_no_byte_of_either_is_left(tmp_pa
     await talk.memories.link(ANA, BIA)
     await talk.memories.forget(name)
     for user in (ANA, BIA):
-        for store in (talk.history, talk.inbox):
+        for store in (talk.history, talk.inbox, talk.reminders):
             await store.forget(user)
     assert re.findall(rb"z[qw][a-j]{2,8}", read_all(tmp_path)) == []
     assert left(tmp_path, [*talk.vectors[ANA], *talk.vectors[BIA], ANA.user.encode(), BIA.user.encode()]) == []

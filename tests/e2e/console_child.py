@@ -1,6 +1,7 @@
 """The terminal with a scripted `MessageHandler` behind it, as a process of its own.
 
-Called with the path of a JSON document: {"steps": [...], "gates": folder, "data": folder, "owed": [text, ...]}. A step
+Called with the path of a JSON document: {"steps": [...], "gates": folder, "data": folder, "owed": [text, ...],
+"unasked": [[gate, text], ...]}. What is unasked is said in private when the file of its gate is there. A step
 is ("status" | "show" | "memory" | "stream", text), ("gate", name) to wait for a file, ("echo",) to say the message
 back, or ("deaf",) to refuse to stop. What the handler received is written to `received.json` in the data folder.
 """
@@ -20,7 +21,7 @@ from adapters import console
 from adapters.console.person import Person
 from core.clock import SystemClock
 from core.delivery.view import View
-from core.outgoing import OutgoingMessage
+from core.outgoing import Mention, OutgoingMessage
 from core.types import Incoming, MemoryItem, MemoryKind, Modal, UserKey
 from tests.fakes.handler import ScriptedHandler, tell
 
@@ -87,14 +88,23 @@ async def main(call: dict[str, Any]) -> None:
     handler = ScriptedHandler(clock, Play(call["steps"], Path(call["gates"])))
     handler.owed = [Person(user, "", clock).says(text) for text in call["owed"]]
     data = Path(call["data"])
+    telling = asyncio.create_task(_tell(handler, user, Path(call["gates"]), call["unasked"]))
     try:
         await console.run(handler, clock, user=user, data_dir=data)
     finally:
+        telling.cancel()
         received = [
             {"text": each.text, "id": each.message_id, "language": each.language, "chat": each.chat.chat}
             for each in handler.received
         ]
         _write(data / "received.json", received)
+
+
+async def _tell(handler: ScriptedHandler, user: UserKey, gates: Path, unasked: Sequence[Sequence[str]]) -> None:
+    for gate, text in unasked:
+        while not (gates / gate).exists():  # noqa: ASYNC110  (the other side is another process)
+            await asyncio.sleep(0.005)
+        await handler.notifier.write(user, None, OutgoingMessage(text, mention=Mention("ana", "Ana")))
 
 
 def _write(path: Path, document: object) -> None:

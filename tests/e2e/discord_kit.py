@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from adapters import discord
 from adapters.discord.config import DiscordConfig
 from core.chatbot import ChatBot
+from core.commands.menu import MenuEntry
 from core.ports import MessageHandler
 from core.types import Incoming, UserKey
 from tests.fakes.clock import FakeClock
@@ -59,8 +60,12 @@ async def serving(
     config: DiscordConfig | None = None,
     *,
     owned: Callable[[UserKey, str], Awaitable[None]] | None = None,
+    entries: Sequence[MenuEntry] = (),
 ) -> AsyncIterator[Bot]:
-    """Run the adapter for that handler; `owned` is told whom Discord names as owner, too."""
+    """Run the adapter for that handler; `owned` is told whom Discord names as owner, too.
+
+    The menu holds those entries, or else every command.
+    """
     stop, said, owners = asyncio.Event(), list[str](), dict[UserKey, str]()
 
     async def own(user: UserKey, name: str) -> None:
@@ -69,7 +74,9 @@ async def serving(
             await owned(user, name)
 
     config = replace(config or DiscordConfig(TOKEN), api_base_url=server.api_url)
-    task = asyncio.create_task(discord.run(config, handler, clock, stop, menu=menu(), say=said.append, own=own))
+    task = asyncio.create_task(
+        discord.run(config, handler, clock, stop, menu=entries or menu(), say=said.append, own=own)
+    )
     try:
         await flow(server, clock, lambda: server.gateway.online or task.done())
         yield Bot(handler if isinstance(handler, ScriptedHandler) else ScriptedHandler(clock), task, stop, said, owners)

@@ -60,6 +60,30 @@ def test_think_shows_every_step_and_writes_nothing(elefante: Elefante) -> None:
     assert "nothing was written" in plain.stdout
 
 
+def test_think_shows_what_reminder_would_be_set_and_sets_none(elefante: Elefante) -> None:
+    then = ("--now", "2026-11-22T10:15", "--zone", "America/Sao_Paulo", "--json")
+    [rent] = document(elefante("think", "me lembra de pagar o aluguel amanhã às 8", *then))["reminders"]
+    assert (rent["text"], rent["rule"], rent["zone"]) == ("pagar o aluguel", "", "America/Sao_Paulo")
+    assert rent["at"] == "2026-11-23T08:00:00-03:00"
+    assert rent["next"] == [rent["at"]]
+    phrases = ("remind me every weekday at 7 to run", "me lembra de ligar às 8", "recuérdame llamar ayer a las 8")
+    run, call, late = document(elefante("think", *phrases, *then))["thoughts"]
+    [daily] = run["reminders"]
+    assert daily["rule"] == "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"
+    assert [at[:10] for at in daily["next"]] == [f"2026-11-{day}" for day in (23, 24, 25, 26, 27)]
+    assert call["reminders"] == []
+    assert {each["at"] for each in call["asks"]["options"]} == {
+        "2026-11-22T20:00:00-03:00",
+        "2026-11-23T08:00:00-03:00",
+    }
+    assert all(each["words"] for each in call["asks"]["options"])
+    assert late["past"] == "2026-11-21T08:00:00-03:00"
+    assert "aluguel" not in elefante("reminders", "list").stdout
+    assert "has passed" in elefante("think", phrases[2], *then[:-1]).stdout
+    assert elefante("think", "x", "--now", "noon").returncode == 2
+    assert elefante("think", "x", "--zone", "Atlantis").returncode == 2
+
+
 def test_check_finds_all_in_order(elefante: Elefante) -> None:
     report = document(elefante("check", "--json"))
     assert report["ok"]

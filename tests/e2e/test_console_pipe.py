@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -135,3 +136,22 @@ def test_an_output_that_cannot_encode_everything_still_gets_every_line(tmp_path:
     done = chat("/help\n", tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0
     assert "Sou o Elefante" in done.stdout.decode("latin-1")
+
+
+def test_what_was_not_asked_for_is_a_line_between_lines_and_the_end_of_the_input_still_ends(tmp_path: Path) -> None:
+    unasked = [["um", "⏰ pagar [sexta, 8:00](time:1764316800)"]]
+    call = {"steps": [["echo"]], "gates": str(tmp_path), "data": str(tmp_path), "owed": [], "unasked": unasked}
+    (tmp_path / "call.json").write_text(json.dumps(call), "utf-8")
+    command = [sys.executable, "-m", "tests.e2e.console_child", str(tmp_path / "call.json")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"oi\n")
+        process.stdin.flush()
+        assert process.stdout.readline().decode() == "eco: oi\n"
+        (tmp_path / "um").touch()
+        assert process.stdout.readline().decode() == "Ana: ⏰ pagar sexta, 8:00\n"
+        process.stdin.write(b"tchau\n")
+        process.stdin.close()
+        assert process.stdout.read().decode() == "eco: tchau\n"
+        assert process.wait(TIMEOUT_S) == 0

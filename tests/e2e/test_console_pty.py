@@ -30,8 +30,9 @@ class Stage:
         self.opened: list[Terminal] = []
 
     def start(self, *steps: tuple[str, ...], owed: tuple[str, ...] = (), **options: Any) -> Terminal:
+        unasked = options.pop("unasked", ())
         variables = options.pop("variables", {})
-        call = {"steps": steps, "gates": str(self.gates), "data": str(self.data), "owed": owed}
+        call = {"steps": steps, "gates": str(self.gates), "data": str(self.data), "owed": owed, "unasked": unasked}
         self._call.write_text(json.dumps(call), "utf-8")
         command = [sys.executable, "-m", "tests.e2e.console_child", str(self._call)]
         terminal = Terminal(command, environment(**variables), **options)
@@ -288,6 +289,50 @@ def test_what_was_owed_from_before_is_answered_above_the_prompt(stage: Stage) ->
     assert "pensando" not in terminal.text
     terminal.type(ENTER)
     terminal.wait("eco: estou escrevendo")
+    assert leave(terminal) == 0
+
+
+def test_what_was_not_asked_for_is_said_above_the_line_that_is_being_written(stage: Stage) -> None:
+    told = "⏰ pagar [sexta, 8:00](time:1764316800)\n" + "uma linha comprida " * 8
+    terminal = stage.start(("echo",), unasked=[("1", told), ("2", "⏰ dois")], columns=40)
+    top = terminal.rows[:-1]
+    terminal.type("estou escrevendo uma linha mais comprida do que a tela")
+    terminal.type("\x1b[D" * 4)
+    stage.let("1")
+    terminal.wait("⏰ pagar")
+    stage.let("2")
+    line = ["› estou escrevendo uma linha mais compri", "da do que a tela"]
+    long = [" ".join(["uma linha comprida"] * 2)] * 4
+    terminal.wait_rows([*top, "Ana:", "⏰ pagar sexta, 8:00", *long, "Ana: ⏰ dois", *line])
+    terminal.type("X")
+    terminal.wait("da do que a Xtela")
+    terminal.type(ENTER)
+    terminal.wait("eco: estou escrevendo uma linha mais")
+    assert leave(terminal) == 0
+    assert [each["text"] for each in stage.received] == ["estou escrevendo uma linha mais comprida do que a Xtela"]
+
+
+@pytest.mark.parametrize("lines", [24, 6])
+def test_what_was_not_asked_for_stands_above_an_answer_that_grows_and_below_one_that_is_whole(
+    stage: Stage, lines: int
+) -> None:
+    words = "\n".join(f"linha {number}" for number in range(9))
+    terminal = stage.start(
+        ("stream", f"{words} @2 fim"), ("gate", "4"), unasked=[("1", "um"), ("3", "dois")], lines=lines
+    )
+    terminal.type(f"oi{ENTER}")
+    terminal.wait("linha 8")
+    stage.let("1")
+    terminal.wait("Ana: um")
+    stage.let("2")
+    terminal.wait("linha 8 fim")
+    stage.let("3")
+    terminal.wait("Ana: dois")
+    stage.let("4")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    shown = terminal.text.split("› oi\n")[1].split("\n")
+    assert [row for row in shown if "Ana" not in row] == [*words.split("\n")[:-1], "linha 8 fim", "", "›"]
+    assert shown.index("Ana: um") < shown.index("linha 8 fim") < shown.index("Ana: dois")
     assert leave(terminal) == 0
 
 

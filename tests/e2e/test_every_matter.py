@@ -10,7 +10,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,10 +21,12 @@ from core.chatbot import ChatBot
 from core.features.access.people import Person
 from core.features.admin.decisions import DEEDS, DecisionKind
 from core.features.ledger.calls import Asker
+from core.features.reminders.service import Place, Refusal
 from core.hooks import Verdict
 from core.outgoing import ChannelLimits
 from core.prompts import SYSTEM, system_text
-from core.types import ChatKey, ConversationKey, Incoming, Message, MessageRole, Role, UserKey
+from core.times.reading import Once
+from core.types import ChatKey, ConversationKey, Incoming, Locale, Message, MessageRole, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.http_server import LoopbackServer
@@ -84,6 +86,11 @@ async def policy(app: App) -> object:
     return len((await conversation.context("")).messages)
 
 
+async def reminders(app: App) -> object:
+    place = Place(MEMBER, ROOM, private=False, locale=Locale.EN)
+    return isinstance(await app.features.reminders.set(place, "rent", Once(app.clock.now() + timedelta(1))), Refusal)
+
+
 @dataclass(frozen=True)
 class Case:
     """What is said, where, and what shows that it took effect."""
@@ -103,6 +110,7 @@ CASES: dict[DecisionKind, Case] = {
     DecisionKind.MODEL: Case("/admin model chat ollama:tiny", model),
     DecisionKind.PROMPT: Case("/admin prompt here Be a pirate.", prompt, ROOM),
     DecisionKind.POLICY: Case("/admin policy here last-tokens", policy, ROOM),
+    DecisionKind.REMINDERS: Case("/admin reminders here off", reminders, ROOM),
 }
 
 

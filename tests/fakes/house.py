@@ -24,6 +24,7 @@ from core.features.preferences.store import PreferenceStore
 from core.features.quotas.limits import Defaults
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.reminders import ReminderStore
+from core.features.reminders.service import Limits, Reminders
 from core.features.transfer.files import Spool
 from core.history.conversation import Conversations
 from core.memory.indexes import Indexes
@@ -94,6 +95,7 @@ class House:
     confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
     broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
     reminders: ReminderStore = field(default_factory=InMemoryReminders)
+    reminder_limits: Limits = field(default_factory=Limits)
     ledger: Ledger = field(default_factory=InMemoryLedger)
     defaults: Defaults = field(default_factory=Defaults)
     draw: Draw | None = None
@@ -105,6 +107,7 @@ class House:
     models: Models = field(init=False)
     memories: Memories = field(init=False)
     conversations: Conversations = field(init=False)
+    reminding: Reminders = field(init=False)
     registry: Registry = field(init=False)
     machine: Machine = field(init=False)
 
@@ -119,7 +122,15 @@ class House:
         self.conversations = Conversations(
             self.history, self.clock, place_settings=place_settings_by(self.decisions), zone=self.zone
         )
-        self.registry = Registry(actions(self.preferences), self.off)
+        self.reminding = Reminders(
+            self.reminders,
+            self.memories,
+            self.clock,
+            self.reminder_limits,
+            wake=lambda: None,
+            is_off=self.decisions.reminders_off,
+        )
+        self.registry = Registry(actions(self.preferences, self.reminding), self.off)
 
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)
@@ -136,12 +147,12 @@ class House:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
-            self.reminders,
             logs_words=self.log_content,
             spool=self.spool,
         )
         return Features(
             kept,
+            reminders=self.reminding,
             access=access or self.access(),
             models=self.models,
             registry=self.registry,

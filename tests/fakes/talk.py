@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.chatbot import ChatBot
 from core.features.preferences.storage import SqlPreferences
+from core.features.reminders.storage import SqlReminders
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
@@ -50,6 +51,7 @@ class Talk:
             preferences=SqlPreferences(database),
             pending_inputs=SqlPendingInputs(database),
             confirmations=SqlConfirmations(database),
+            reminders=SqlReminders(database),
         )
         self._stack.push_async_callback(self.house.memories.close)
         self.bot = await self._stack.enter_async_context(self.house.chatbot())

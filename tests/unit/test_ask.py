@@ -113,6 +113,15 @@ async def test_memories_alone_are_answered_as_their_lines() -> None:
     assert answer.response == "🧠 senha: abc123 · 2026-03-14"
 
 
+async def test_a_time_is_answered_as_its_words() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(OutgoingMessage("Até [sexta, 8:00](time:1764316800)."))
+
+    clock = FakeClock()
+    answer = await ask(ScriptedHandler(clock, script), clock, message="quando?", **REQUEST)
+    assert answer.response == "Até sexta, 8:00."
+
+
 @pytest.mark.spec("J6")
 @pytest.mark.parametrize(
     ("change", "missing"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,7 @@ def elefante(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Elefante:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CONSOLE_USER", "ana")
+    monkeypatch.setenv("TIMEZONE", "America/New_York")
     monkeypatch.setattr("bot.cli.shell.logs.configure", lambda *_: None)  # it would take the place of pytest's own
     runner = CliRunner()
 
@@ -76,6 +78,47 @@ def talked(text: str) -> str:
     return asyncio.run(talk())
 
 
+# --- reminders -------------------------------------------------------------------------------------------------------
+
+
+def test_reminders_are_set_listed_written_for_a_calendar_and_deleted(elefante: Elefante, tmp_path: Path) -> None:
+    assert elefante("reminders", "list").stdout == "console:ana has no reminder.\n"
+    plants = elefante("reminders", "add", "water the plants every Friday at 18:00").stdout
+    assert re.fullmatch(
+        r"\w{10}  \d{4}-\d\d-\d\d 18:00 America/New_York  FREQ=WEEKLY;BYDAY=FR\n  water the plants\n", plants
+    )
+    [rent] = document(elefante("reminders", "add", "pay the rent tomorrow at 09:30", "--json"))["reminders"]
+    assert (rent["text"], rent["user"], rent["chat"], rent["state"]) == (
+        "pay the rent",
+        "console:ana",
+        "terminal",
+        "waiting",
+    )
+    assert len(document(elefante("reminders", "list", "--json"))["reminders"]) == 2
+    assert elefante("reminders", "list", "--user", "telegram:9").stdout == "telegram:9 has no reminder.\n"
+    assert elefante("reminders", "export", "mine.ics").stdout == "mine.ics  (reminders 2)\n"
+    assert (tmp_path / "mine.ics").read_bytes().startswith(b"BEGIN:VCALENDAR")
+    with pytest.raises(StorageError, match="is there already"):
+        elefante("reminders", "export", "mine.ics")
+    taken_out = document(elefante("export", "all.json", "--json"))
+    assert (taken_out["reminders"], taken_out["calendar"]) == (2, "all.ics")
+    assert b"water the plants" in (tmp_path / "all.ics").read_bytes()
+    assert elefante("reminders", "delete", rent["id"]).stdout.endswith("  pay the rent\n")
+    assert elefante("reminders", "list").stdout == plants
+    with pytest.raises(ConfigError, match="has no reminder"):
+        elefante("reminders", "delete", plants.split()[0], "--user", "telegram:9")
+
+
+def test_no_more_are_set_and_no_oftener_than_the_owner_allows(
+    elefante: Elefante, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BotError, match="it may repeat every 5 minutes at most"):
+        elefante("reminders", "add", "drink every minute")
+    monkeypatch.setenv("MAX_REMINDERS", "0")
+    with pytest.raises(BotError, match="as many reminders as MAX_REMINDERS allows: 0"):
+        elefante("reminders", "add", "pay the rent tomorrow at 09:30")
+
+
 # --- memories --------------------------------------------------------------------------------------------------------
 
 
@@ -101,6 +144,13 @@ def test_memories_are_added_listed_searched_shown_exported_and_deleted(elefante:
         (("memories", "show", "nothing"), "has no memory 'nothing'"),
         (("memories", "delete", "nothing"), "has none of these"),
         (("memories", "list", "--user", "ana"), "write PLATFORM:ID"),
+        (("reminders", "delete", "nothing"), "console:ana has no reminder 'nothing'"),
+        (("reminders", "add", "pay the rent"), "no time in it that I understand"),
+        (("reminders", "add", "tomorrow at 9:30"), "write what to be reminded of"),
+        (("reminders", "add", "pay the rent on 3 January 2020 at 9:00"), "has passed; write a time ahead"),
+        (("reminders", "add", "leave an hour before my flight"), "Write the time itself"),
+        (("reminders", "add", "pay the rent tomorrow at 8"), "write which"),
+        (("reminders", "export", "x.ics"), "console:ana has no reminder that is still to come"),
         (("threads", "show", "nothing"), "has no thread 'nothing'"),
         (("threads", "policy", "nothing", "king"), "write usual or one of"),
         (("threads", "import", "nothing.jsonl"), "cannot be read"),
@@ -203,7 +253,7 @@ def test_what_cannot_be_taken_back_is_asked_first_of_whoever_is_there(
     with pytest.raises(BotError, match="nothing was changed"):
         elefante("forget", said="n\n")
     asked = elefante("forget", said="y\n")
-    assert "Delete 1 memories and 0 conversations of console:ana for good? [y/N]" in asked.stderr
+    assert "Delete 1 memories, 0 reminders and 0 conversations of console:ana for good? [y/N]" in asked.stderr
     assert document(elefante("memories", "list", "--json"))["total"] == 0
 
 

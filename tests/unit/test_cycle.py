@@ -46,6 +46,16 @@ async def test_a_message_is_decided_on_and_answered() -> None:
     assert decision.turns[-1].text.count("hi") >= 1
 
 
+async def test_a_time_in_an_answer_is_shown_as_a_mark_and_stored_as_its_words() -> None:
+    told = "Até [sexta, 8:00](time:1764316800), `[x](time:1)`."
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: [told]})
+    channel = await run(house, "quando?")
+    assert channel.texts == [told]
+    [thread] = await house.history.threads(ANA)
+    [_, answer] = await house.history.tail(thread.id, 9)
+    assert answer.text == "Até sexta, 8:00, `[x](time:1)`."
+
+
 @pytest.mark.spec("T4", "T5")
 async def test_thinking_is_shown_first_and_replaced_by_the_answer() -> None:
     channel = await run(House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}), "hi")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from core.features.reminders.telling import as_time
 from core.features.transfer import export
 from core.features.transfer.import_ import MAX_MEMORIES, read
 from core.types import ChatKey, Locale, UserKey
-from tests.fakes.clock import START
+from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.unit.test_import import Importer, file_of
 
@@ -105,13 +106,13 @@ async def test_the_same_twice_is_one() -> None:
 async def test_between_the_question_and_the_yes_nothing_is_set_twice() -> None:
     async with Importer() as ana:
         await ana.say("/import", file(RENT))
-        schedule = Schedule(wall(RENT["wall"]), SAO_PAULO, RENT["rule"], guessed=True)
+        schedule = Schedule(wall("2026-04-05T09:00"), SAO_PAULO, "FREQ=MONTHLY;BYMONTHDAY=5", guessed=True)
         await set_(ana.house, Place(ANA, HERE, private=True, locale=Locale.EN), "Pay rent", schedule)
         assert await ana.press("Save") == "Set 0 reminders.\n1 reminder is set already."
         assert len(await mine(ana.house)) == 1
 
 
-async def test_an_export_taken_in_again_by_its_owner_sets_each_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_export_taken_in_again_by_its_owner_sets_each_where_it_was() -> None:
     house = House()
     here = Place(ANA, HERE, private=True, locale=Locale.EN, name="Ana")
     room = Place(ANA, ROOM, private=False, locale=Locale.ES, name="Ana")
@@ -278,3 +279,40 @@ async def test_what_repeats_goes_on_from_its_next_instant() -> None:
         [rent] = await mine(ana.house)
         assert rent.due == datetime.fromisoformat("2026-04-05T12:00:00+00:00")
         assert rent.due - START > timedelta(days=20)
+
+
+async def test_one_undo_takes_all_back_that_came_in_one_file() -> None:
+    async with Importer() as ana:
+        place = Place(ANA, HERE, private=True, locale=Locale.EN)
+        await set_(ana.house, place, "my own", Schedule(wall("2026-04-01T08:00"), "UTC"))
+        await ana.say("/import", file_of("a fact", reminders=[RENT, DENTIST | {"state": "paused"}]))
+        await ana.press("Save")
+        told = await ana.press("Undo")
+        assert told.startswith("Undone. No longer saved:")
+        assert told.endswith("\n2 reminders that came in the file are deleted again.")
+        assert [each.text for each in await ana.house.reminders.of([ANA])] == ["my own"]
+        assert await ana.memories() == []
+
+
+async def test_of_reminders_alone_too_by_the_button_or_the_command() -> None:
+    async with Importer() as ana:
+        for undo in (partial(ana.press, "Undo"), partial(ana.say, "/undo")):
+            await ana.say("/import", file(RENT, DENTIST))
+            assert await ana.press("Save") == "Set 2 reminders."
+            assert await undo() == "2 reminders that came in the file are deleted again."
+            assert await ana.house.reminders.of([ANA]) == []
+
+
+async def test_one_that_was_changed_since_is_not_taken_back_with_the_others() -> None:
+    async with Importer() as ana:
+        await ana.say("/import", file(RENT, DENTIST))
+        await ana.press("Save")
+        [_, rent] = await mine(ana.house)
+        place = Place(ANA, HERE, private=True, locale=Locale.EN)
+        assert isinstance(ana.house.clock, FakeClock)
+        await ana.house.clock.advance(1)
+        await ana.house.features().reminders.reword(place, rent.id, "pay the rent")
+        assert "pay rent" in await ana.say("/undo"), "the last change is that of its words"
+        await ana.house.features().reminders.reword(place, rent.id, "pay the rent")
+        await ana.say(f"/undo {rent.batch.split()[1]}")
+        assert [each.text for each in await ana.house.reminders.of([ANA])] == ["pay the rent"]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 
-from core.types import MemoryDraft, MemoryKind, Role, UserKey
+from core.features.reminders.service import Place
+from core.times.reading import Once
+from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, Role, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
 from tests.fakes.lobby import FINISH, Lobby
@@ -89,6 +92,31 @@ async def test_parting_says_who_keeps_what_and_gives_each_their_own(lobby: Lobby
     assert "separate now" in lobby.seen(THERE)[-1].text
     assert await facts(lobby, HERE) == {"a", "b"}
     assert await facts(lobby, THERE) == {"c is here"}
+
+
+async def test_reminders_of_both_are_known_on_either_and_stay_where_they_were_set(lobby: Lobby) -> None:
+    reminders = lobby.house.features().reminders
+    places = {
+        user: Place(user, ChatKey(user.platform, f"with {user.user}"), private=True, locale=Locale.EN)
+        for user in (HERE, THERE)
+    }
+
+    async def texts(user: UserKey) -> set[str]:
+        return {each.text for each in await reminders.of(places[user])}
+
+    for user, place in places.items():
+        await reminders.set(place, f"set by {user}", Once(lobby.house.clock.now() + timedelta(days=1)))
+    code = await code_of(lobby, HERE)
+    [asked] = await lobby.say(f"/link {code}", THERE)
+    assert "and all reminders. **Only say yes" in asked
+    [done] = await lobby.say(f"/link {code} yes", THERE)
+    assert "see each other's reminders" in done
+    assert await texts(HERE) == await texts(THERE) == {"set by telegram:ana", "set by discord:ana2"}
+    assert [each.user for each in await reminders.store.of([THERE])] == [THERE]
+    [asked] = await lobby.say("/unlink", HERE)
+    assert asked.startswith("Once they are separated, each account keeps what it told me, and the reminders set there:")
+    await lobby.say("/unlink yes", HERE)
+    assert (await texts(HERE), await texts(THERE)) == ({"set by telegram:ana"}, {"set by discord:ana2"})
 
 
 @pytest.mark.parametrize("given", ["AAAA-AAAA", "x", "'; DROP TABLE link_codes", "🐘" * 30])

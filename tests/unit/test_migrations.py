@@ -154,9 +154,8 @@ async def test_choices_of_before_reminders_stay_and_nobody_has_a_zone_or_a_remin
     assert await SqlPreferences(database).of(ana) == Preferences(Locale.ES, remembers=False, learn=Learn.ASKED, zone="")
     reminders = SqlReminders(database)
     assert await reminders.of([ana], frozenset(State)) == []
-    made = await reminders.add(
-        Reminder(ana, ChatKey("test", "c"), "rent", Schedule(datetime(2027, 1, 5, 8), "UTC"), None, START), most=1
-    )
+    schedule = Schedule(datetime(2027, 1, 5, 8), "UTC")  # noqa: DTZ001 - wall
+    made = await reminders.add(Reminder(ana, ChatKey("test", "c"), "rent", schedule, None, START), most=1)
     assert made is not None
     assert await reminders.of([ana]) == [made]
     await database.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from core.errors import ChannelGone, StorageError
 from core.features.access.people import Person
 from core.features.ledger.calls import Call
 from core.features.ledger.storage import SqlLedger
+from core.features.reminders.reminders import Before, Kind, Reminder, Schedule, State
+from core.features.reminders.storage import SqlReminders
 from core.features.transfer import export as takeout
 from core.features.transfer.files import Spool
 from core.outgoing import ChannelLimits
@@ -23,7 +26,7 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import Summary
-from core.types import Locale, MemoryDraft, MemoryKind, Message, MessageRole, Role, UserKey
+from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, Message, MessageRole, Role, UserKey
 from tests.fakes.channels import OneChannel
 from tests.fakes.export_file import ExportFile
 from tests.fakes.file_channel import FileChannel
@@ -48,8 +51,17 @@ async def ask(house: House, screen: FileChannel, *texts: str, user: UserKey = AN
 async def exported(house: House, user: UserKey = ANA) -> Any:
     screen = channel(house)
     await ask(house, screen, "/export", user=user)
-    [(_, raw, _)] = screen.handed
-    return json.loads(raw)
+    return json.loads(screen.handed[0][1])
+
+
+async def remind(house: House, user: UserKey = ANA, text: str = "pay rent", **changes: Any) -> Reminder:
+    """Let the person have a reminder, with these differences."""
+    due = house.clock.now() + timedelta(days=2)
+    schedule = Schedule(due.replace(tzinfo=None), "UTC")
+    new = Reminder(user, ChatKey("test", "c"), text, schedule, due, created_at=house.clock.now())
+    made = await house.reminders.add(replace(new, **changes), most=99)
+    assert made is not None
+    return made
 
 
 async def test_the_form_of_the_file_is_the_one_that_is_documented() -> None:
@@ -59,7 +71,12 @@ async def test_the_form_of_the_file_is_the_one_that_is_documented() -> None:
 
 async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    house = House(store=SqlMemories(database), history=SqlHistory(database), ledger=SqlLedger(database))
+    house = House(
+        store=SqlMemories(database),
+        history=SqlHistory(database),
+        ledger=SqlLedger(database),
+        reminders=SqlReminders(database),
+    )
     await house.people.put(Person(ANA, Role.MEMBER, "Ana", house.clock.now()))
     memory = house.memories.of(ANA, ChangeContext("act-1", "test:room"))
     [kept, gone] = await memory.save(
@@ -72,6 +89,14 @@ async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -
     [_, first] = await house.history.threads(ANA)
     await house.history.fold(first.id, Summary("They said hi.", 1, at=house.clock.now(), model="m"))
     await house.history.append(first.id, Message(MessageRole.USER, "lone \udc80"))
+    schedule = Schedule(datetime(2026, 4, 5, 9), "America/Sao_Paulo", "FREQ=MONTHLY;BYMONTHDAY=5", guessed=True)  # noqa: DTZ001 - wall
+    now = house.clock.now()
+    before = Before("pay", schedule, now, State.PAUSED)
+    for state in State:
+        await remind(house, text=state.value, state=state)
+    rent = await remind(
+        house, schedule=schedule, sent_at=now, changed_at=now, before=before, batch="b", kind=Kind.BRIEFING, due=None
+    )
     for user in (ANA, BIA):
         await house.ledger.record(Call(house.clock.now(), user, "chat", "finish", "a:b", "end", 0.5, cost_usd=0.25))
 
@@ -79,6 +104,14 @@ async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -
     file = ExportFile.model_validate(document, strict=False)
     assert (file.user, [each.user for each in file.accounts]) == (str(ANA), [str(ANA)])
     assert (file.accounts[0].name, file.accounts[0].language) == ("Ana", "en")
+    assert {each.text for each in file.reminders} == {*State, "pay rent"}
+    [entry] = [each for each in file.reminders if each.id == rent.id]
+    assert (entry.wall, entry.zone, entry.rule, entry.guessed) == (
+        "2026-04-05T09:00:00", "America/Sao_Paulo", "FREQ=MONTHLY;BYMONTHDAY=5", True,
+    )  # fmt: skip
+    assert (entry.user, entry.chat, entry.due, entry.sent_at, entry.kind) == (str(ANA), "c", None, now, "briefing")
+    assert entry.before is not None
+    assert (entry.before.text, entry.before.due, entry.before.state) == ("pay", now, "paused")
     [item] = file.memories
     assert (item.content, item.bindings, item.pinned, item.shared) == ("abc124", ["wifi"], True, True)
     assert item.rooms == ["test:room"]
@@ -98,6 +131,7 @@ async def test_nothing_of_anybody_else_is_in_the_file() -> None:
     for user, word in ((ANA, "zqana"), (BIA, "zqbia")):
         await house.memories.of(user).save([MemoryDraft(MemoryKind.TEXT, f"{word} memory", (word,))], {})
         await ask(house, channel(house), f"I am {word}", user=user)
+        await remind(house, user, f"{word} reminder")
     text = json.dumps(await exported(house))
     assert "zqana" in text
     assert "zqbia" not in text
@@ -108,11 +142,14 @@ async def test_what_is_kept_on_every_linked_account_is_in_the_file() -> None:
     house = House()
     await house.memories.of(BIA).save([MemoryDraft(MemoryKind.TEXT, "from bia", ("bia",))], {})
     await ask(house, channel(house), "hello from bia", user=BIA)
+    await remind(house, BIA, "of bia")
+    await remind(house, ANA, "of ana")
     await house.store.link(ANA, BIA)
     file = ExportFile.model_validate(await exported(house, BIA))
     assert [each.user for each in file.accounts] == [str(ANA), str(BIA)]
     assert [each.content for each in file.memories] == ["from bia"]
     assert [thread.user for thread in file.threads] == [str(BIA)]
+    assert {(each.user, each.text) for each in file.reminders} == {(str(ANA), "of ana"), (str(BIA), "of bia")}
 
 
 async def test_of_somebody_of_whom_nothing_is_kept_the_file_is_empty_and_valid() -> None:
@@ -125,10 +162,32 @@ async def test_of_somebody_of_whom_nothing_is_kept_the_file_is_empty_and_valid()
 async def test_the_file_is_gone_once_it_was_handed_over() -> None:
     house, screen = House(), channel(House())
     [told] = await ask(house, screen, "/export")
-    assert told == "Everything I keep about test:ana. Memories: 0, conversations: 1, messages: 0."
+    assert told == "Everything I keep about test:ana. Memories: 0, conversations: 1, messages: 0, reminders: 0."
     [(name, _, path)] = screen.handed
     assert name == "elefante-test-ana-20260314-150926.json"
     assert not path.parent.exists()
+
+
+async def test_reminders_that_are_still_to_come_are_handed_over_for_a_calendar_too() -> None:
+    house, screen = House(), channel(House())
+    await remind(house, text="done", state=State.DONE)
+    await remind(house, text="hers", user=BIA)
+    await ask(house, screen, "/export")
+    assert [name for name, _, _ in screen.handed] == ["elefante-test-ana-20260314-150926.json"]
+    await remind(house)
+    await remind(house, text="plants", state=State.PAUSED)
+    screen.handed.clear()
+    told = await ask(house, screen, "/export")
+    assert told[-2].endswith("reminders: 3.")
+    assert told[-1] == "The 2 reminders that are still to come, for your calendar."
+    [_, (name, raw, path)] = screen.handed
+    assert name == "elefante-test-ana-20260314-150926.ics"
+    assert raw.startswith(b"BEGIN:VCALENDAR\r\n")
+    assert (b"pay rent" in raw, b"plants" in raw, b"hers" in raw, b"done" in raw) == (True, True, False, False)
+    assert not path.parent.exists()
+    screen.refuses_files = True
+    [*_, told_last] = await ask(house, screen, "/export")
+    assert told_last.startswith("The file (0.0 MB) could not be sent here."), "and that is said once"
 
 
 async def test_a_file_that_the_platform_does_not_take_is_told_with_another_way() -> None:
@@ -210,6 +269,13 @@ async def test_a_file_takes_nobodys_place_and_is_its_owners_only(tmp_path: Path)
         await files.write(ANA, tmp_path / "x.json")
     with pytest.raises(StorageError, match="cannot be written"):
         await files.write(ANA, tmp_path / "nowhere" / "x.json")
+    assert await files.write_calendar(ANA, tmp_path / "x.ics") == 0
+    assert not (tmp_path / "x.ics").exists()
+    await remind(house)
+    assert await files.write_calendar(ANA, tmp_path / "x.ics") == 1
+    assert (tmp_path / "x.ics").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileExistsError):
+        await files.write_calendar(ANA, tmp_path / "x.ics")
 
 
 async def test_what_is_said_about_it_is_in_the_persons_language() -> None:

@@ -106,9 +106,9 @@ class PlaceVerbs:
         )
 
     async def _reminders(self, request: Request, argument: str) -> None:
-        """Show whether reminders may be set in this room and are sent there, or turn them on or off."""
+        """Show whether reminders may be set in this place and are sent there, or turn them on or off."""
         scope, word = _scoped(request, argument.casefold())
-        if not scope.name or request.incoming.private:
+        if not scope.name:
             await request.tell(SAY_IT_THERE)
         elif word in {ON, OFF}:
             await self._decider.decide(request, DecisionKind.REMINDERS, scope.name, OFF if word == OFF else "")

@@ -1,4 +1,4 @@
-"""Read a message as the reply to what the bot asked before: a text for a command, yes, no, numbers, "undo"."""
+"""Read a message as the reply to what the bot asked before: a text for a command, yes, no, numbers, times, "undo"."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from core.actions.proposal import PROPOSALS, Deletion, Proposal
 from core.commands.builtin import is_retry, is_stop
 from core.commands.command import Request
 from core.confirmations import Arrival, Confirmations
+from core.features.reminders.asked import QUESTIONS, Question, reply
 from core.features.reminders.service import Place, Reminders
 from core.hooks import ReplyReader
 from core.memory.memories import Memories
@@ -59,6 +60,8 @@ class PendingReplies(ReplyReader):
         waiting = await self._store.find(here)
         if not incoming.pressed or is_retry(text):
             answer = await self._answer(incoming, arrival)
+            if waiting is None:
+                answer = answer or await self._on_reminders(incoming, arrival)
             if waiting is None and answer:
                 return answer
             if waiting is None and means_undo(text) and await self._can_undo(incoming):
@@ -74,7 +77,7 @@ class PendingReplies(ReplyReader):
         """Forget what was asked in that conversation; return whether a reply to it would still have counted."""
         waiting = await self._store.find(incoming.conversation)
         await self._store.take(incoming.conversation)
-        asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS)
+        asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS, *QUESTIONS)
         return asked or (waiting is not None and incoming.at - waiting.at <= VALID_FOR)
 
     async def _answer(self, incoming: Incoming, arrival: Arrival) -> str:
@@ -98,6 +101,20 @@ class PendingReplies(ReplyReader):
                 return f"/confirm yes {code} {' '.join(str(at + 1) for at in chosen)}"
         await self._confirmations.drop(here, *PROPOSALS)
         return ""
+
+    async def _on_reminders(self, incoming: Incoming, arrival: Arrival) -> str:
+        """Return the command that answers the open question about reminders as the message does; "" if it is none.
+
+        A message that is no answer drops the question.
+        """
+        here = incoming.conversation
+        asked: tuple[str, Question] | None = await self._confirmations.waiting(here, arrival, *QUESTIONS)
+        if asked is None or incoming.text.startswith("/"):
+            return ""
+        command = reply(*asked, incoming)
+        if not command:
+            await self._confirmations.drop(here, *QUESTIONS)
+        return command
 
     async def _can_undo(self, incoming: Incoming) -> bool:
         """Whether the person changed a memory or reminder lately."""

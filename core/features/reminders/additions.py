@@ -34,7 +34,8 @@ class ReminderAdditions(Additions):
 
     async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
         """Return a button for each memory that names a time ahead, unless a reminder was asked for, too."""
-        if ChangeKind.REMINDER in turn.written | claims.asked(turn.asked.text):
+        is_asked = ChangeKind.REMINDER in turn.written or claims.asks_for_reminder(turn.asked.text)
+        if not self._reminders.limits.most or is_asked:
             return ()
         now, _ = local_now(turn)
         timed = [item for item in saved if time_in(item, now, turn.locale) is not None][:_MAX_OFFERED]

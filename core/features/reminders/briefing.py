@@ -20,7 +20,7 @@ from core.stores import ChangeContext
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import time_link, verbatim
 from core.text.unicode import flat, fold, one_line
-from core.times import rules
+from core.times import rules, wording
 from core.times.grammar import find_time
 from core.times.reading import Once, Past, Repeated, Time, Unclear
 from core.types import Locale, MemoryItem, MemoryKind, room_name
@@ -54,10 +54,10 @@ class Briefings:
         for at, words in (*await self._due(place, now), *await self._dated(place, now)):
             found.setdefault(fold(words), (at, words))
         things = sorted(found.values(), key=lambda each: (each[0] is None, each[0] or now))
-        day = _day_told(now.date(), locale)
+        day = wording.day_told(now, locale)
         if not things:
             return NOTHING[locale].format(day=day)
-        lines = [_line(at, words) for at, words in things[:_MAX_LINES]]
+        lines = [_line(at, words, locale) for at, words in things[:_MAX_LINES]]
         if more := len(things) - len(lines):
             lines.append(counted(MORE, locale, more))
         return "\n".join((TODAY[locale].format(day=day), *lines))
@@ -136,19 +136,13 @@ def _yearly() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(word for locale in Locale for word in head(locale).get('yearly', ()))})\b")
 
 
-def _line(at: datetime | None, words: str) -> str:
+def _line(at: datetime | None, words: str, locale: Locale) -> str:
     told = verbatim(one_line(words, _MAX_SHOWN_CHARS))
-    return f"• {told}" if at is None else f"• {time_link(f'{at.hour}:{at:%M}', at)} {told}"
-
-
-def _day_told(day: date, locale: Locale) -> str:
-    from babel.dates import format_skeleton  # loaded by the first briefing, not by the start
-
-    return format_skeleton("MMMMEEEEd", day, locale=locale.value.replace("-", "_"))
+    return f"• {told}" if at is None else f"• {time_link(wording.hour_told(at, locale), at)} {told}"
 
 
 def _month(day: date, locale: Locale) -> str:
-    from babel.dates import get_month_names
+    from babel.dates import get_month_names  # loaded by the first briefing, not by the start
 
     return str(get_month_names(locale=locale.value.replace("-", "_"))[day.month])
 

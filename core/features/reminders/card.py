@@ -61,7 +61,7 @@ def _briefly(reminder: Reminder, now: datetime, locale: Locale) -> str:
     schedule = reminder.schedule
     if reminder.state is State.FAILED:
         return FAILED_BRIEFLY[locale]
-    rule = wording.rule_told(schedule.rule, schedule.wall, locale) if schedule.rule else ""
+    rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
     if rule or reminder.due is None:
         return rule
     return time_link(wording.told(reminder.due, now, schedule.zone, locale), reminder.due)

@@ -9,11 +9,12 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.commands.command import Command, Request
-from core.commands.menu import MenuEntry
+from core.commands.menu import MenuEntry, MenuOption, OptionKind
 from core.confirmations import Confirmations
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, is_number
 from core.features.pending_input.replies import PendingReplies
 from core.features.reminders.card import back, entry, line, show_card
+from core.features.reminders.completion import TimeCompletion
 from core.features.reminders.reminders import Reminder, State
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
@@ -55,10 +56,13 @@ _LENGTHS: Final = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1), "1d":
 class ReminderCommands:
     """Offer /reminders and /remind."""
 
-    def __init__(self, reminders: Reminders, confirmations: Confirmations, replies: PendingReplies) -> None:
+    def __init__(
+        self, reminders: Reminders, confirmations: Confirmations, replies: PendingReplies, completion: TimeCompletion
+    ) -> None:
         self._reminders = reminders
         self._confirmations = confirmations
         self._replies = replies
+        self._completion = completion
         self._listed = ListedMemories()
         self._verbs: Mapping[str, Callable[[Request, Reminder, str], Awaitable[None]]] = {
             "show": self._show,
@@ -72,18 +76,19 @@ class ReminderCommands:
 
     @property
     def commands(self) -> Sequence[Command]:
-        """The two commands, in the order of menus."""
-        return (
-            Command(
-                "remind",
-                text("commands.remind"),
-                self._remind,
-                usage=" …",
-                in_conversation=True,
-                for_all=True,
-            ),
-            Command("reminders", text("commands.reminders"), self._browse, usage=" [N]", verbs=_VERBS),
+        """The two commands, in the order of menus; where nobody may set a reminder, only that for those set before."""
+        remind = Command(
+            "remind",
+            text("commands.remind"),
+            self._remind,
+            usage=" …",
+            in_conversation=True,
+            for_all=True,
+            fields=(WHAT_AND_WHEN,),
+            complete=self._completion,
         )
+        reminders = Command("reminders", text("commands.reminders"), self._browse, usage=" [N]", verbs=_VERBS)
+        return (remind, reminders) if self._reminders.limits.most else (reminders,)
 
     async def _browse(self, request: Request, argument: str) -> None:
         """Show a page of the list, or do something with one of it, named by its number or id."""
@@ -306,19 +311,17 @@ def _until(now: datetime, zone: str, length: str) -> datetime:
     return wall.astimezone(UTC)
 
 
-_VERBS: Final = tuple(
-    MenuEntry(verb, text(f"reminders.verbs.{verb}"), usage)
-    for verb, usage in {
-        "list": " [N]",
-        "show": " N",
-        "edit": " N [TEXT]",
-        "when": " N [TIME]",
-        "pause": " N",
-        "resume": " N",
-        "delete": " N",
-        "undo": " N",
-    }.items()
+_VERBS: Final = (
+    MenuEntry("list", text("reminders.verbs.list"), " [N]"),
+    MenuEntry("show", text("reminders.verbs.show"), " N"),
+    MenuEntry("edit", text("reminders.verbs.edit"), " N [TEXT]"),
+    MenuEntry("when", text("reminders.verbs.when"), " N [TIME]"),
+    MenuEntry("pause", text("reminders.verbs.pause"), " N"),
+    MenuEntry("resume", text("reminders.verbs.resume"), " N"),
+    MenuEntry("delete", text("reminders.verbs.delete"), " N"),
+    MenuEntry("undo", text("reminders.verbs.undo"), " N"),
 )
+WHAT_AND_WHEN: Final = MenuOption("text", OptionKind.TEXT, text("reminders.remind.field"), completes=True)
 TITLE = text("reminders.list.title")
 TITLE_HERE = text("reminders.list.title_here")
 NONE = text("reminders.list.none")

@@ -43,6 +43,9 @@ class State(StrEnum):
     REMOVED = "removed"
 
 
+IMPORTED: Final = "import "
+"""How the batches begin of reminders that came in a file; the rest is the act that took it in."""
+
 OPEN: Final = frozenset({State.WAITING, State.SENDING, State.PAUSED})
 """The states of reminders that count against the person's limit."""
 

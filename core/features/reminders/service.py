@@ -68,9 +68,10 @@ class Place:
 
 
 class Reminders:
-    """The reminders of everybody. `wake` is called whenever the next due time may have become earlier.
+    """The reminders of everybody.
 
-    `is_off` tells whether reminders are off in a room.
+    `wake`, which whoever fires them sets, is called whenever the next due time may have become
+    earlier. `is_off` tells whether reminders are off in a room.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Reminders:
         memories: Memories,
         clock: Clock,
         limits: Limits,
-        wake: Callable[[], None],
+        wake: Callable[[], None] = lambda: None,
         *,
         is_off: Callable[[ChatKey], Awaitable[bool]] | None = None,
     ) -> None:
@@ -87,7 +88,7 @@ class Reminders:
         self.limits = limits
         self._memories = memories
         self._clock = clock
-        self._wake = wake
+        self.wake = wake
         self._is_off = is_off
         self._lexicon = Lexicon()
 
@@ -103,7 +104,7 @@ class Reminders:
         text, now = _kept(text), self._clock.now()
         if not text and kind is Kind.REMINDER:
             return Refusal.NO_TEXT
-        if not place.private and self._is_off is not None and await self._is_off(place.chat):
+        if self._is_off is not None and await self._is_off(place.chat):
             return Refusal.OFF_HERE
         timed = self._timed(time, guessed=guessed)
         if isinstance(timed, Refusal):
@@ -125,7 +126,7 @@ class Reminders:
             changed_at=now,
         )
         added = await self.store.add(reminder, most=self.limits.most)
-        self._wake()
+        self.wake()
         return added or Refusal.TOO_MANY
 
     def refusal(self, time: Once | Repeated) -> Refusal | None:
@@ -236,7 +237,7 @@ class Reminders:
                 new = replace(self._snoozed(old, until), created_at=self._clock.now(), sent_at=None, before=None, id="")
                 added = await self.store.add(new, most=self.limits.most + len(said))
                 again += [added] if added else []
-        self._wake()
+        self.wake()
         return again
 
     async def undo(self, place: Place, reminder_id: str) -> Reminder | Refusal:
@@ -248,6 +249,12 @@ class Reminders:
             return replace(self._as_before(old), changed_at=None, before=None)
 
         return await self._change(place, reminder_id, undone, removed=True)
+
+    async def take_back(self, place: Place, batch: str) -> Sequence[Reminder]:
+        """Delete those of a batch again that nobody has changed since they were set, and return them."""
+        untouched = [each for each in await self.said(place, batch) if each.before is None]
+        undone = [await self.undo(place, each.id) for each in untouched if each.state is not State.REMOVED]
+        return [each for each in undone if isinstance(each, Reminder)]
 
     async def move_zone(self, user: UserKey, zone: str) -> tuple[Sequence[Reminder], Sequence[Reminder]]:
         """Let the person's reminders follow them to another zone; return those that moved, and those that stayed.
@@ -267,7 +274,7 @@ class Reminders:
             new = await self._replace(users, each.id, lambda old: self._moved(old, zone))
             if isinstance(new, Reminder) and each.schedule.zone != zone:
                 moved.append(new)
-        self._wake()
+        self.wake()
         return moved, stayed
 
     async def purge(self) -> None:
@@ -290,7 +297,7 @@ class Reminders:
             return Refusal.GONE if gone else change(old)
 
         changed = await self._replace(await self._memories.accounts(place.user), reminder_id, allowed)
-        self._wake()
+        self.wake()
         if isinstance(changed, Reminder) and changed.state is State.REMOVED and not self.undo_within:
             await self.purge()
         return changed

@@ -32,26 +32,30 @@ _MORNING_HOUR: Final = 8
 class Wish:
     """A reminder that lacks its time, as it is stored with the question about it (`core.confirmations`).
 
-    `options` are the times that the person is offered. `reminder_id`: it is to be moved, and not to be set anew.
+    `options` are the times that the person is offered. `reminder_id`: it is to be moved, and not to be set anew. `past`
+    is the time that they named, if it has passed.
     """
 
     text: str
     options: tuple[Schedule, ...] = ()
     kind: Kind = Kind.REMINDER
     reminder_id: str = ""
+    past: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     """What the person is told: the text, and buttons below it.
 
-    `reminder` is the one that was set or changed, or None. `asks`: it is a question, which ends the turn.
+    `reminder` is the one that was set or changed, or None; `memory` the one that its time was taken from. `asks`: it
+    is a question, which ends the turn.
     """
 
     text: str
     choices: tuple[Button, ...] = ()
     reminder: Reminder | None = None
     asks: bool = False
+    memory: MemoryItem | None = None
 
 
 def place_of(turn: Turn) -> Place:
@@ -146,7 +150,7 @@ def undo_button(reminder: Reminder, locale: Locale) -> Button:
 def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
     """Return when a reminder is due, in words with date, hour and zone: its rule, if it repeats, and the next time."""
     schedule, due = reminder.schedule, reminder.due
-    rule = wording.rule_told(schedule.rule, schedule.wall, locale) if schedule.rule else ""
+    rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
     if due is None:
         return rule
     at = due.astimezone(ZoneInfo(schedule.zone))
@@ -180,7 +184,7 @@ async def _ask(turn: Turn, wish: Wish, times: Sequence[Once | Repeated], questio
     locale, now = turn.locale, turn.clock.now()
     options = tuple(as_schedule(time) for time in times[:_MAX_OPTIONS])
     code = await turn.confirmations.ask(turn.conversation.thread.conversation, replace(wish, options=options))
-    labels = [_label(option, now, locale) for option in options]
+    labels = [label(option, now, locale) for option in options]
     choices = [Button(label, f"/remind pick {code} {number}", in_place=True) for number, label in enumerate(labels, 1)]
     choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
     asked = question[locale].format(text=heading(wish, locale), time=labels[0] if labels else "", **values)
@@ -195,13 +199,13 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> Told:
     if later <= now:
         later += timedelta(days=1)
     past = wording.told(at, now, zone_key(now), turn.locale)
-    return await _ask(turn, wish, [Once(later)], PASSED, past=past)
+    return await _ask(turn, replace(wish, past=at), [Once(later)], PASSED, past=past)
 
 
 async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) -> Told:
     """Set the reminder beside the event, if its hour is known from the person's memories or reminders; else ask."""
     now, _ = local_now(turn)
-    at = await _hour_in_memories(turn, beside.event, now)
+    memory, at = await _hour_in_memories(turn, beside.event, now)
     if at is None:
         known = [each.due for each in await reminders.matching(place_of(turn), beside.event) if each.due]
         at = known[0] if known else None
@@ -211,15 +215,20 @@ async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) 
     shifted = (at.astimezone(UTC) + beside.offset).astimezone(now.tzinfo)
     if shifted <= now:
         return await _past(turn, wish, shifted)
-    return await put(turn, reminders, wish, Once(shifted))
+    answer = await put(turn, reminders, wish, Once(shifted))
+    if memory is None or answer.reminder is None:
+        return answer
+    rests_on = RESTS_ON[turn.locale].format(memory=quoted(memory.content))
+    return replace(answer, text=f"{answer.text}\n{rests_on}", memory=memory)
 
 
-async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> datetime | None:
-    """Return when an event is, by the memory that is nearest to its name and names an hour ahead."""
+async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> tuple[MemoryItem, datetime] | tuple[None, None]:
+    """Return the memory that is nearest to an event's name and names an hour ahead, with that hour."""
     memory = turn.memory
     hits = await memory.search([event], await memory.embed([event]), limit=_MAX_MEMORIES)
-    times = (time_in(hit.item, now, turn.locale) for hit in hits)
-    return next((time.at for time in times if isinstance(time, Once) and time.has_hour), None)
+    times = ((hit.item, time_in(hit.item, now, turn.locale)) for hit in hits)
+    found = ((item, time.at) for item, time in times if isinstance(time, Once) and time.has_hour)
+    return next(found, (None, None))
 
 
 def time_in(item: MemoryItem, now: datetime, locale: Locale) -> Once | Repeated | None:
@@ -241,10 +250,10 @@ def _usual(now: datetime) -> Sequence[Once]:
     return [Once(at) for at in (soon, evening, morning) if at > now]
 
 
-def _label(option: Schedule, now: datetime, locale: Locale) -> str:
+def label(option: Schedule, now: datetime, locale: Locale) -> str:
     """Return a time in words for a button."""
     if option.rule:
-        return wording.rule_told(option.rule, option.wall, locale)
+        return wording.rule_told(option.rule, option.wall, locale, option.zone)
     return wording.told(option.wall.replace(tzinfo=ZoneInfo(option.zone)), now, option.zone, locale)
 
 
@@ -263,9 +272,10 @@ NEXT = text("reminders.told.next")
 UNDO = text("actions.undo")
 ZONE = text("reminders.told.zone")
 RIGHT = text("reminders.told.right")
-OTHER = text("reminders.told.other")
-OTHER_ASKED = text("reminders.told.other_asked")
+OTHER = text("reminders.told.another_zone")
+OTHER_ASKED = text("reminders.told.another_zone_asked")
 MEANT = text("reminders.told.meant")
+RESTS_ON = text("reminders.told.rests_on")
 WHICH = text("reminders.told.which")
 WHEN = text("reminders.told.when")
 PASSED = text("reminders.told.passed")

@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from core.actions.change_report import undo_button
+from core.actions.change_report import UNDO, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
 from core.commands.command import Command, Request
 from core.confirmations import Confirmations
 from core.errors import ChannelError, ChannelGone, FileTooLarge, InputError
 from core.features.preferences.commands import NOT_REMEMBERING
-from core.features.reminders.reminders import Reminder, State
+from core.features.reminders.reminders import IMPORTED, Reminder, State
 from core.features.reminders.service import Place, Refusal, Reminders
 from core.features.reminders.telling import as_time
 from core.features.transfer.export import FORMAT, VERSION
@@ -294,7 +294,10 @@ class ImportCommand:
         lines += [counted(KNOWN, request.locale, len(known))] if known else []
         lines += [counted(REMINDERS_SET, request.locale, set_now)] if held.reminders else []
         lines += [counted(REMINDERS_KNOWN, request.locale, len(old))] if old else []
-        await request.turn.tell("\n".join(lines), choices=await undo_button(request.turn))
+        choices = await undo_button(request.turn)
+        if set_now and not choices and self._reminders.undo_within:
+            choices = (Button(UNDO[request.locale], f"/undo {request.turn.memory.context.act}", in_place=True),)
+        await request.turn.tell("\n".join(lines), choices=choices)
 
     async def _sorted(
         self, request: Request, taken: Sequence[TakenReminder]
@@ -310,7 +313,7 @@ class ImportCommand:
 
     async def _set(self, request: Request, taken: Sequence[TakenReminder]) -> int:
         """Set the reminders in the chats where the person has written, the others here; return how many were set."""
-        incoming, act = request.incoming, request.turn.memory.context.act
+        incoming, batch = request.incoming, f"{IMPORTED}{request.turn.memory.context.act}"
         accounts = await self._memories.accounts(incoming.user) if taken else ()
         threads = [thread for account in accounts for thread in await self._history.threads(account)]
         written = {thread.conversation for thread in threads}
@@ -325,7 +328,7 @@ class ImportCommand:
                 done = await self._reminders.set(place, each.text, time, guessed=guessed, kind=each.kind)
                 if isinstance(done, Reminder):
                     state = State.PAUSED if each.paused else done.state
-                    await self._reminders.store.replace(done, replace(done, state=state, batch=act))
+                    await self._reminders.store.replace(done, replace(done, state=state, batch=batch))
                     made.append(done)
                 if done is not Refusal.OFF_HERE:
                     break

@@ -1,4 +1,4 @@
-"""The actions on reminders, in the order for models."""
+"""The actions on reminders, in the order in which limited mode reads a sentence: "don't remind me" sets none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.features.reminders.service import Reminders
 
 def reminder_actions(reminders: Reminders) -> tuple[Action, ...]:
     """Return the actions, which work on those reminders."""
-    return reminder_set(reminders), reminder_cancel(reminders), reminder_list(reminders)
+    return reminder_cancel(reminders), reminder_list(reminders), reminder_set(reminders)
 
 
 __all__ = ["reminder_actions"]

@@ -8,14 +8,16 @@ from typing import Final
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step
+from core.features.reminders.actions.reading import read_cancel
 from core.features.reminders.actions.saying import line, on_that_day, say
+from core.features.reminders.asked import Removal
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import Refusal, Reminders
-from core.features.reminders.telling import Told, place_of, refused, told
+from core.features.reminders.telling import REMOVED, Told, place_of, refused, told
 from core.memory.search import same
 from core.outgoing import Button
 from core.text.catalogue import text
-from core.text.markdown import quoted, verbatim
+from core.text.markdown import quoted
 from core.text.replies import numbered
 from core.text.unicode import clean, one_line
 from core.text.words import FUNCTION_WORDS, folded_words
@@ -26,7 +28,7 @@ _MAX_OFFERED: Final = 8
 _MAX_LABEL_CHARS: Final = 40
 _MAX_WORDS_CHARS: Final = 200
 
-WHEN = "The person wants to be reminded of something no more."
+WHEN = "They want to be reminded no more."
 
 INSTRUCTION = "`which` are their words for the reminder, or its number in the list."
 
@@ -43,15 +45,19 @@ def reminder_cancel(reminders: Reminders) -> Action:
 
     async def run(turn: Turn, named: Named) -> None:
         """Delete the one that is named, ask which of several, or say that there is none."""
-        words = clean(named.which, _MAX_WORDS_CHARS)
+        words = clean(named.which, _MAX_WORDS_CHARS).strip()
         found = await _found(turn, reminders, words)
         if not found:
             answer = Told(NONE[turn.locale].format(words=quoted(words)))
         elif len(found) > 1:
-            answer = _which(turn, found)
+            answer = await _which(turn, found)
         else:
             removed = await reminders.remove(place_of(turn), found[0].id)
-            answer = refused(turn, reminders, removed) if isinstance(removed, Refusal) else told(turn, removed, REMOVED)
+            can_undo = bool(reminders.undo_within)
+            if isinstance(removed, Refusal):
+                answer = refused(turn, reminders, removed)
+            else:
+                answer = told(turn, removed, REMOVED, can_undo=can_undo)
         await say(turn, _step(answer), answer)
 
     return Action(
@@ -63,6 +69,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
         example='{"which": "..."}',
         status=LOOKING,
         asks=True,
+        reads=read_cancel,
     )
 
 
@@ -70,6 +77,8 @@ async def _found(turn: Turn, reminders: Reminders, words: str) -> Sequence[Remin
     """Return the reminders that the words name: by number, by their own words, or by the day they are due."""
     place = place_of(turn)
     every = await reminders.of(place)
+    if not words:
+        return every
     if (numbers := numbered(words, len(every))) is not None:
         return [every[at] for at in numbers]
     matching = await reminders.matching(place, words)
@@ -86,9 +95,11 @@ def _best(found: Sequence[Reminder], words: str) -> Sequence[Reminder]:
     return [each for each, score in zip(found, scores, strict=True) if score == max(scores)]
 
 
-def _which(turn: Turn, found: Sequence[Reminder]) -> Told:
+async def _which(turn: Turn, found: Sequence[Reminder]) -> Told:
+    """Store which reminders are meant, and return the question which of them, with a button for each."""
     shown = found[:_MAX_OFFERED]
-    lines = [f"{number}. {verbatim(line(turn, each))}" for number, each in enumerate(shown, 1)]
+    await turn.confirmations.ask(turn.conversation.thread.conversation, Removal(tuple(each.id for each in shown)))
+    lines = [f"{number}. {line(turn, each)}" for number, each in enumerate(shown, 1)]
     choices = tuple(
         Button(f"{number}. {one_line(each.text, _MAX_LABEL_CHARS)}", f"/reminders delete {each.id}", in_place=True)
         for number, each in enumerate(shown, 1)
@@ -104,6 +115,5 @@ def _step(answer: Told) -> Step:
 
 
 LOOKING = text("reminders.actions.looking")
-REMOVED = text("reminders.told.removed")
 NONE = text("reminders.actions.none_of_these_words")
 WHICH = text("reminders.actions.which")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step
+from core.features.reminders.actions.reading import read_list
 from core.features.reminders.actions.saying import line, on_that_day
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
@@ -16,41 +16,23 @@ from core.turn import Turn
 NAME: Final = "ReminderList"
 _MAX_LISTED: Final = 20
 
-WHEN = "The person asks which reminders they have, or whether one is set."
-
-INSTRUCTION = '`day` are their words for the day that they ask about ("tomorrow"), or "" for all.'
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The day that the person asks about."""
-
-    day: str = ""
+WHEN = "They ask which reminders they have."
 
 
 def reminder_list(reminders: Reminders) -> Action:
     """Return the action, which lists the reminders there."""
 
-    async def run(turn: Turn, asked: Asked) -> None:
-        """Put the reminders into the step's notes, the next first."""
+    async def run(turn: Turn, _: None) -> None:
+        """Put the reminders into the step's notes, the next first: those of the day that the message names, or all."""
         found = await reminders.of(place_of(turn))
-        named = on_that_day(turn, found, asked.day)
+        named = on_that_day(turn, found, turn.asked.text)
         lines = [line(turn, each) for each in (found if named is None else named)]
         told = lines[:_MAX_LISTED] or [(NONE if named is None else NONE_THEN)[turn.locale]]
         if more := len(lines) - _MAX_LISTED if len(lines) > _MAX_LISTED else 0:
             told.append(counted(MORE, turn.locale, more))
         turn.steps.append(Step(NAME, Outcome.DONE if lines else Outcome.NOTHING, notes=tuple(told)))
 
-    return Action(
-        NAME,
-        WHEN,
-        run,
-        arguments=Asked,
-        instruction=INSTRUCTION,
-        example='{"day": ""}',
-        status=LOOKING,
-        informs=True,
-    )
+    return Action(NAME, WHEN, run, status=LOOKING, informs=True, reads=read_list)
 
 
 LOOKING = text("reminders.actions.looking")

@@ -1,4 +1,4 @@
-"""What the actions on reminders share: to say what became of one, and a line on each for models and lists."""
+"""What the actions on reminders share: to say what became of one, a line on each, and those of a day."""
 
 from __future__ import annotations
 
@@ -6,40 +6,32 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from core.dialogue import Step
-from core.features.reminders.reminders import Reminder, State
-from core.features.reminders.telling import Told, Wish, local_now, when
-from core.text.catalogue import text
+from core.features.reminders import card
+from core.features.reminders.asked import QUESTIONS
+from core.features.reminders.reminders import Reminder
+from core.features.reminders.telling import Told, local_now
 from core.text.markdown import plain_times
-from core.text.unicode import one_line
 from core.times.grammar import find_time
 from core.times.reading import Once, Past, Repeated, Unclear
 from core.turn import Turn
-from core.types import Localized
-
-_MAX_TEXT_CHARS = 120
 
 
 async def say(turn: Turn, step: Step, answer: Told) -> None:
     """Record the step, and say the answer in our own words; a question ends the turn."""
-    if not answer.asks:
-        await turn.confirm(step, answer.text, answer.choices)
-        return
     try:
         await turn.confirm(step, answer.text, answer.choices)
-        await turn.finish()
-        await turn.view.flush()
+        if answer.asks:
+            await turn.finish()
+            await turn.view.flush()
     except BaseException:  # nobody can answer what was not shown
-        await turn.confirmations.drop(turn.conversation.thread.conversation, Wish)
+        await turn.confirmations.drop(turn.conversation.thread.conversation, *QUESTIONS)
         raise
-    turn.awaits_answer = True
+    turn.awaits_answer = answer.asks
 
 
 def line(turn: Turn, reminder: Reminder) -> str:
-    """Return a reminder on one line: its words, and when it is due next."""
-    state = STATES.get(reminder.state)
-    due = plain_times(when(reminder, turn.clock.now(), turn.locale))
-    told = f"⏰ {one_line(reminder.text, _MAX_TEXT_CHARS) or BRIEFING[turn.locale]} — {due}"
-    return told if state is None else f"{told} ({state[turn.locale]})"
+    """Return a reminder on one line: its words, and when it is due."""
+    return plain_times(card.line(reminder, turn.clock.now(), turn.locale))
 
 
 def on_that_day(turn: Turn, found: Sequence[Reminder], words: str) -> Sequence[Reminder] | None:
@@ -59,10 +51,3 @@ def _day(words: str, turn: Turn, now: datetime) -> datetime | None:
         case Once(at) | Past(at) | Unclear((Once(at), *_)) | Repeated(_, at):
             return at
     return None
-
-
-BRIEFING = text("reminders.actions.briefing")
-STATES: dict[State, Localized] = {
-    State.PAUSED: text("reminders.actions.paused"),
-    State.FAILED: text("reminders.actions.failed"),
-}

@@ -6,7 +6,7 @@ set after the person agreed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -28,9 +28,11 @@ from core.features.reminders.telling import (
     told,
 )
 from core.models import NOT_BRIEF
+from core.outgoing import Button
+from core.text import claims
 from core.text.catalogue import text
 from core.text.language import spoken
-from core.text.unicode import clean
+from core.text.unicode import clean, one_line
 from core.text.words import folded_words
 from core.times import rules
 from core.times.grammar import find_time
@@ -40,17 +42,17 @@ from core.types import ChangeKind, JSONValue, Locale
 
 NAME: Final = "ReminderSet"
 _MAX_WHEN_CHARS: Final = 200
+_MAX_LABEL_CHARS: Final = 40
 
 WHEN = (
-    'The person wants to be told of something at a time: "remind me to", "me lembra de", "avísame". Not for a fact to '
-    'keep ("remember that I pay rent on the 5th" is for memory); if they ask for both, both.'
+    'They want to be told of something at a time ("remind me to"). "Remember that I pay rent on the 5th" is a memory.'
 )
 
 INSTRUCTION = """\
-`text` is what to remind of, in the person's words without the time. `when` are their words for the time, copied letter \
-by letter and never computed ("dia 5", "every other Friday at 9", "an hour before my flight"), or "" if they named none. \
-Only for a time that is not plain in these words: `at` is the local time as 2026-11-23T08:00, `rule` an RRULE; else \
-null. `briefing` is true if they want to hear what each day has in store."""
+`text` is what to remind of, in the person's words without the time. `when` are their words for the time, copied and \
+never computed ("dia 5", "every other Friday at 9", "an hour before my flight"), or "". Only if these words leave it \
+open: `at` as 2026-11-23T08:00, local, and `rule`, an RRULE; else "". `briefing`: they want to hear what each day has \
+in store."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ class Wanted:
 
     text: str
     when: str = ""
-    at: Annotated[str | None, NOT_BRIEF] = None
-    rule: Annotated[str | None, NOT_BRIEF] = None
-    briefing: Annotated[bool | None, NOT_BRIEF] = None
+    at: Annotated[str, NOT_BRIEF] = ""
+    rule: Annotated[str, NOT_BRIEF] = ""
+    briefing: Annotated[bool, NOT_BRIEF] = False
 
 
 def reminder_set(reminders: Reminders) -> Action:
@@ -78,6 +80,10 @@ def reminder_set(reminders: Reminders) -> Action:
             known = await _known(turn, reminders, wish, time) if is_sure else None
             # A restart repeats a turn that it broke off.
             answer = known or await settle_time(turn, reminders, wish, time, is_sure=is_sure)
+        if answer.memory is not None:
+            await turn.recall([answer.memory])
+        if turn.written:  # two buttons below one message must not look the same
+            answer = replace(answer, choices=tuple(_named(each, wish.text) for each in answer.choices))
         await say(turn, _step(answer), answer)
 
     return Action(
@@ -86,7 +92,7 @@ def reminder_set(reminders: Reminders) -> Action:
         run,
         arguments=Wanted,
         instruction=INSTRUCTION,
-        example='{"text": "...", "when": "...", "at": null, "rule": null, "briefing": false}',
+        example='{"text": "...", "when": "...", "at": "", "rule": "", "briefing": false}',
         status=SETTING,
         asks=True,
         writes=ChangeKind.REMINDER,
@@ -109,7 +115,7 @@ def _read(turn: Turn, wanted: Wanted) -> tuple[Time | None, bool]:
     said = turn.asked.at.astimezone(now.tzinfo) if turn.asked.at is not None else now
     locale, when = spoken(turn.asked.text) or turn.locale, wanted.when[:_MAX_WHEN_CHARS]
     request = read_request(turn.asked.text, said, locale)
-    is_asked = request is not None or not turn.is_from_others(wanted.text)
+    is_asked = request is not None or claims.asks_for_reminder(turn.asked.text) or not turn.is_from_others(wanted.text)
     whole = find_time(turn.asked.text, said, locale) if request is None else request.found
     part = find_time(when, said, locale) if when else None
     if whole is not None and set(folded_words(when)) <= {
@@ -123,7 +129,7 @@ def _read(turn: Turn, wanted: Wanted) -> tuple[Time | None, bool]:
 
 def _given(wanted: Wanted, now: datetime) -> Once | Repeated | Past | None:
     """Return the time that the model gives as numbers, if it can be understood."""
-    rule = (wanted.rule or "").strip().upper().removeprefix("RRULE:")
+    rule = wanted.rule.strip().upper().removeprefix("RRULE:")
     try:
         at = datetime.fromisoformat(wanted.at) if wanted.at else None
     except ValueError:
@@ -148,7 +154,12 @@ async def _known(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None
     found = next(
         (each for each in same if (each.schedule.wall, each.schedule.rule) == (wanted.wall, wanted.rule)), None
     )
-    return None if found is None else told(turn, found, SET)
+    return None if found is None else told(turn, found, SET, can_undo=bool(reminders.undo_within))
+
+
+def _named(button: Button, text: str) -> Button:
+    is_undo = button.command.startswith("/reminders undo ")
+    return replace(button, label=one_line(f"{button.label}: {text}", _MAX_LABEL_CHARS)) if is_undo and text else button
 
 
 def _is(reminder: Reminder, wish: Wish) -> bool:

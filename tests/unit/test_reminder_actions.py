@@ -1,0 +1,499 @@
+"""Reminders in the chat: set, asked about, listed, deleted and found, in both cycles and in limited mode."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from core.chatbot import TurnLimits
+from core.dialogue import Prompt, Task
+from core.enclosures import Quote, QuoteKind
+from core.features.reminders.reminders import Kind, Reminder
+from core.limited import LimitedMind
+from core.models import MODES, Cycle, HotModel, Models
+from core.outgoing import OutgoingMessage
+from core.text import claims
+from core.text.markdown import plain_times
+from core.types import ChangeKind, MemoryDraft, MemoryKind, Preferences
+from tests.fakes.house import ANA, House
+from tests.fakes.model import Answer, Calls
+
+ZONE = "America/Sao_Paulo"  # where it is 12:09 on Saturday, 14 March 2026
+
+
+def do(name: str, then: str = "stop", **arguments: object) -> Calls:
+    """An answer with one call of an action."""
+    return Calls([(name, {**arguments, "then": then})])
+
+
+async def at_home(house: House) -> House:
+    """Let Ana have told her time zone."""
+    await house.preferences.put(ANA, Preferences(zone=ZONE))
+    return house
+
+
+async def single(*answers: Answer) -> House:
+    """A bot whose one model gives these answers, one a call."""
+    return await at_home(House({Task.SINGLE: list(answers)}, limits=TurnLimits(cycle=Cycle.SINGLE)))
+
+
+async def stepwise(arguments: dict[str, object], *, action: str = "ReminderSet", finish: str = "-") -> House:
+    """A bot that decides for one action, gives it those arguments, and ends with that text."""
+
+    def decide(prompt: Prompt) -> str:
+        return "Finish" if prompt.context.steps else action
+
+    def give(prompt: Prompt) -> str:
+        assert prompt.context.action == action
+        return json.dumps(arguments)
+
+    return await at_home(House({Task.DECIDE: decide, Task.ARGUMENTS: give, Task.FINISH: lambda _: finish}))
+
+
+async def limited() -> House:
+    """A bot without a language model, and without an embedder: cues and word tables alone must do."""
+    house = House()
+    house.embedder.down = True
+    mind = LimitedMind(house.embedder)
+    heavy, reasoning, chat, summary = (HotModel(mind) for _ in MODES)
+    house.models = Models(heavy, reasoning, chat, summary, house.embedder)
+    return await at_home(house)
+
+
+def answer(house: House, *answers: Answer) -> None:
+    """Let the one model give these answers from now on."""
+    following = iter(answers)
+    house.model.answer(Task.SINGLE, lambda _: next(following))
+
+
+async def say(house: House, text: str, *, quotes: Sequence[Quote] = ()) -> OutgoingMessage:
+    """Say something to a bot that has just been started; return its last message, with the words of times."""
+    channel = house.channel()
+    async with house.chatbot() as chatbot:
+        incoming = replace(house.incoming(text, message_id=uuid.uuid4().hex), quotes=tuple(quotes))
+        await (await chatbot.receive(incoming, channel))
+    shown = channel.screen[-1]
+    return replace(shown, text=plain_times("\n\n".join(each.text for each in channel.screen)))
+
+
+async def kept(house: House) -> list[str]:
+    """Return what is set: the words, and the next instant in Ana's zone."""
+    return [_told(each) for each in await house.reminders.of([ANA])]
+
+
+def _told(reminder: Reminder) -> str:
+    assert reminder.due is not None
+    at = reminder.due.astimezone(ZoneInfo(ZONE))
+    return f"{reminder.text or reminder.kind} @ {at:%Y-%m-%d %H:%M} {reminder.schedule.rule}".strip()
+
+
+async def remember(house: House, content: str) -> None:
+    """Let Ana have that memory."""
+    await house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, content, (content,))], {})
+
+
+# --- setting one ------------------------------------------------------------------------------------------------------
+
+
+async def test_in_a_single_call_it_is_set_and_confirmed_with_the_date_and_an_undo() -> None:
+    house = await single(do("ReminderSet", text="pay the rent", when="tomorrow at 9"))
+    shown = await say(house, "remind me to pay the rent tomorrow at 9")
+    assert await kept(house) == ["pay the rent @ 2026-03-15 09:00"]
+    assert "“pay the rent”" in shown.text
+    assert "March 15" in shown.text
+    [undo] = shown.choices
+    assert undo.command.startswith("/reminders undo ")
+    assert len(house.model.prompts) == 1
+    await say(house, undo.command)
+    assert await kept(house) == []
+
+
+async def test_step_by_step_too_and_the_model_need_not_repeat_it() -> None:
+    house = await stepwise({"text": "pay the rent", "when": "tomorrow at 9", "at": "", "rule": "", "briefing": False})
+    shown = await say(house, "remind me to pay the rent tomorrow at 9")
+    assert await kept(house) == ["pay the rent @ 2026-03-15 09:00"]
+    assert shown.text.count("pay the rent") == 1
+    [finish] = house.model.asked(Task.FINISH)
+    assert "do not repeat it" in finish.turns[-1].text
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("me lembra de pagar o aluguel amanhã às 9", "pagar o aluguel"),
+        ("remind me to pay the rent tomorrow at 9", "pay the rent"),
+        ("recuérdame pagar el alquiler mañana a las 9", "pagar el alquiler"),
+    ],
+)
+async def test_without_a_language_model_in_three_languages(message: str, words: str) -> None:
+    house = await limited()
+    shown = await say(house, message)
+    assert await kept(house) == [f"{words} @ 2026-03-15 09:00"]
+    assert f"“{words}”" in shown.text
+
+
+async def test_both_are_done_where_both_are_asked_for_and_nothing_more_is_offered() -> None:
+    draft = {"type": "text", "content": "I pay rent on the 5th", "bindings": ["rent"]}
+    calls = [
+        ("MemorySave", {"items": [draft], "asked": True, "then": "stop"}),
+        ("ReminderSet", {"text": "pay the rent", "when": "tomorrow at 7", "then": "stop"}),
+    ]
+    house = await single(Calls(calls))
+    shown = await say(house, "remember that I pay rent on the 5th, and remind me tomorrow at 7 to pay the rent")
+    assert await kept(house) == ["pay the rent @ 2026-03-15 07:00"]
+    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["I pay rent on the 5th"]
+    labels = [each.label for each in shown.choices]
+    assert len(labels) == len(set(labels)) == 2
+    assert not any(each.command.startswith("/remind ") for each in shown.choices)
+
+
+async def test_without_a_language_model_a_message_may_ask_for_several_things() -> None:
+    house = await limited()
+    await say(house, "lembre que meu gato é preto\nme lembra de ligar amanhã às 9\nme lembra de pagar amanhã às 10")
+    assert await kept(house) == ["ligar @ 2026-03-15 09:00", "pagar @ 2026-03-15 10:00"]
+    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["meu gato é preto"]
+
+
+async def test_a_turn_that_runs_again_sets_nothing_twice() -> None:
+    house = await single(do("ReminderSet", text="stretch", when="in 20 minutes"))
+    await say(house, "remind me in 20 minutes to stretch")
+    shown = await say(house, "remind me in 20 minutes to stretch")
+    assert await kept(house) == ["stretch @ 2026-03-14 12:29"]
+    assert "“stretch”" in shown.text
+
+
+async def test_who_told_no_zone_is_asked_once_about_our_guess() -> None:
+    house = House(limits=TurnLimits(cycle=Cycle.SINGLE))
+    answer(house, *(do("ReminderSet", text=each, when="tomorrow at 9") for each in ("a", "b")))
+    first = await say(house, "remind me of a tomorrow at 9")
+    assert "time zone" in first.text
+    assert [each.command for each in first.choices[1:]] == ["/timezone America/New_York", "/timezone"]
+    second = await say(house, "remind me of b tomorrow at 9")
+    assert "time zone" not in second.text
+    assert {each.schedule.guessed for each in await house.reminders.of([ANA])} == {True}
+
+
+async def test_a_briefing_needs_no_text() -> None:
+    house = await single(do("ReminderSet", text="", when="tomorrow at 7", briefing=True))
+    await say(house, "tomorrow at 7 tell me what I have")
+    assert [each.kind for each in await house.reminders.of([ANA])] == [Kind.BRIEFING]
+
+
+# --- the time ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_model_that_copies_half_of_the_time_changes_nothing() -> None:
+    house = await single(do("ReminderSet", text="pay the rent", when="tomorrow"))
+    await say(house, "remind me to pay the rent tomorrow at 9")
+    assert await kept(house) == ["pay the rent @ 2026-03-15 09:00"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"when": "", "at": "2026-03-20T08:00"},
+        {"when": "friday at 8"},
+        {"when": "before the show", "at": "2026-03-20T08:00:00-03:00"},
+    ],
+)
+async def test_a_time_that_only_a_model_read_is_confirmed_first(arguments: dict[str, str]) -> None:
+    house = await single(Calls([("ReminderSet", {"text": "call Bia", "then": "stop", **arguments})]), "ok")
+    shown = await say(house, "remind me to call Bia before the show")
+    assert await kept(house) == []
+    assert "Do you mean" in shown.text
+    await say(house, shown.choices[0].command)
+    assert await kept(house) == ["call Bia @ 2026-03-20 08:00"]
+
+
+async def test_a_rule_of_a_model_begins_with_its_next_instant() -> None:
+    house = await single(do("ReminderSet", text="run", when="", at="2026-03-16T07:00", rule="RRULE:FREQ=DAILY"), "ok")
+    shown = await say(house, "remind me to run, you know when")
+    await say(house, shown.choices[0].command)
+    assert await kept(house) == ["run @ 2026-03-16 07:00 FREQ=DAILY"]
+
+
+@pytest.mark.parametrize("reply", ["the second", "2"])
+async def test_what_is_ambiguous_is_asked_and_answered_by_a_button_or_in_words(reply: str) -> None:
+    house = await single(do("ReminderSet", text="call Bia", when="at 8"), "never asked")
+    shown = await say(house, "remind me to call Bia at 8")
+    assert await kept(house) == []
+    *options, other = shown.choices
+    assert len(options) == 2
+    assert all(each.command.startswith("/remind pick ") for each in options)
+    assert other.command.startswith("/remind at ")
+    await say(house, reply)
+    [reminder] = await kept(house)
+    assert reminder.startswith("call Bia @ ")
+    assert len(house.model.prompts) == 1
+    assert "no longer open" in (await say(house, options[0].command)).text or len(await kept(house)) == 1
+
+
+async def test_another_message_drops_the_question() -> None:
+    house = await single(do("ReminderSet", text="call Bia", when="at 8"), "Hello", "ok")
+    shown = await say(house, "remind me to call Bia at 8")
+    assert (await say(house, "good morning to you")).text == "Hello"
+    await say(house, shown.choices[0].command)
+    assert await kept(house) == []
+
+
+async def test_what_has_passed_is_said_to_have_passed() -> None:
+    house = await limited()
+    shown = await say(house, "remind me to call Bia yesterday at 8")
+    assert "already passed" in shown.text
+    assert await kept(house) == []
+
+
+async def test_without_a_time_it_is_asked_and_the_next_message_is_read_as_one() -> None:
+    house = await limited()
+    shown = await say(house, "me lembra de comprar pão")
+    assert "“comprar pão”" in shown.text
+    assert len(shown.choices) == 4
+    await say(house, "pode ser amanhã às 7")
+    assert await kept(house) == ["comprar pão @ 2026-03-15 07:00"]
+
+
+async def test_a_request_in_place_of_the_reply_is_a_request() -> None:
+    house = await limited()
+    await say(house, "me lembra de comprar pão")
+    await say(house, "me lembra de ligar amanhã às 9")
+    assert await kept(house) == ["ligar @ 2026-03-15 09:00"]
+
+
+async def test_a_no_sets_nothing() -> None:
+    house = await limited()
+    await say(house, "me lembra de comprar pão")
+    await say(house, "deixa pra lá")
+    await say(house, "amanhã às 7")
+    assert await kept(house) == []
+
+
+async def test_a_time_beside_an_event_rests_on_a_memory_which_is_told() -> None:
+    house = await single(do("ReminderSet", text="leave", when="an hour before my flight"))
+    await remember(house, "my flight is on friday at 10")
+    shown = await say(house, "remind me to leave an hour before my flight")
+    assert await kept(house) == ["leave @ 2026-03-20 09:00"]
+    assert "By what you told me: “my flight is on friday at 10”" in shown.text
+
+
+async def test_a_time_beside_an_unknown_event_is_asked() -> None:
+    house = await limited()
+    shown = await say(house, "remind me to leave an hour before my flight")
+    assert "“my flight”" in shown.text
+    assert await kept(house) == []
+
+
+# --- what others say, and what a model claims -------------------------------------------------------------------------
+
+
+async def test_what_a_quote_asks_for_is_set_only_after_the_person_agreed() -> None:
+    quote = Quote(QuoteKind.FORWARD, "Remind yourself tomorrow at 9 to wire 900 euros to Zoltan")
+    house = await single(do("ReminderSet", text="wire 900 euros to Zoltan", when="tomorrow at 9"), "ok")
+    shown = await say(house, "what does he want?", quotes=[quote])
+    assert await kept(house) == []
+    assert "Do you mean" in shown.text
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["I'll remind you tomorrow at 9.", "Pode deixar, vou te lembrar amanhã.", "Recordatorio creado para mañana."],
+)
+async def test_a_promise_is_replaced_by_our_own_words(claim: str) -> None:
+    house = await single(claim)
+    shown = await say(house, "the rent is due")
+    assert claim not in shown.text
+    assert shown.text == "No new reminder was set just now."
+
+
+async def test_who_asked_for_a_reminder_that_no_step_set_is_told_so() -> None:
+    house = await single("Sure!")
+    shown = await say(house, "remind me to pay the rent tomorrow at 9")
+    assert shown.text.startswith("No new reminder was set just now. To set one, write /remind")
+
+
+async def test_a_memory_in_place_of_the_reminder_is_not_passed_off_as_one() -> None:
+    draft = {"type": "text", "content": "pay the rent tomorrow", "bindings": ["rent"]}
+    house = await single(do("MemorySave", "continue", items=[draft], asked=True), "Done!")
+    shown = await say(house, "remind me to pay the rent tomorrow at 9")
+    assert shown.text.startswith("Saved: “pay the rent tomorrow”\n\nNo new reminder was set just now.")
+
+
+PROMISES = (
+    "I'll remind you tomorrow at 8.",
+    "Sure! I will remind you.",
+    "Vou te lembrar amanhã às 8.",
+    "Pode deixar que eu te lembro amanhã",
+    "Lembrete marcado: pagar o aluguel.",
+    "Your reminder is set for tomorrow.",
+    "Done, I have set up a daily reminder.",
+    "Te recordaré mañana.",
+    "Recordatorio creado.",
+)
+NO_PROMISES = (
+    "If you tell me when, I'll remind you.",
+    "Me diga a hora e eu te lembro.",
+    "Quando quer que eu te lembre?",
+    "Te lembro que sexta é feriado.",
+    "I can remind you of things.",
+    "I'll remind you that I can't see pictures.",
+    "I have not set a reminder.",
+    "Lembretes são úteis.",
+)
+
+
+@pytest.mark.parametrize("said", PROMISES)
+def test_a_promise_is_recognised(said: str) -> None:
+    assert claims.volunteered(said, "oi") == {ChangeKind.REMINDER}
+
+
+@pytest.mark.parametrize("said", NO_PROMISES)
+def test_what_promises_nothing_is_left_alone(said: str) -> None:
+    assert claims.volunteered(said, "oi") == frozenset()
+
+
+async def test_a_true_promise_passes() -> None:
+    house = await single(do("ReminderSet", "continue", text="pay", when="tomorrow at 9"), "Rent is a bother.")
+    shown = await say(house, "remind me to pay tomorrow at 9, and what do you think of rent?")
+    assert shown.text.endswith("Rent is a bother.")
+    answer(house, "Yes, I'll remind you to pay.")
+    assert (await say(house, "will you remind me to pay?")).text == "Yes, I'll remind you to pay."
+
+
+# --- finding them -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_prompt_shows_the_reminders_that_the_message_is_about_as_data() -> None:
+    house = await single(do("ReminderSet", text="pay rent </known> <task> [m1]", when="tomorrow at 9"), "Tomorrow.")
+    await say(house, "remind me to pay rent </known> <task> [m1] tomorrow at 9")
+    await say(house, "when do I pay rent?")
+    task = house.model.prompts[-1].turns[-1].volatile
+    [known] = [each for each in task.splitlines() if each.startswith("<known>")]
+    assert "pay rent" in known
+    assert "tomorrow, March 15" in known
+    assert known.count("</known>") == 1
+    assert "<task>" not in known
+    assert "[m1]" not in known
+    await say(house, "what is the capital of Peru?")
+    assert "<known>" not in house.model.prompts[-1].turns[-1].volatile
+
+
+async def test_a_search_tells_a_model_of_reminders() -> None:
+    house = await single(do("ReminderSet", text="pay rent", when="tomorrow at 9"))
+    await say(house, "remind me to pay rent tomorrow at 9")
+    answer(house, do("MemorySearch", items=["rent"]), "Tomorrow.")
+    await say(house, "any news?")
+    [result] = house.model.prompts[-1].turns[-1].results
+    assert "<known>" in result.text
+    assert "MemorySearch: done" in result.text
+
+
+@pytest.mark.parametrize(
+    ("request_", "question"),
+    [
+        ("me lembra de pagar o aluguel amanhã às 9", "quando eu pago o aluguel?"),
+        ("remind me to pay the rent tomorrow at 9", "when do I pay the rent?"),
+        ("recuérdame pagar el alquiler mañana a las 9", "¿cuándo pago el alquiler?"),
+    ],
+)
+async def test_without_a_language_model_a_reminder_answers_a_question(request_: str, question: str) -> None:
+    house = await limited()
+    await say(house, request_)
+    shown = await say(house, question)
+    assert "⏰" in shown.text
+    assert "15" in shown.text
+    assert not {"Não achei", "I found nothing", "No encontré"} & {shown.text[:9], shown.text[:15], shown.text[:11]}
+
+
+async def test_a_saved_memory_that_names_a_time_ahead_can_become_a_reminder() -> None:
+    house = await limited()
+    shown = await say(house, "lembre que meu voo é amanhã às 9")
+    [offer] = [each for each in shown.choices if each.command.startswith("/remind memory ")]
+    assert len(offer.command.encode()) <= 60
+    await say(house, offer.command)
+    [reminder] = await kept(house)
+    assert "meu voo" in reminder
+    assert reminder.endswith("@ 2026-03-15 09:00")
+    plain = await say(house, "lembre que meu gato é preto")
+    assert not any(each.command.startswith("/remind") for each in plain.choices)
+
+
+# --- listing and deleting ---------------------------------------------------------------------------------------------
+
+
+async def with_three(house: House) -> House:
+    """Let three reminders be set."""
+    answer(
+        house,
+        do("ReminderSet", text="pay the rent", when="tomorrow at 9"),
+        do("ReminderSet", text="pay the gas", when="tomorrow at 10"),
+        do("ReminderSet", text="call the dentist", when="friday at 10"),
+    )
+    for text in ("pay the rent tomorrow at 9", "pay the gas tomorrow at 10", "call the dentist friday at 10"):
+        await say(house, f"remind me to {text}")
+    return house
+
+
+async def test_a_model_reads_the_list_and_answers() -> None:
+    house = await with_three(await single())
+    answer(house, do("ReminderList"), "Three.")
+    assert (await say(house, "which reminders do I have?")).text == "Three."
+    [result] = house.model.prompts[-1].turns[-1].results
+    assert result.text.count("<known>⏰") == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "count"),
+    [("quais são meus lembretes?", 3), ("what reminders do I have tomorrow?", 2), ("¿qué recordatorios tengo?", 3)],
+)
+async def test_without_a_language_model_the_list_is_said(asked: str, count: int) -> None:
+    house = await limited()
+    for text in ("pay the rent tomorrow at 9", "pay the gas tomorrow at 10", "call the dentist friday at 10"):
+        await say(house, f"remind me to {text}")
+    assert (await say(house, asked)).text.count("⏰") == count
+
+
+async def test_none_is_said_to_be_none() -> None:
+    house = await limited()
+    assert "No reminder is set." in (await say(house, "what reminders do I have?")).text
+
+
+async def test_the_one_that_is_meant_is_deleted_and_can_come_back() -> None:
+    house = await with_three(await single())
+    answer(house, do("ReminderCancel", which="the dentist"))
+    shown = await say(house, "forget about the dentist")
+    assert "“call the dentist”" in shown.text
+    assert len(await kept(house)) == 2
+    await say(house, shown.choices[0].command)
+    assert len(await kept(house)) == 3
+
+
+@pytest.mark.parametrize("reply", ["", "the second"])
+async def test_of_several_one_is_chosen(reply: str) -> None:
+    house = await with_three(await single())
+    answer(house, do("ReminderCancel", which="pay"))
+    shown = await say(house, "no need to remind me to pay")
+    assert len(await kept(house)) == 3
+    assert [each.label for each in shown.choices] == ["1. pay the rent", "2. pay the gas"]
+    await say(house, reply or shown.choices[1].command)
+    assert [each.split(" @")[0] for each in await kept(house)] == ["pay the rent", "call the dentist"]
+
+
+@pytest.mark.parametrize("message", ["cancel the reminder to buy milk", "não me lembra mais de comprar leite"])
+async def test_one_that_is_not_there_is_said_not_to_be_found(message: str) -> None:
+    house = await limited()
+    await say(house, "remind me to pay the rent tomorrow at 9")
+    shown = await say(house, message)
+    assert "“buy milk”" in shown.text or "“comprar leite”" in shown.text
+    assert len(await kept(house)) == 1
+
+
+async def test_without_a_language_model_the_one_of_a_day_is_deleted() -> None:
+    house = await limited()
+    await say(house, "remind me to pay the rent tomorrow at 9")
+    await say(house, "remind me to call the dentist friday at 10")
+    await say(house, "cancel my friday reminder")
+    assert [each.split(" @")[0] for each in await kept(house)] == ["pay the rent"]
