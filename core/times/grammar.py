@@ -47,12 +47,11 @@ def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -
     day in May. `bare`: an amount of time alone counts from now on, as for a timer. Takes time linear in the text, of which
     the first 2,000 characters are read.
     """
-    read = (_Reading(text[:MAX_CHARS], now, code, bare=bare) for code in _languages(locale))
+    read = [_Reading(text[:MAX_CHARS], now, code, bare=bare) for code in _languages(locale)]
     found = [(each.found(), each.weight) for each in read]
-    understood = [(result, weight) for result, weight in found if result is not None]
-    most = max((weight for _, weight in found), default=0)
+    most = max(weight for _, weight in found)
     # Another language may know fewer of the words, and so find a part of the time only.
-    return next((result for result, weight in understood if weight == most), None)
+    return next(result for result, weight in found if weight == most)
 
 
 def _languages(locale: Locale) -> Sequence[str]:
@@ -138,8 +137,11 @@ class _Reading:
 
     @property
     def weight(self) -> int:
-        """How many letters of the text the language takes for words of times."""
-        return sum(token.end - token.start for token in self._items if token.kind in TIMELY)
+        """How many letters of the text the language takes for words of times; known when it was read."""
+        used = {at for start, stop in self._used for at in range(start, stop)}
+        return sum(
+            token.end - token.start for at, token in enumerate(self._items) if token.kind in TIMELY or at in used
+        )
 
     def found(self) -> Found | None:
         """Return the time and where it stands, or None."""
@@ -178,6 +180,8 @@ class _Reading:
 
     def _is_other_word(self, at: int) -> bool:
         """Whether a word of times that no part took is another word: an abbreviation, a month that is a name."""
+        if self._kinds[at] == "p" and self._parts.clocks:
+            return True
         is_name = self._kinds[at] == "M" and self._kinds[at - 1 : at] not in {"o", "i", "s", "x"}
         return is_name or len(self.text_of(self._items[at])) <= _SHORT
 
@@ -293,16 +297,16 @@ class _Reading:
         return day[0]
 
     def _clock(self, at: int) -> int:
-        first = self._clock_at(at)
-        if first is None:
+        is_further = self._kinds[at] in "&," and self._used and self._used[-1][1] == at and self._parts.clocks
+        found = self._clock_at(at + 1 if is_further else at)
+        if found is None:
             return 0
-        stop = first[0]
-        self._parts.clocks.append(first[1])
-        return stop
+        self._parts.clocks.append(found[1])
+        return found[0]
 
     def _part(self, at: int) -> int:
         found = self._match("(?:[oaFsit]{0,2}e?(?P<part>p)|[oa]?(?P<tonight>I))", at)
-        if not found:
+        if not found or self._is_aside(found, at):
             return 0
         if found["tonight"] is not None:
             self._parts.days.append(_Day(ahead=0))
@@ -311,6 +315,11 @@ class _Reading:
             raise _NotUnderstood
         self._parts.part = part
         return found.end()
+
+    def _is_aside(self, found: re.Match[str], at: int) -> bool:
+        """Whether a part of the day is a part of the deed: "the night shift", where the hour was said elsewhere."""
+        is_joined = bool(self._used) and self._used[-1][1] == at
+        return found[0] == "p" and not is_joined and bool(self._parts.clocks)
 
     def _day_at(self, at: int) -> tuple[int, _Day] | None:
         """Return where the words for a day end, and the day, if one is named there."""
@@ -339,6 +348,8 @@ class _Reading:
         if "tonight" in groups and not self._parts.days:
             self._parts.days.append(_Day(ahead=0))
         hour, minute, exact = self._hour(groups)
+        if hour > 24 or minute > 59:  # a number of something else
+            return None
         return stop, _half_of_day(hour, minute, part, is_am="am" in groups, is_pm="pm" in groups, exact=exact)
 
     def _follows_day(self, at: int) -> bool:

@@ -1,17 +1,35 @@
-"""Read a person's message as a request for a reminder."""
+"""Read a person's message as a request for a reminder, by the word tables of `request.toml`.
+
+What to remind of are the person's own words, without those of the request and of the time.
+"""
 
 from __future__ import annotations
 
+import re
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from importlib import resources
+from typing import Final
 
+from core.text.unicode import flat
+from core.times.grammar import MAX_CHARS, find_time
 from core.times.reading import Found
 from core.types import Locale
+
+_EDGES: Final = " \t\n,.;:!?-–—"
+_MAX_POLITE: Final = 6
+_MAX_REST_CHARS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request for a reminder: what to remind of, and the time that it names (None: none)."""
+    """A request for a reminder: what to remind of, and the time that it names (None: none).
+
+    `when` are the words for the time; `briefing`: it asks to be told what the day has in store.
+    """
 
     text: str
     found: Found | None = None
@@ -19,6 +37,143 @@ class Request:
     briefing: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The patterns of one language, and what is said where a request names no deed."""
+
+    code: str
+    before: re.Pattern[str]
+    after: re.Pattern[str]
+    ask: re.Pattern[str]
+    question: re.Pattern[str]
+    joint: re.Pattern[str]
+    named: re.Pattern[str]
+    wake: re.Pattern[str]
+    timer: re.Pattern[str]
+    deed: re.Pattern[str]
+    briefing: re.Pattern[str]
+    woken: str
+    timed: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Where a request stands in a text, and what it is where it names no deed."""
+
+    start: int
+    end: int
+    deed: str = ""
+    is_timer: bool = False
+    needs_time: bool = False
+
+
 def read_request(message: str, now: datetime, locale: Locale) -> Request | None:
-    """Return the request that a message makes; None if it asks for no reminder."""
-    raise NotImplementedError
+    """Return the request that a message makes; None if it asks for no reminder.
+
+    `now` is in the person's zone. The first 2,000 characters are read; what is to be reminded of may be longer.
+    """
+    head, tail = message[:MAX_CHARS], message[MAX_CHARS:]
+    text = flat(head)
+    tables = sorted(_tables(), key=lambda words: words.code != locale.code)
+    for words in tables:
+        if (asked := _asked(words, text)) is not None:
+            return _read(words, head, tail, asked, now, locale)
+    return None
+
+
+def _asked(words: _Words, text: str) -> _Asked | None:
+    """Return the request in a text, unless it is a question about something known."""
+    begin = _after_polite(words, text)
+    for pattern, deed, is_timer in ((words.timer, words.timed, True), (words.wake, words.woken, False)):
+        if found := pattern.match(text, begin) or pattern.search(text):
+            is_last = len(text[found.end() :].strip(_EDGES)) <= _MAX_REST_CHARS
+            if found.start() == begin or is_last or text[: found.start()].rstrip(" ").endswith(tuple(_EDGES)):
+                return _Asked(found.start(), found.end(), deed, is_timer, needs_time=True)
+    if (briefing := words.briefing.search(text)) is not None:
+        return _Asked(briefing.start(), briefing.end(), needs_time=True)
+    if found := words.ask.search(text):
+        rest = text[found.end() :].lstrip(_EDGES)
+        return None if words.question.match(rest) else _Asked(found.start(), found.end())
+    if (found := words.named.match(text, begin)) and found.end() < len(text):
+        return _Asked(found.start(), found.end(), needs_time=text[found.end()] != ":")
+    return None
+
+
+def _read(words: _Words, head: str, tail: str, asked: _Asked, now: datetime, locale: Locale) -> Request | None:
+    masked = f"{head[: asked.start]}{',' * (asked.end - asked.start)}{head[asked.end :]}"
+    is_briefing = words.briefing.fullmatch(flat(head[asked.start : asked.end])) is not None
+    found = find_time(masked, now, locale, bare=asked.is_timer)
+    if found is None and (asked.needs_time or not _names_deed(words, flat(head[asked.end :]).lstrip(_EDGES), masked)):
+        return None
+    spans = found.spans if found is not None else ()
+    when = " ".join(head[start:end] for start, end in spans)
+    deed = _deed(words, head, sorted([(asked.start, asked.end), *spans])) + tail
+    return Request("" if is_briefing else deed.strip() or asked.deed, found, when, is_briefing)
+
+
+def _names_deed(words: _Words, rest: str, masked: str) -> bool:
+    """Whether a request without a time names a deed, and not just something that is known: "me lembra a senha"."""
+    if words.deed.match(rest):
+        return not masked.rstrip().endswith("?") or not rest.startswith(("of ", "do ", "da "))
+    return not rest.strip(_EDGES)
+
+
+def _deed(words: _Words, text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return the text without the spans, nor the words that join them, nor polite ones around it."""
+    pieces, end = [], 0
+    for start, stop in spans:
+        pieces.append(text[end:start])
+        end = max(end, stop)
+    pieces.append(text[end:])
+    kept = [_bare(words, piece, is_first=number == 0) for number, piece in enumerate(pieces)]
+    return " ".join(filter(None, kept))
+
+
+def _bare(words: _Words, piece: str, *, is_first: bool) -> str:
+    """Return a piece of the text without joints and polite words at its edges."""
+    piece = piece.strip(_EDGES)
+    for _ in range(_MAX_POLITE):
+        low = flat(piece)
+        found = words.before.match(low) if is_first else words.joint.match(f"{low} ")
+        if not found or not found.end():
+            break
+        piece = piece[found.end() :].strip(_EDGES)
+        is_first = False if not is_first else is_first
+    for _ in range(_MAX_POLITE):
+        found = words.after.search(flat(piece))
+        if not found:
+            break
+        piece = piece[: found.start()].rstrip(_EDGES)
+    return piece
+
+
+def _after_polite(words: _Words, text: str) -> int:
+    """Return where a text begins behind greetings and the like."""
+    at = 0
+    for _ in range(_MAX_POLITE):
+        found = words.before.match(text, at)
+        if not found or not found.end() > at:
+            break
+        at = found.end()
+    return at
+
+
+@cache
+def _tables() -> tuple[_Words, ...]:
+    data = tomllib.loads(resources.files(__package__).joinpath("request.toml").read_text("utf-8"))
+    return tuple(
+        _Words(
+            code,
+            before=re.compile(rf"[\s¿¡{re.escape(_EDGES)}]*(?:(?:{table['before']})(?!\w)[\s{re.escape(_EDGES)}¿¡]*)?"),
+            after=re.compile(rf"(?:^|[\s,.!?]+)(?:{table['after']})[\W_]*$"),
+            joint=re.compile(table["joint"]),
+            deed=re.compile(table["deed"]),
+            woken=table["woken"],
+            timed=table["timed"],
+            **{
+                name: re.compile(rf"(?<!\w)(?:{table[name]})(?!\w)")
+                for name in ("ask", "question", "named", "wake", "timer", "briefing")
+            },
+        )
+        for code, table in data.items()
+    )
