@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
@@ -32,7 +32,14 @@ _SMALL_HOURS: Final = range(1, 7)
 _SHORT: Final = 3
 """Abbreviated names of days and months are other words, too, where no number stands beside them: "out", "mar"."""
 
-_FREQUENCY: Final = {"minute": "MINUTELY", "hour": "HOURLY", "day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
+_FREQUENCY: Final = {
+    "minute": "MINUTELY",
+    "hour": "HOURLY",
+    "day": "DAILY",
+    "week": "WEEKLY",
+    "month": "MONTHLY",
+    "year": "YEARLY",
+}
 _LENGTH_S: Final = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -62,7 +69,6 @@ def _languages(locale: Locale) -> Sequence[str]:
 _TABLES: Final = ("pt", "en", "es")
 
 
-
 # --- the parts of a time ----------------------------------------------------------------------------------------------
 
 
@@ -87,6 +93,7 @@ class _Day:
     nth: int = 0
     weeks: int = 0
     months: int = 0
+    plus: int = 0  # days further
     swapped: bool = False  # day and month may be meant the other way round
 
 
@@ -108,13 +115,13 @@ class _Parts:
     window: tuple[_Clock, _Clock] | None = None
 
 
-_AMOUNT: Final = "(?:n&n?hu|n?hn?u|qo*n?u|nu(?:[&,]?n(?:u|(?![uAPcoM])))?(?:&n?h)?|u&n?h)"
+_AMOUNT: Final = "(?:n&n?hu|n?hn?u|n?qo*n?u|nu(?:[&,]?n(?:u|(?![uAPcoMhq])))?(?:&n?[hq])?|u&n?h)"
 _HOUR: Final = (
     "(?:(?P<past>[hqn]u?)\\+(?P<past_h>n)|(?P<to>[qn]u?)t(?P<to_h>n)|(?P<clock>C)|(?P<noon>N)(?:&(?P<noon_half>h))?|(?P<midnight>G)"
     "|(?P<h>n)c?u?(?:&(?P<more>[hqn])(?!u)|-(?P<less>[qn])|(?P<m>n)(?![uoM/]))?)"
 )
-_HALF_DAY: Final = "(?:(?P<am>A)|(?P<pm>P))?c?(?:,?[oaFsit]{0,2}(?P<part>p)|(?P<tonight>I))?"
-_MARKED: Final = re.compile(f"(?:(?P<at>[oFsU]?a[oa]?|t(?=n)|S)?{_HOUR}{_HALF_DAY})")
+_HALF_DAY: Final = "(?:(?P<am>A)|(?P<pm>P))?c?(?:,?[oaFsit]{0,2}(?P<part>p)|(?P<tonight>I)|o{1,2}(?P<at_noon>N))?"
+_MARKED: Final = re.compile(f"(?:(?P<at>[oFsU]?a[oa]?|t(?=[nC])|S)?{_HOUR}{_HALF_DAY})")
 _WHERE: Final = "[oiastF]{0,3}"
 _LIST: Final = "(?:[,&]{1,2}[oae]{0,3}"
 
@@ -168,7 +175,7 @@ class _Reading:
         """Take the parts of a time from left to right. Raises _NotUnderstood for words of times that are left over."""
         at = 0
         while at < len(self._kinds):
-            stop = next((stop for rule in _RULES if (stop := rule(self, at))), 0)
+            stop = 0 if _FILLER.match(self._kinds, at) else next((end for rule in _RULES if (end := rule(self, at))), 0)
             if stop:
                 self._used.append((at, stop))
                 self._has_time = True
@@ -180,7 +187,7 @@ class _Reading:
 
     def _is_other_word(self, at: int) -> bool:
         """Whether a word of times that no part took is another word: an abbreviation, a month that is a name."""
-        if self._kinds[at] == "p" and self._parts.clocks:
+        if (self._kinds[at] == "p" and self._parts.clocks) or (self._kinds[at] == "V" and self._parts.days):
             return True
         is_name = self._kinds[at] == "M" and self._kinds[at - 1 : at] not in {"o", "i", "s", "x"}
         return is_name or len(self.text_of(self._items[at])) <= _SHORT
@@ -211,6 +218,8 @@ class _Reading:
     def _begins_deed(self, at: int) -> bool:
         """Whether what is to be done begins there: "to take", "de pegar", "para salir"."""
         token = self._items[at]
+        if token.kind == "w" and at and self._kinds[at - 1] == "w" and _INFINITIVE.fullmatch(token.value):
+            return True
         following = self._items[at + 1] if at + 1 < len(self._items) else None
         if token.kind == "t" or (token.kind == "w" and token.value in _THAT):
             return True
@@ -226,7 +235,7 @@ class _Reading:
         return day[0]
 
     def _starting(self, at: int) -> int:
-        if not (found := self._match("S[oiat]{0,3}", at)):
+        if not (found := self._match("S[oiats]{0,3}", at)):
             return 0
         day = self._day_at(found.end())
         if day is None:
@@ -290,8 +299,9 @@ class _Reading:
         return ahead.end()
 
     def _day(self, at: int) -> int:
-        day = self._day_at(at)
-        if day is None:
+        is_further = self._kinds[at] == "&" and bool(self._parts.days) and self._used[-1][1] == at
+        day = self._day_at(at + 1 if is_further else at)
+        if day is None or ("V" in self._kinds[at : day[0]] and self._parts.days):  # a feast may be what is to be done
             return 0
         self._parts.days.append(day[1])
         return day[0]
@@ -305,7 +315,8 @@ class _Reading:
         return found[0]
 
     def _part(self, at: int) -> int:
-        found = self._match("(?:[oaFsit]{0,2}e?(?P<part>p)|[oa]?(?P<tonight>I))", at)
+        late = "" if self._parts.clocks else "t"
+        found = self._match(f"(?:[oaFsi{late}]{{0,2}}e?(?P<part>p)|[oa]?(?P<tonight>I))", at)
         if not found or self._is_aside(found, at):
             return 0
         if found["tonight"] is not None:
@@ -339,9 +350,9 @@ class _Reading:
         stop = found.end()
         if "h" in groups:
             plain = not ({"at", "am", "pm", "part", "tonight", "more", "less"} & groups.keys() or "c" in found[0])
+            if "at" not in groups and "part" in groups and self._kinds[groups["part"] - 1] == "a":
+                plain = True  # "1 à noite" is one of something in the evening, "1 da noite" an hour
             if plain and not self._follows_day(at):
-                return None
-            if "at" not in groups and "u" in found[0] and not {"part", "am", "pm"} & groups.keys() and plain:
                 return None
         if "u" in found[0] and self._value(at + found[0].index("u")) not in {"hour", "minute"}:
             return None
@@ -374,7 +385,9 @@ class _Reading:
         exact = self._items[groups["h"]].value.startswith("0")
         if "less" in groups:
             return _earlier(hour, self._minutes(groups["less"]))
-        minute = self._minutes(groups["more"]) if "more" in groups else self._number(groups["m"]) if "m" in groups else 0
+        minute = (
+            self._minutes(groups["more"]) if "more" in groups else self._number(groups["m"]) if "m" in groups else 0
+        )
         return hour, minute, exact
 
     def _minutes(self, at: int) -> int:
@@ -387,7 +400,8 @@ class _Reading:
             if token.kind == "n":
                 count = 0.0 if half and not count else float(token.value)
             elif token.kind in "hq":
-                half = 0.5 if token.kind == "h" else 0.25
+                half = 0.5 if token.kind == "h" else 0.25 * (count if not unit and count else 1)
+                count = 0.0 if unit or token.kind == "q" else count
             elif token.kind == "u":
                 unit = token.value
                 count = (count or (0.0 if half else 1.0)) + half
@@ -426,13 +440,15 @@ class _Reading:
 
     def is_plural(self, said: Sequence[Token]) -> bool:
         """Whether weekdays are named in the plural: "tuesdays", "segundas"."""
-        return self._tag != "es" and any(self.text_of(token).endswith("s") for token in said if token.kind == "W") and not any(
-            self.text_of(token) in _SHORT_WITH_S for token in said
+        return (
+            self._tag != "es"
+            and any(self.text_of(token).endswith("s") for token in said if token.kind == "W")
+            and not any(self.text_of(token) in _SHORT_WITH_S for token in said)
         )
 
     def is_date(self, token: Token) -> bool:
         """Whether a number is plainly a day of the month: "5th", "1º", "el 24"."""
-        return token.kind == "r" and token.value[0].isdigit() and self._tag == "en" or self._is_el(token)
+        return (token.kind == "r" and self.text_of(token)[0].isdigit() and self._tag == "en") or self._is_el(token)
 
     def _is_el(self, token: Token) -> bool:
         before = self._items[: self._items.index(token)][-1:]
@@ -448,8 +464,11 @@ class _Reading:
         return [token for token in self._items[found.start() : found.end()] if token.kind in kind]
 
 
+_FILLER: Final = re.compile("[w,](?!&)|[aoitsx~,w]{4}")
+"""Words that no part of a time begins with, for speed."""
+
 _COMPILED: Final[dict[str, re.Pattern[str]]] = {}
-_INFINITIVE: Final = re.compile(r"\w{2,}(?:ar|er|ir|or|arme|erme|irme|arlo|arla|erlo|irlo|arle|erle|irle)")
+_INFINITIVE: Final = re.compile(r"\w{2,}(?:ar|er|ir|arme|erme|irme|arlo|arla|erlo|irlo|arle|erle|irle)")
 _SHORT_WITH_S: Final = frozenset({"tues", "thurs", "segs"})
 _THAT: Final = frozenset({"que", "that", "pra", "me", "remind", "lembra", "avisa", "recuerdame", "avisame"})
 
@@ -515,6 +534,12 @@ def _weekdays(reading: _Reading, found: re.Match[str]) -> dict[str, str] | None:
     return {"FREQ": "WEEKLY", "BYDAY": ",".join(days)}
 
 
+def _every_other(reading: _Reading, found: re.Match[str]) -> dict[str, str]:
+    numbers = reading.said(found, "n")
+    interval = numbers[0].value if numbers else "2"
+    return {"FREQ": "WEEKLY", "INTERVAL": interval, "BYDAY": reading.said(found, "W")[0].value}
+
+
 def _from_to(reading: _Reading, found: re.Match[str]) -> dict[str, str]:
     first, last = (_DAYS.index(token.value) for token in reading.said(found, "W"))
     days = [_DAYS[at % 7] for at in range(first, last + 1 if last >= first else last + 8)]
@@ -573,6 +598,7 @@ _RECURRENCES: Final[Sequence[tuple[str, Callable[[_Reading, re.Match[str]], dict
     ("[oia]{0,2}eo?u[nr](?:(?:&|,|,&)(?:o?u)?[nr])*(?:o{0,2}eo?u)?(?![uc])", _month_days),
     ("[oia]{0,2}u(?:[nr](?:(?:&|,|,&)(?:o?u)?[nr])*)o{0,2}eo?u", _month_days),
     ("o?nino?u", _every_unit),
+    ("[oia]{0,2}zW|[oia]{0,2}enW", _every_other),
     ("[oi]?e~*o?n?r?u", _every_unit),
     ("ep", lambda reading, found: {"FREQ": "DAILY", **reading.noted_part(found)}),
     ("[oia]{0,2}(?:e[oa]?)?W(?:(?:[,&]|,&)[oia]{0,2}(?:e[oa]?)?W)*", _weekdays),
@@ -638,10 +664,28 @@ def _day_of_month(reading: _Reading, found: re.Match[str]) -> _Day | None:
         return None
     said = reading.said(found, "nr")[0]
     digits = re.sub("[^0-9]", "", said.value)
-    if not digits or not 1 <= int(digits) <= 31 or ("u" not in found[0] and "W" not in found[0] and not reading.is_date(said)):
+    if (
+        not digits
+        or not 1 <= int(digits) <= 31
+        or ("u" not in found[0] and "W" not in found[0] and not reading.is_date(said))
+    ):
         return None
     weekdays = reading.said(found, "W")
     return _Day(day=int(digits), weekday=weekdays[0].value if weekdays else "", months=1 if "x" in found[0] else 0)
+
+
+def _feast(reading: _Reading, found: re.Match[str]) -> _Day:
+    month, _, day = reading.said(found, "V")[0].value.partition("-")
+    return _Day(month=int(month), day=int(day))
+
+
+def _weeks_from(reading: _Reading, found: re.Match[str]) -> _Day | None:
+    count, unit = int(reading.said(found, "n")[0].value), reading.said(found, "u")[0].value
+    days, weekdays = reading.said(found, "d"), reading.said(found, "W")
+    plus = {"week": 7, "day": 1}.get(unit, 0) * count
+    if not plus:
+        return None
+    return _Day(ahead=int(days[0].value), plus=plus) if days else _Day(weekday=weekdays[0].value, plus=plus)
 
 
 def _relative(reading: _Reading, found: re.Match[str]) -> _Day:
@@ -661,7 +705,10 @@ def _next_unit(reading: _Reading, found: re.Match[str]) -> _Day | None:
 
 
 _DAYS_NAMED: Final[Sequence[tuple[str, Callable[[_Reading, re.Match[str]], _Day | None]]]] = (
-    (f"{_WHERE}(?:W,?o*)?T", _numeric),
+    (f"{_WHERE}(?:W,?o*)?u?T", _numeric),
+    (f"{_WHERE}(?:W,?o*)?V", _feast),
+    (f"{_WHERE}nuS(?:o?W|d)", _weeks_from),
+    (f"{_WHERE}J", lambda _reading, _found: _Day(weeks=1)),
     (f"{_WHERE}(?:W,?)?o{{0,2}}u?[nr]o*M(?:(?:,|o)?(?:n(?![uAPc])))?", _named_date),
     (f"{_WHERE}(?:W,?o*)?Mo*[nr](?![uAP])(?:,?n(?![uAPc]))?", _named_date),
     (f"{_WHERE}rW(?:o*(?:x?ux?|M))?", _nth_in_month),
@@ -724,8 +771,10 @@ class _Meaning:
 
     def _ahead(self) -> Time:
         parts = self._parts
-        if parts.days or len(parts.clocks) > 1:
+        if len(parts.clocks) > 1:
             raise _NotUnderstood
+        if parts.days:
+            return self._on(self._in_that_week(parts.days))
         wall, has_hour = self._wall + parts.calendar, True
         if parts.clocks or parts.part:
             if parts.real:
@@ -736,6 +785,14 @@ class _Meaning:
         at = (self._aware(wall).astimezone(UTC) + parts.real).astimezone(self._now.tzinfo)
         return Once(at, has_hour)
 
+    def _in_that_week(self, days: Sequence[_Day]) -> date:
+        """Return the weekday of the week that is some weeks ahead: "in two weeks, on tuesday"."""
+        [named] = days
+        if self._parts.real or not named.weekday or named.day or named.nth or self._parts.calendar.days % 7:
+            raise _NotUnderstood
+        day = self._today + self._parts.calendar
+        return day + timedelta(days=_DAYS.index(named.weekday) - day.weekday())
+
     def _once(self) -> Time | None:
         parts = self._parts
         if not parts.days:
@@ -743,7 +800,9 @@ class _Meaning:
         named = parts.days[0] if len(parts.days) == 1 else self._joined(parts.days)
         if named.swapped:
             other = _Day(year=named.year, month=named.day, day=named.month)
-            options = [self._on(self._date(each)) for each in (_Day(year=named.year, month=named.month, day=named.day), other)]
+            options = [
+                self._on(self._date(each)) for each in (_Day(year=named.year, month=named.month, day=named.day), other)
+            ]
             ahead = sorted((each for each in options if isinstance(each, Once)), key=lambda each: each.at)
             return Unclear(tuple(ahead)) if len(ahead) > 1 else ahead[0] if ahead else options[0]
         day = self._date(named)
@@ -767,6 +826,8 @@ class _Meaning:
     def _date(self, named: _Day) -> date:
         """Return the date of a day that was named: the next one, where no month or year was."""
         today = self._today
+        if named.plus:
+            return self._date(replace(named, plus=0)) + timedelta(days=named.plus)
         if named.ahead is not None:
             return today + timedelta(days=named.ahead)
         if named.nth:
@@ -871,13 +932,17 @@ class _Meaning:
     def _is_night(self, clock: _Clock, day: date) -> bool:
         """Whether an hour after midnight was said with the evening before it: "tonight at 1"."""
         evening = self._parts.part in {"evening", "night"} or clock.hour == 0
-        return evening and not clock.halves and clock.hour < 5 and (self._at(day, clock) <= self._now or clock.hour == 0)
+        return (
+            evening and not clock.halves and clock.hour < 5 and (self._at(day, clock) <= self._now or clock.hour == 0)
+        )
 
     def _later_today(self, day: date) -> Time:
         """Return a time for the rest of a part of today that has begun: in an hour, if it is still that day."""
         later = self._now + timedelta(hours=1)
         same = later.date() == day and self._parts.part in {"evening", "night", "afternoon"} and later.hour >= 12
-        return Once(later.replace(second=0, microsecond=0), has_hour=False) if same else Past(self._at(day, self._usual()))
+        return (
+            Once(later.replace(second=0, microsecond=0), has_hour=False) if same else Past(self._at(day, self._usual()))
+        )
 
     def _today_or_tomorrow(self) -> Time | None:
         """Return the next time of an hour, or part of the day, for which no day was named."""
@@ -967,7 +1032,11 @@ class _Meaning:
                 self._parts.start = day
             else:
                 raise _NotUnderstood
-        if rule["FREQ"] in {"YEARLY", "MONTHLY"} and not {"BYMONTHDAY", "BYDAY"} & rule.keys() and not self._parts.start:
+        if (
+            rule["FREQ"] in {"YEARLY", "MONTHLY"}
+            and not {"BYMONTHDAY", "BYDAY"} & rule.keys()
+            and not self._parts.start
+        ):
             raise _NotUnderstood
 
     def _every_hours(self, rule: dict[str, str]) -> Time:
@@ -975,7 +1044,9 @@ class _Meaning:
         unit = timedelta(hours=1) if rule["FREQ"] == "HOURLY" else timedelta(minutes=1)
         first = (self._now.astimezone(UTC) + int(rule.get("INTERVAL", "1")) * unit).astimezone(self._now.tzinfo)
         if self._parts.clocks or self._parts.part or self._parts.start:
-            began = self._once() if not self._parts.start else None
+            if self._parts.start:
+                self._parts.days.append(self._parts.start)
+            began = self._once()
             if not isinstance(began, Once):
                 raise _NotUnderstood
             first = began.at

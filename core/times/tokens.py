@@ -21,12 +21,12 @@ KINDS: Final = {
     "unit": "u", "tonight": "I", "noon": "N", "midnight": "G", "half": "h", "quarter": "q", "and": "&", "minus": "-",
     "past": "+", "oclock": "c", "am": "A", "pm": "P", "at": "a", "of": "o", "to": "t", "in": "i", "later": "L",
     "next": "x", "this": "s", "every": "e", "other_day": "O", "other_week": "f", "daily": "D", "hourly": "H",
-    "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "month_end": "Z", "month_start": "X",
+    "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "other": "z", "feast": "V", "next_week": "J", "month_end": "Z", "month_start": "X",
     "until": "U", "for": "F", "from": "S", "before": "b", "after": "v", "about": "~", "comma": ",", "word": "w",
 }  # fmt: skip
 """The letter of each kind of word."""
 
-TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZX")
+TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJz")
 """Kinds that name times wherever they stand: left over in a text, they mean that it was not understood."""
 
 _SHAPES: Final = {
@@ -65,7 +65,8 @@ def table(tag: str) -> Table:
     data: dict[str, Any] = tomllib.loads(resources.files(__package__).joinpath(f"{tag}.toml").read_text("utf-8"))
     hours = data.pop("hours")
     words = [(kind, value, str(pattern)) for kind, found in data.items() for value, pattern in _entries(found)]
-    words.sort(key=lambda each: _longest(each[2]), reverse=True)
+    # "a. m." is no "a".
+    words.sort(key=lambda each: (each[0] in {"am", "pm"}, _longest(each[2])), reverse=True)
     values, parts = {}, []
     for number, (kind, value, pattern) in enumerate(words):
         values[f"g{number}"] = (kind, value)
@@ -101,7 +102,8 @@ class Tokens:
 
 def _tens(found: Sequence[Token], text: str) -> Token | None:
     """Return the word for 20, 30, 40 or 50 that the last tokens are, to which ones can be added ("treinta y")."""
-    last = found[-2:] if found and found[-1].kind == KINDS["and"] else found[-1:]
+    is_joined = found and (found[-1].kind == KINDS["and"] or text[found[-1].start : found[-1].end] == "-")
+    last = found[-2:] if is_joined else found[-1:]
     if not last or last[0].kind != KINDS["number"] or text[last[0].start].isdigit():
         return None
     return last[0] if last[0].value in {"20", "30", "40", "50"} else None

@@ -48,6 +48,7 @@ class _Words:
     question: re.Pattern[str]
     joint: re.Pattern[str]
     named: re.Pattern[str]
+    others: re.Pattern[str]
     wake: re.Pattern[str]
     timer: re.Pattern[str]
     deed: re.Pattern[str]
@@ -91,7 +92,7 @@ def _asked(words: _Words, text: str) -> _Asked | None:
                 return _Asked(found.start(), found.end(), deed, is_timer, needs_time=True)
     if (briefing := words.briefing.search(text)) is not None:
         return _Asked(briefing.start(), briefing.end(), needs_time=True)
-    if found := words.ask.search(text):
+    if (found := words.ask.search(text)) and not words.others.search(text[: found.start()]):
         rest = text[found.end() :].lstrip(_EDGES)
         return None if words.question.match(rest) else _Asked(found.start(), found.end())
     if (found := words.named.match(text, begin)) and found.end() < len(text):
@@ -167,6 +168,7 @@ def _tables() -> tuple[_Words, ...]:
             before=re.compile(rf"[\s¿¡{re.escape(_EDGES)}]*(?:(?:{table['before']})(?!\w)[\s{re.escape(_EDGES)}¿¡]*)?"),
             after=re.compile(rf"(?:^|[\s,.!?]+)(?:{table['after']})[\W_]*$"),
             joint=re.compile(table["joint"]),
+            others=re.compile(rf"(?<!\w)(?:{table['others']})\s+$"),
             deed=re.compile(table["deed"]),
             woken=table["woken"],
             timed=table["timed"],
