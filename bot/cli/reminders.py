@@ -121,7 +121,7 @@ async def exported(settings: Settings, user: UserKey, file: Path) -> Document:
     """Write the person's open reminders for a calendar; return the path and how many there are.
 
     Raises:
-        BotError: there are none.
+        ConfigError: there are none.
         StorageError: there is a file of that name, or it cannot be written.
     """
     async with build(settings) as app:
@@ -130,7 +130,7 @@ async def exported(settings: Settings, user: UserKey, file: Path) -> Document:
         except FileExistsError as error:
             raise StorageError(f"{file} is there already; name another file") from error
         if not count:
-            raise BotError(f"{user} has no reminder that is still to come; nothing was written")
+            raise ConfigError("reminders export", f"{user} has no reminder that is still to come; nothing was written")
         return {"user": str(user), "file": str(file), "reminders": count}
 
 

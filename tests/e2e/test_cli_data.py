@@ -102,7 +102,7 @@ def test_no_byte_of_a_person_who_was_forgotten_from_the_shell_is_left_but_in_cop
     copy = document(elefante("backup", "--json"))["file"]
     unasked = elefante("forget")
     assert unasked.returncode == 2
-    assert "Delete 1 memories and 1 conversations of console:ana" in unasked.stderr
+    assert "Delete 1 memories, 0 reminders and 1 conversations of console:ana" in unasked.stderr
     assert holds(tmp_path / "data", "zebra77") != [Path(copy).name]
     done = elefante("forget", "--yes")
     assert copy in done.stdout
