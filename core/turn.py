@@ -464,6 +464,7 @@ class Turn:
             model=self.asks_instead,
             system=system,
             lookup=self.memory.get,
+            zone=self.zone,
         )
         self._in_view = shown.memories
         self._heard = tuple(message.text for message in shown.messages if is_said_by_person(message))

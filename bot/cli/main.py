@@ -6,7 +6,9 @@ Exit codes: 0 done; 1 it could not be done; 2 the call or a setting is wrong.
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import zoneinfo
 from types import TracebackType
 from typing import Annotated
 
@@ -42,7 +44,13 @@ app.add_typer(reminders_app, name="reminders")
 
 
 def main() -> None:
-    """Run the command line; print our own errors as one line on standard error."""
+    """Run the command line; print our own errors as one line on standard error.
+
+    Zones are those of the tzdata package, not of the system: names that we offer exist, and all who share a database
+    compute the same instants. PYTHONTZPATH names another database.
+    """
+    if not os.environ.get("PYTHONTZPATH"):
+        zoneinfo.reset_tzpath(to=())
     try:
         app()
     except ConfigError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from core.commands.command import Command, Request
 from core.text.catalogue import text
 from core.text.markdown import verbatim
-from core.types import Locale, Thread, ThreadStatus
+from core.types import Thread, ThreadStatus
 
 VERBS = ("name", "switch", "archive")
 MAX_LISTED = 20
@@ -39,12 +39,12 @@ async def _steer(request: Request, verb: str, thread: Thread, title: str) -> Non
         await _list(request, await _known(request))
     elif verb == "archive":
         await conversations.archive(user, thread.id)
-        await request.tell(ARCHIVED, title=_title(thread, request.locale))
+        await request.tell(ARCHIVED, title=_title(thread, request))
     elif thread.conversation != request.incoming.conversation:
         await request.tell(ELSEWHERE)
     else:
         await conversations.switch(user, thread.id)
-        await request.tell(SWITCHED, title=_title(thread, request.locale))
+        await request.tell(SWITCHED, title=_title(thread, request))
 
 
 async def context(request: Request, _: str) -> None:
@@ -73,12 +73,15 @@ async def _list(request: Request, known: list[Thread]) -> None:
     lines = [TITLE[request.locale]]
     for number, thread in enumerate(known, 1):
         mark = " ←" if thread.conversation == here and thread.status is ThreadStatus.ACTIVE else ""
-        lines.append(f"{number}. {_title(thread, request.locale)} · {thread.updated_at:%Y-%m-%d}{mark}")
+        lines.append(
+            f"{number}. {_title(thread, request)} · {thread.updated_at.astimezone(request.turn.zone):%Y-%m-%d}{mark}"
+        )
     await request.turn.tell("\n".join([*lines, "", HOW[request.locale]]))
 
 
-def _title(thread: Thread, locale: Locale) -> str:
-    return verbatim(thread.title) if thread.title else f"{UNNAMED[locale]} {thread.created_at:%Y-%m-%d %H:%M}"
+def _title(thread: Thread, request: Request) -> str:
+    begun = thread.created_at.astimezone(request.turn.zone)
+    return verbatim(thread.title) if thread.title else f"{UNNAMED[request.locale]} {begun:%Y-%m-%d %H:%M}"
 
 
 TITLE = text("conversations.threads.title")

@@ -256,6 +256,7 @@ class Conversation:
         model: str = "",
         system: str | None = None,
         lookup: Lookup | None = None,
+        zone: tzinfo | None = None,
     ) -> Context:
         """Return what a model is shown in that turn: what the thread's policy chooses, within the token budget.
 
@@ -263,7 +264,7 @@ class Conversation:
         `instruction`, which is all that follows the messages, and the answer. `mode` is that of the model; `model`
         names another that is asked in its place. `max_tokens` limits the messages further, after a model found them too
         long. With `lookup`, memories are shown in their present state, and text about deleted or replaced ones is
-        withheld.
+        withheld. `zone` is that of times in memories (None: the one of everybody).
 
         Raises:
             InputTooLong: the person's last message does not fit; `max_chars` would.
@@ -294,7 +295,9 @@ class Conversation:
         if lookup is not None:
             knowledge = await known(self.store, messages, lookup)
             items = tuple({item.id: item for item in (*items, *knowledge.items.values())}.values())
-            messages = await self._counted(knowledge.present(messages, turn, self.conversations.zone), knowledge)
+            messages = await self._counted(
+                knowledge.present(messages, turn, zone or self.conversations.zone), knowledge
+            )
         messages = fit(messages, left)
         said, memories = parts(messages)
         budget = replace(room, window=said, memories=memories)

@@ -196,7 +196,7 @@ def shortest_interval(wall: datetime, zone: str, rule: str) -> timedelta | None:
 
 
 def _instants(wall: datetime, zone: str, rule: Rule, after: datetime) -> Iterator[datetime]:
-    """Yield the instants later than `after` in order, each once."""
+    """Yield the instants later than `after` in order; one that two wall times name comes twice."""
     ends = rule.ends(zone)
     found = _steps(wall, zone, rule, after) if rule.is_sub_daily else _by_wall(wall, zone, rule, after)
     return takewhile(lambda each: (ends is None or each <= ends) and each.year in _YEARS, found)
@@ -226,7 +226,7 @@ def _by_wall(wall: datetime, zone: str, rule: Rule, after: datetime) -> Iterator
         yield from ready
         held = held[len(ready) :]
         at = instant(each, zone)
-        if at > after and at not in held:
+        if at > after:
             held = sorted((*held, at))
     yield from held
 

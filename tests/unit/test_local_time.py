@@ -13,9 +13,9 @@ from core.history.conversation import Context
 from core.history.rendering import rendered
 from core.outgoing import memory_line
 from core.prompts import build, system_text
-from core.types import Locale, MemoryItem, MemoryKind, Message, MessageRole
+from core.types import Locale, MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal, Preferences
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import House
+from tests.fakes.house import ANA, House
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 NIGHT = datetime(2026, 11, 22, 1, 30, tzinfo=UTC)  # 21 November, 22:30, in São Paulo
@@ -70,3 +70,24 @@ async def test_what_is_recalled_shows_local_days_and_the_model_local_times() -> 
     await turn.finish()
     await turn.view.flush()
     assert f"{channel.screen[-1].memories[0].updated_at:%Y-%m-%d}" == "2026-11-21"
+
+
+async def test_who_told_a_zone_and_the_model_read_memories_in_it() -> None:
+    house, channel = house_at(ZoneInfo("UTC")), house_at(ZoneInfo("UTC")).channel()
+    turn = await house.turn("what?", channel)
+    turn.own_zone = SAO_PAULO
+    [kept] = await turn.memory.save([MemoryDraft(MemoryKind.TEXT, "x", ("x",))], {})
+    await turn.recall([kept])
+    prompt = await turn.prompt(Task.DECIDE, "go on")
+    [shown] = [message for message in prompt.context.history if message.modal is Modal.MEMORY]
+    assert isinstance(shown.content, dict)
+    assert shown.content["updated_at"] == "2026-11-21T22:30:00-03:00"
+
+
+async def test_who_told_a_zone_reads_the_days_of_conversations_in_it() -> None:
+    house = house_at(ZoneInfo("UTC"))
+    await house.preferences.put(ANA, Preferences(zone="America/Sao_Paulo"))
+    channel = house.channel()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming("/threads"), channel))
+    assert "2026-11-21 22:30 · 2026-11-21" in channel.texts[-1]

@@ -93,6 +93,22 @@ def test_what_a_gap_pushes_together_comes_once_and_in_order() -> None:
     ]
 
 
+def test_what_a_gap_moves_behind_a_later_wall_time_comes_after_it() -> None:
+    assert shown("2026-10-03T02:10", "Australia/Lord_Howe", "FREQ=DAILY;BYMINUTE=10,35", 5) == [
+        "2026-10-03 02:10+1030",
+        "2026-10-03 02:35+1030",
+        "2026-10-04 02:35+1100",
+        "2026-10-04 02:40+1100",  # 02:10 was skipped
+        "2026-10-05 02:10+1100",
+    ]
+
+
+def test_what_a_gap_of_a_day_moves_is_found_from_behind_it() -> None:
+    behind = datetime(2011, 12, 31, 0, 30, tzinfo=ZoneInfo("Pacific/Apia"))
+    found = next_after(wall("2011-12-23T08:00"), "Pacific/Apia", "FREQ=WEEKLY;BYDAY=FR", behind)
+    assert found == datetime(2011, 12, 31, 8, tzinfo=ZoneInfo("Pacific/Apia"))
+
+
 def test_the_day_that_samoa_left_out_is_the_day_after_it() -> None:
     assert shown("2011-12-29T08:00", "Pacific/Apia", "FREQ=DAILY", 3) == [
         "2011-12-29 08:00-1000",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import zoneinfo
 from datetime import UTC, datetime
 
@@ -182,3 +185,17 @@ def test_every_zone_of_the_table_is_in_the_tz_database_and_its_source_is_named()
     assert named <= zoneinfo.available_timezones()
     assert set(zones._tables()["zones"].values()) <= zoneinfo.available_timezones()
     assert re.search(r"GeoNames.*CC BY 4\.0", lines[0])
+
+
+@pytest.mark.parametrize(("named", "paths"), [("", "()"), ("/usr/share/zoneinfo", "('/usr/share/zoneinfo',)")])
+def test_the_program_takes_zones_from_its_package_unless_another_database_is_named(named: str, paths: str) -> None:
+    code = (
+        "import atexit, sys, zoneinfo\n"
+        "from bot.cli.main import main\n"
+        "sys.argv = ['elefante', '--help']\n"
+        "atexit.register(lambda: print(zoneinfo.TZPATH))\n"
+        "main()"
+    )
+    environment = {**os.environ, "PYTHONTZPATH": named} if named else os.environ
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == paths

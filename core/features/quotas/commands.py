@@ -56,15 +56,16 @@ class UsageCommand:
             SPENT[locale].format(when=THE_MONTH[locale], spend=spend_text(month.spend, locale)),
             *unpriced_note(month.spend.unpriced, locale),
             "",
-            *([LIMITS[locale], *(f"- {self._left(use, locale)}" for use in uses)] if uses else [NO_LIMITS[locale]]),
+            *([LIMITS[locale], *(f"- {self._left(use, request)}" for use in uses)] if uses else [NO_LIMITS[locale]]),
         ]
         await request.turn.tell("\n".join(lines))
 
-    def _left(self, use: Use, locale: Locale) -> str:
+    def _left(self, use: Use, request: Request) -> str:
+        locale = request.locale
         used, left = use_text([use], locale), amount(use.limit, use.left, locale)
         if not use.period:
             return f"{used}; {LEFT[locale].format(left=left)}"
-        when = clock_time(use.ends, self._quotas.zone, locale)
+        when = clock_time(use.ends, request.turn.own_zone or self._quotas.zone, locale)
         return f"{used}; {LEFT_UNTIL[locale].format(left=left, when=when)}"
 
 
