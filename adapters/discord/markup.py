@@ -29,8 +29,9 @@ _NOTHING_VISIBLE = "…"
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _BARS = re.compile(r"\|{2,}")
-_TIME_MARK = r"<t:\2:F>"
-"""A time with its weekday. Source: discord.com/developers/docs/reference#message-formatting-timestamp-styles."""
+_HOUR = re.compile(r"\d{1,2}:\d{2}(?: [AP]M)?")
+_HOUR_MARK, _TIME_MARK = "t", "F"
+"""An hour; date and hour with the weekday. Source: discord.com/developers/docs/reference#message-formatting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,11 @@ def _written(text: str) -> str:
 
 
 def _marked(prose: str) -> str:
-    return TIME_LINK.sub(_TIME_MARK, _BARS.sub(lambda found: found[0].replace("|", r"\|"), prose))
+    return TIME_LINK.sub(_time, _BARS.sub(lambda found: found[0].replace("|", r"\|"), prose))
+
+
+def _time(found: re.Match[str]) -> str:
+    return f"<t:{found[2]}:{_HOUR_MARK if _HOUR.fullmatch(found[1]) else _TIME_MARK}>"
 
 
 def _sendable(text: str) -> str:

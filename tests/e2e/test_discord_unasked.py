@@ -83,8 +83,9 @@ async def test_a_time_is_a_mark_that_every_reader_sees_in_their_own_zone_except_
     link = time_link("sexta, 27 de novembro, 8:00", AT)
     async with DiscordServer(clock) as server, running(server, clock) as bot:
         room = server.room(ROOM)
-        await say(server, clock, bot, OutgoingMessage(f"até {link} || `{link}` ``` {link} ```"))
-        assert room.screen() == [f"até <t:{at}:F> \\|\\| `{link}` ``` {link} ```"]
+        hours = f"{time_link('8:00', AT)} {time_link('8:00 AM', AT)}"
+        await say(server, clock, bot, OutgoingMessage(f"até {link} || {hours} `{link}` ``` {link} ```"))
+        assert room.screen() == [f"até <t:{at}:F> \\|\\| <t:{at}:t> <t:{at}:t> `{link}` ``` {link} ```"]
         await say(server, clock, bot, OutgoingMessage(f"{'x' * 1975} {link}"), once="2/1")
         assert room.screen()[1:] == [f"{'x' * 1975} <t:{at}:F>"]  # what is counted is what is sent
         await say(server, clock, bot, OutgoingMessage(f"{'x' * 1990} {link}"), once="3/1")
