@@ -205,8 +205,8 @@ async def _build_over(
         memories,
         clock,
         settings.reminder_limits(),
-        wake=lambda: None,
         is_off=stores.decisions.reminders_off,
+        answering={ask.PLATFORM},
     )
     registry = Registry(actions(stores.preferences, reminders), settings.actions_off)
     heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
@@ -42,6 +42,7 @@ class Refusal(Enum):
     TOO_OFTEN = auto()  # it would repeat more often than the owner allows
     PAST = auto()  # no instant of it is ahead
     NO_TEXT = auto()
+    UNREACHABLE = auto()  # nobody can be written to unasked on this platform
     OFF_HERE = auto()  # reminders are off in this room
     NOT_HERE = auto()  # its text was said elsewhere, and would be heard by others here
     GONE = auto()  # it is not there any more, or was changed meanwhile
@@ -71,7 +72,8 @@ class Reminders:
     """The reminders of everybody.
 
     `wake`, which whoever fires them sets, is called whenever the next due time may have become
-    earlier. `is_off` tells whether reminders are off in a room.
+    earlier. `is_off` tells whether reminders are off in a room. On `answering` platforms the bot only answers, and
+    cannot write unasked.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Reminders:
         wake: Callable[[], None] = lambda: None,
         *,
         is_off: Callable[[ChatKey], Awaitable[bool]] | None = None,
+        answering: Collection[str] = (),
     ) -> None:
         self.store = store
         self.limits = limits
@@ -90,6 +93,7 @@ class Reminders:
         self._clock = clock
         self.wake = wake
         self._is_off = is_off
+        self._answering = frozenset(answering)
         self._lexicon = Lexicon()
 
     @property
@@ -104,6 +108,8 @@ class Reminders:
         text, now = _kept(text), self._clock.now()
         if not text and kind is Kind.REMINDER:
             return Refusal.NO_TEXT
+        if place.user.platform in self._answering:
+            return Refusal.UNREACHABLE
         if self._is_off is not None and await self._is_off(place.chat):
             return Refusal.OFF_HERE
         timed = self._timed(time, guessed=guessed)

@@ -154,8 +154,9 @@ def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
     if due is None:
         return rule
     at = due.astimezone(ZoneInfo(schedule.zone))
-    zone = wording.zone_told(schedule.zone, at, locale)
-    named = f"{time_link(wording.told(at, now, schedule.zone, locale), at)} · {zone}"
+    # The zone is one of the link's words: who reads their own hour in its place needs none.
+    words = f"{wording.told(at, now, schedule.zone, locale)} · {wording.zone_told(schedule.zone, at, locale)}"
+    named = time_link(words, at)
     return NEXT[locale].format(rule=rule, next=named) if rule else named
 
 
@@ -287,6 +288,7 @@ REFUSED: dict[Refusal, Localized] = {
     Refusal.TOO_OFTEN: text("reminders.refused.too_often"),
     Refusal.PAST: text("reminders.refused.past"),
     Refusal.NO_TEXT: text("reminders.refused.no_text"),
+    Refusal.UNREACHABLE: text("reminders.refused.unreachable"),
     Refusal.OFF_HERE: text("reminders.refused.off_here"),
     Refusal.NOT_HERE: text("reminders.refused.not_here"),
     Refusal.GONE: text("reminders.refused.gone"),
