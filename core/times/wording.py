@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import babel
 
 _MOST_TIMES: Final = 8
+_FEWEST_STEPS: Final = 4
 _SHOWN: Final = 3
 _PAIR: Final = 2
 _LAST: Final = -1
@@ -79,6 +81,8 @@ def rule_told(rule: str, wall: datetime, locale: Locale, zone: str = "UTC") -> s
         unit = HOURS if found.frequency is Frequency.HOURLY else MINUTES
         return _ended(_every(unit, found.interval, locale), found, wall, zone, locale)
     days, times = _days(found, wall, locale), len(found.hours or (0,)) * len(found.minutes or (0,))
+    if days and (between := _between(found, wall, locale)):
+        return _ended(f"{days}, {between}", found, wall, zone, locale)
     if days and times <= _MOST_TIMES:
         return _ended(AT_HOURS[locale].format(rule=days, at=_hours(found, wall, locale)), found, wall, zone, locale)
     return _ended(_next_days(rule, wall, locale), found, wall, zone, locale)
@@ -227,6 +231,18 @@ def _hours(rule: Rule, wall: datetime, locale: Locale) -> str:
     return sentences.pop().format(time=_format_list([_form(at, HOUR, locale) for at in times], locale))
 
 
+def _between(rule: Rule, wall: datetime, locale: Locale) -> str:
+    """Return "de hora em hora, das 9:00 às 17:00" of hours at equal intervals; "" of others."""
+    steps = {later - earlier for earlier, later in pairwise(rule.hours)}
+    if len(rule.hours) < _FEWEST_STEPS or len(steps) != 1 or len(rule.minutes) > 1:
+        return ""
+    first, last = (
+        _form(wall.replace(hour=hour, minute=(rule.minutes or (wall.minute,))[0]), HOUR, locale)
+        for hour in (rule.hours[0], rule.hours[-1])
+    )
+    return BETWEEN[locale].format(every=_every(HOURS, steps.pop(), locale), first=first, last=last)
+
+
 def _form(at: datetime, pattern: Localized, locale: Locale) -> str:
     from babel.dates import format_datetime
 
@@ -303,6 +319,7 @@ EVERY_YEAR_ON = text("times.every.year_on")
 OF_EVERY_MONTH = text("times.every.of_month")
 ON_DAYS_OF_MONTHS = forms("times.every.days_of_month")
 EVERY_ON = text("times.every.on")
+BETWEEN = text("times.every.between")
 AT_HOURS = text("times.every.at")
 UNTIL = text("times.every.until")
 TIMES = forms("times.every.times")

@@ -81,6 +81,18 @@ def test_the_clock_shows_the_hour_as_the_language_writes_it() -> None:
             "todos los días a las 8:00, 14:00 y 20:00",
         ),
         (
+            "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR;BYHOUR=9,10,11,12,13,14,15,16,17;BYMINUTE=0",
+            "de segunda a sexta, de hora em hora, das 9:00 às 17:00",
+            "every weekday, every hour from 9:00 AM to 5:00 PM",
+            "de lunes a viernes, cada hora, de 9:00 a 17:00",
+        ),
+        (
+            "FREQ=DAILY;BYHOUR=8,10,12,14;UNTIL=20261231",
+            "todo dia, a cada duas horas, das 8:00 às 14:00 até quinta-feira, 31 de dezembro",
+            "every day, every two hours from 8:00 AM to 2:00 PM until Thursday, December 31",
+            "todos los días, cada dos horas, de 8:00 a 14:00 hasta el jueves, 31 de diciembre",
+        ),
+        (
             "FREQ=DAILY;BYHOUR=1,13",
             "todo dia à 1:00 e às 13:00",
             "every day at 1:00 AM and 1:00 PM",
@@ -249,7 +261,8 @@ def test_a_recurrence_is_told_as_people_say_it(rule: str, portuguese: str, engli
     "rule",
     [
         "FREQ=DAILY;BYMONTH=12",
-        "FREQ=DAILY;BYHOUR=0,1,2,3,4,5,6,7,8",
+        "FREQ=DAILY;BYHOUR=0,1,2,3,4,5,6,7,9",
+        "FREQ=DAILY;BYHOUR=8,9,10;BYMINUTE=0,20,40",
         "FREQ=WEEKLY;BYMONTH=12",
         "FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=1",
         "FREQ=MONTHLY;BYMONTH=12",
