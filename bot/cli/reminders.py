@@ -14,7 +14,8 @@ from bot.cli.shell import JsonOption, UserOption, load_settings, person, run, sh
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.errors import BotError, ConfigError, StorageError
-from core.features.reminders.reminders import Reminder, State
+from core.features.reminders.reminders import Kind, Reminder, State
+from core.features.reminders.request import Request, read_request
 from core.features.reminders.service import Limits, Place, Refusal
 from core.features.reminders.telling import likely_zone
 from core.features.transfer.reminder_entries import to_entry
@@ -90,13 +91,13 @@ async def added(settings: Settings, words: str) -> Document:
         locale = settings.locale or choose(words, tag)
         own = (await app.features.stores.preferences.of(owner)).zone
         zone = ZoneInfo(own) if own else likely_zone(app.clock.now(), settings.zone(), tag, locale)
-        found = find_time(words, app.clock.now().astimezone(zone), locale)
-        time = found.time if found else None
-        if found is None or not isinstance(time, Once | Repeated):
+        asked = _read(words, app.clock.now().astimezone(zone), locale)
+        time = asked.found.time if asked.found else None
+        if not isinstance(time, Once | Repeated):
             raise ConfigError("reminders add", _not_set(time))
-        chat = console.conversation(owner).chat
-        place = Place(owner, chat, private=True, locale=locale, name=owner.user)
-        made = await app.features.reminders.set(place, found.without(words), time, guessed=not own)
+        place = Place(owner, console.conversation(owner).chat, private=True, locale=locale, name=owner.user)
+        kind = Kind.BRIEFING if asked.briefing else Kind.REMINDER
+        made = await app.features.reminders.set(place, asked.text, time, guessed=not own, kind=kind)
         if isinstance(made, Refusal):
             raise _refused(app.features.reminders.limits, made)
         return _document(owner, made)
@@ -160,6 +161,14 @@ def _when(entry: Document) -> str:
     at = f"{datetime.fromisoformat(due).astimezone(zone):%Y-%m-%d %H:%M} {zone.key}" if due else "never"
     state = "" if entry["state"] == State.WAITING else f"({entry['state']})"
     return "  ".join(filter(None, (at, entry["rule"], state)))
+
+
+def _read(words: str, now: datetime, locale: Locale) -> Request:
+    """Return what the words ask for; they need not say that they ask for a reminder."""
+    if (asked := read_request(words, now, locale)) is not None:
+        return asked
+    found = find_time(words, now, locale)
+    return Request(found.without(words) if found else words, found)
 
 
 def _not_set(time: Time | None) -> str:

@@ -87,7 +87,9 @@ def test_reminders_are_set_listed_written_for_a_calendar_and_deleted(elefante: E
     assert re.fullmatch(
         r"\w{10}  \d{4}-\d\d-\d\d 18:00 America/New_York  FREQ=WEEKLY;BYDAY=FR\n  water the plants\n", plants
     )
-    [rent] = document(elefante("reminders", "add", "pay the rent tomorrow at 09:30", "--json"))["reminders"]
+    [rent] = document(elefante("reminders", "add", "Remind me to pay the rent tomorrow at 09:30", "--json"))[
+        "reminders"
+    ]
     assert (rent["text"], rent["user"], rent["chat"], rent["state"]) == (
         "pay the rent",
         "console:ana",
@@ -105,6 +107,10 @@ def test_reminders_are_set_listed_written_for_a_calendar_and_deleted(elefante: E
     assert b"water the plants" in (tmp_path / "all.ics").read_bytes()
     assert elefante("reminders", "delete", rent["id"]).stdout.endswith("  pay the rent\n")
     assert elefante("reminders", "list").stdout == plants
+    [briefing] = document(elefante("reminders", "add", "every morning at 7 tell me what I have today", "--json"))[
+        "reminders"
+    ]
+    assert (briefing["kind"], briefing["rule"]) == ("briefing", "FREQ=DAILY")
     with pytest.raises(ConfigError, match="has no reminder"):
         elefante("reminders", "delete", plants.split()[0], "--user", "telegram:9")
 
@@ -149,7 +155,7 @@ def test_memories_are_added_listed_searched_shown_exported_and_deleted(elefante:
         (("reminders", "add", "tomorrow at 9:30"), "write what to be reminded of"),
         (("reminders", "add", "pay the rent on 3 January 2020 at 9:00"), "has passed; write a time ahead"),
         (("reminders", "add", "leave an hour before my flight"), "Write the time itself"),
-        (("reminders", "add", "pay the rent tomorrow at 8"), "write which"),
+        (("reminders", "add", "pay the rent next Friday at 5"), "write which"),
         (("reminders", "export", "x.ics"), "console:ana has no reminder that is still to come"),
         (("threads", "show", "nothing"), "has no thread 'nothing'"),
         (("threads", "policy", "nothing", "king"), "write usual or one of"),
