@@ -25,7 +25,8 @@ _MAX_TOLD_CHARS = 600
 """The start of a text, which names its subject; the embedding and the search by words read all of it."""
 
 _ABBREVIATION = re.compile(
-    r"(?:^|\s)(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|[ap]\.m|\d+)\.$"
+    r"(?:^|\s)(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|[ap]\.m|"
+    r"(?<!\bas )(?<!\bat )(?<!\bdia )(?<!\blas )\d+)\.$"
 )
 _MAX_ABBREVIATION_CHARS = 16
 _BREAK = re.compile(r"(?<=[.!?…])\s+|\s*[\n;]+\s*")

@@ -154,7 +154,7 @@ async def test_both_are_done_where_both_are_asked_for_and_nothing_more_is_offere
 
 async def test_without_a_language_model_a_message_may_ask_for_several_things() -> None:
     house = await limited()
-    await say(house, "lembre que meu gato é preto\nme lembra de ligar amanhã às 9\nme lembra de pagar amanhã às 10")
+    await say(house, "lembre que meu gato é preto. me lembra de ligar amanhã às 9. me lembra de pagar amanhã às 10")
     assert await kept(house) == ["ligar @ 2026-03-15 09:00", "pagar @ 2026-03-15 10:00"]
     assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["meu gato é preto"]
 
@@ -255,6 +255,25 @@ async def test_without_a_time_it_is_asked_and_the_next_message_is_read_as_one() 
     assert len(shown.choices) == 4
     await say(house, "pode ser amanhã às 7")
     assert await kept(house) == ["comprar pão @ 2026-03-15 07:00"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "hour"),
+    [("amanhã de manhã", "09:00"), ("let's say tomorrow at 9, please", "09:00"), ("não, amanhã às 10", "10:00")],
+)
+async def test_a_reply_may_say_a_little_more_than_the_time(reply: str, hour: str) -> None:
+    house = await limited()
+    await say(house, "me lembra de comprar pão")
+    await say(house, reply)
+    assert await kept(house) == [f"comprar pão @ 2026-03-15 {hour}"]
+
+
+@pytest.mark.parametrize("greeting", ["boa noite", "good morning to you", "buenas tardes", "o dentista é amanhã às 9"])
+async def test_a_time_in_passing_is_no_reply(greeting: str) -> None:
+    house = await limited()
+    await say(house, "me lembra de comprar pão")
+    await say(house, greeting)
+    assert await kept(house) == []
 
 
 async def test_a_request_in_place_of_the_reply_is_a_request() -> None:

@@ -7,15 +7,13 @@ from datetime import datetime
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
+from core.features.reminders.mentions import only_replies
 from core.features.reminders.request import read_request
 from core.features.reminders.telling import Wish
 from core.text.language import choose
 from core.text.replies import means_no, means_yes, numbered
 from core.times.grammar import find_time
 from core.types import Incoming
-
-_MAX_OTHER_WORDS: Final = 4
-"""How many words a reply may have beside those for a time: "pode ser amanhã às 9, por favor"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +49,4 @@ def _names_time(asked: Wish, incoming: Incoming) -> bool:
     if incoming.text.rstrip().endswith("?") or read_request(incoming.text, now, locale) is not None:
         return False
     found = find_time(incoming.text, now, locale)
-    return found is not None and len(found.without(incoming.text).split()) <= _MAX_OTHER_WORDS
+    return found is not None and only_replies(found.without(incoming.text))

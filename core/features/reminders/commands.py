@@ -237,7 +237,8 @@ class ReminderCommands:
         else:
             await self._replies.settle(request)
             await self._confirmations.drop(here, Wish)
-            if means_no(words):
+            now, _ = local_now(request.turn)
+            if means_no(words) and find_time(words, now, request.locale) is None:  # "no, at 9"
                 await request.tell(LEFT)
             else:
                 await self._settle(request, asked[1], words)

@@ -8,7 +8,7 @@ from typing import Final
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step
-from core.features.reminders.actions.reading import read_cancel
+from core.features.reminders.mentions import read_cancel
 from core.features.reminders.actions.saying import line, on_that_day, say
 from core.features.reminders.asked import Removal
 from core.features.reminders.reminders import Reminder

@@ -1,4 +1,4 @@
-"""Read a message about reminders that are set, by word tables (`words.toml`): to list them, or to delete one."""
+"""Read a message about reminders, by the word tables of `mentions.toml`: to list them, to delete one, to answer when."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from core.text.unicode import flat
-from core.text.words import FUNCTION_WORDS
+from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import JSONValue, Locale
 
-_WORDS: Final = Path(__file__).with_name("words.toml")
+_WORDS: Final = Path(__file__).with_name("mentions.toml")
 _MAX_CHARS: Final = 200
 
 
@@ -27,6 +27,7 @@ class _Words:
     lists: re.Pattern[str]
     cancels: tuple[re.Pattern[str], ...]
     joint: re.Pattern[str]
+    reply: frozenset[str]
 
 
 def read_list(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue] | None:
@@ -49,6 +50,12 @@ def read_cancel(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue
     return None
 
 
+def only_replies(text: str) -> bool:
+    """Return whether a text holds no more than what people say beside a time when they are asked for one."""
+    said = set(folded_words(text)) - FUNCTION_WORDS
+    return said <= {word for words in _tables() for word in words.reply}
+
+
 def _begin(words: _Words, text: str) -> int:
     found = words.polite.match(text)
     return found.end() if found else 0
@@ -63,6 +70,7 @@ def _tables() -> tuple[_Words, ...]:
             re.compile("|".join(f"(?:{pattern})" for pattern in table["list"])),
             tuple(map(re.compile, table["cancel"])),
             re.compile(rf"\s*{table['joint']}"),
+            frozenset(table["reply"].split()),
         )
         for table in tables
     )
