@@ -21,7 +21,8 @@ KINDS: Final = {
     "unit": "u", "tonight": "I", "noon": "N", "midnight": "G", "half": "h", "quarter": "q", "and": "&", "minus": "-",
     "past": "+", "oclock": "c", "am": "A", "pm": "P", "at": "a", "of": "o", "to": "t", "in": "i", "later": "L",
     "next": "x", "this": "s", "every": "e", "other_day": "O", "other_week": "f", "daily": "D", "hourly": "H",
-    "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "other": "z", "feast": "V", "next_week": "J", "month_end": "Z", "month_start": "X",
+    "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "other": "z", "feast": "V",
+    "next_week": "J", "month_end": "Z", "month_start": "X",
     "until": "U", "for": "F", "from": "S", "before": "b", "after": "v", "about": "~", "comma": ",", "word": "w",
 }  # fmt: skip
 """The letter of each kind of word."""
@@ -31,7 +32,8 @@ TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJz")
 
 _SHAPES: Final = {
     "date": r"\d{4}-\d\d-\d\d(?=$|[\st,.;])|\d{1,2}/\d{1,2}(?:/\d{4}|/\d\d)?(?![\d/])|\d{1,2}[.-]\d{1,2}[.-]\d{4}",
-    "clock": r"(?:[01]?\d|2[0-4])(?::[0-5]\d(?::\d\d)?|h ?[0-5]\d|\.[0-5]\d(?=\s?[ap]\.?m|\s?h))(?: ?(?:hs|hrs|h|min)(?!\w))?"
+    "clock": r"(?:[01]?\d|2[0-4])(?::[0-5]\d(?::\d\d)?|h ?[0-5]\d|\.[0-5]\d(?=\s?[ap]\.?m|\s?h))"
+    r"(?: ?(?:hs|hrs|h|min)(?!\w))?"
     r"|(?:[01]?\d|2[0-4]) ?(?:hs|hrs|h)(?![\w])",
     "ordinal": r"\d{1,2}(?:st|nd|rd|th|[ºª°])|\d{1,2}[oa](?!\w)",
     "number": r"\d{1,4}(?![\d.,]*\d)",
@@ -55,7 +57,6 @@ class Table:
 
     pattern: re.Pattern[str]
     values: Mapping[str, tuple[str, str]]
-    numbers: Mapping[str, re.Pattern[str]]
     hours: Mapping[str, int]
 
 
@@ -73,14 +74,12 @@ def table(tag: str) -> Table:
         # "2h" and "6pm" are a number and a word
         ahead = r"(?<![^\W\d])" if kind in {"unit", "am", "pm"} else r"(?<!\w)"
         parts.append(rf"(?P<g{number}>{ahead}(?:{pattern})(?!\w))")
-    for kind, pattern in _SHAPES.items():
-        values[f"s{kind}"] = (kind, "")
+    values |= {f"s{kind}": (kind, "") for kind in _SHAPES}
     shapes = {kind: rf"(?P<s{kind}>(?<![\w.])(?:{pattern}))" for kind, pattern in _SHAPES.items()}
     number_unit = shapes.pop("number")
     comma = shapes.pop("comma").replace(r"(?<![\w.])", "")
     joined = "|".join([*shapes.values(), *parts, number_unit, comma, r"(?P<word>\w+)"])
-    numbers = {value: re.compile(str(pattern)) for value, pattern in data["number"].items()}
-    return Table(re.compile(joined), {**values, "word": ("word", "")}, numbers, hours)
+    return Table(re.compile(joined), {**values, "word": ("word", "")}, hours)
 
 
 def _entries(found: object) -> Sequence[tuple[str, str]]:
@@ -94,10 +93,37 @@ def _longest(pattern: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of a text, and their kinds as one string."""
+    """The tokens of a text in a language, and their kinds as one string, over which patterns match."""
 
+    text: str
+    tag: str
     items: Sequence[Token]
     kinds: str
+
+    def value(self, at: int) -> str:
+        """Return which word of its kind the token at an index is."""
+        return self.items[at].value
+
+    def said(self, found: re.Match[str], kinds: str) -> Sequence[Token]:
+        """Return the tokens of some kinds among those of a match over `kinds`."""
+        return [token for token in self.items[found.start() : found.end()] if token.kind in kinds]
+
+    def said_units(self, found: re.Match[str]) -> Sequence[str]:
+        """Return the units of a match: "day", "month"."""
+        return [token.value for token in self.said(found, KINDS["unit"])]
+
+    def written(self, token: Token) -> str:
+        """Return a token as it was written, in lower case without accents."""
+        return flat(self.text[token.start : token.end])
+
+    def between(self, start: int, stop: int) -> str:
+        """Return the text from the token at an index to the one before another."""
+        return self.text[self.items[start].start : self.items[stop - 1].end]
+
+
+def number_of(token: Token) -> int:
+    """Return the number that a token is: "5", "5th" and "five" are 5, "last" is -1."""
+    return int(re.sub(r"[^\d-]", "", token.value) or 0)
 
 
 def _tens(found: Sequence[Token], text: str) -> Token | None:
@@ -111,7 +137,8 @@ def _tens(found: Sequence[Token], text: str) -> Token | None:
 
 def tokens(text: str, tag: str) -> Tokens:
     """Return the tokens of a text in that language; numbers in words are put together."""
-    words, found = table(tag), []
+    words = table(tag)
+    found: list[Token] = []
     for match in words.pattern.finditer(flat(text)):
         kind, value = words.values[str(match.lastgroup)]
         letter = KINDS[kind]
@@ -123,4 +150,4 @@ def tokens(text: str, tag: str) -> Tokens:
                 found.append(Token("n", str(int(tens.value) + int(value)), tens.start, match.end()))
                 continue
         found.append(Token(letter, value or said, match.start(), match.end()))
-    return Tokens(found, "".join(token.kind for token in found))
+    return Tokens(text, tag, found, "".join(token.kind for token in found))

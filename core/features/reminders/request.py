@@ -73,12 +73,11 @@ def read_request(message: str, now: datetime, locale: Locale) -> Request | None:
 
     `now` is in the person's zone. The first 2,000 characters are read; what is to be reminded of may be longer.
     """
-    head, tail = message[:MAX_CHARS], message[MAX_CHARS:]
-    text = flat(head)
+    text = flat(message[:MAX_CHARS])
     tables = sorted(_tables(), key=lambda words: words.code != locale.code)
     for words in tables:
         if (asked := _asked(words, text)) is not None:
-            return _read(words, head, tail, asked, now, locale)
+            return _read(words, message, asked, now, locale)
     return None
 
 
@@ -100,7 +99,8 @@ def _asked(words: _Words, text: str) -> _Asked | None:
     return None
 
 
-def _read(words: _Words, head: str, tail: str, asked: _Asked, now: datetime, locale: Locale) -> Request | None:
+def _read(words: _Words, message: str, asked: _Asked, now: datetime, locale: Locale) -> Request | None:
+    head, tail = message[:MAX_CHARS], message[MAX_CHARS:]
     masked = f"{head[: asked.start]}{',' * (asked.end - asked.start)}{head[asked.end :]}"
     is_briefing = words.briefing.fullmatch(flat(head[asked.start : asked.end])) is not None
     found = find_time(masked, now, locale, bare=asked.is_timer)
@@ -139,7 +139,6 @@ def _bare(words: _Words, piece: str, *, is_first: bool) -> str:
         if not found or not found.end():
             break
         piece = piece[found.end() :].strip(_EDGES)
-        is_first = False if not is_first else is_first
     for _ in range(_MAX_POLITE):
         found = words.after.search(flat(piece))
         if not found:

@@ -1,0 +1,158 @@
+"""The days that words name: patterns over the letters of tokens, and what makes the day."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from core.times.parts import Day
+from core.times.tokens import Tokens, number_of
+
+WHERE: Final = "[oiastF]{0,3}"
+"""Prepositions and articles in front of a day: "on the", "no", "para el"."""
+
+_MONTH_DAYS: Final = 31
+_MONTHS: Final = 12
+_CENTURY: Final = 100
+_FIRST_YEAR: Final = 1900
+
+_Make: TypeAlias = Callable[[Tokens, re.Match[str]], Day | None]
+
+
+def day_at(words: Tokens, at: int) -> tuple[int, Day] | None:
+    """Return where the words for a day end that begin at a token, and the day; None if none is named there."""
+    if _ANY.match(words.kinds, at):
+        for pattern, make in _PATTERNS:
+            found = pattern.match(words.kinds, at)
+            if found and (day := make(words, found)) is not None:
+                return found.end(), day
+    return None
+
+
+def _numeric(words: Tokens, found: re.Match[str]) -> Day | None:
+    said = [int(part) for part in re.findall(r"\d+", words.said(found, "T")[0].value)]
+    if said[0] > _MONTH_DAYS:
+        return Day(year=said[0], month=said[1], day=said[2])
+    day, month, year = (*said, 0)[:3]
+    if 0 < year < _CENTURY:
+        year += 2000
+    swapped = words.tag == "en" and max(day, month) <= _MONTHS and day != month
+    if words.tag == "en" and not swapped and day <= _MONTHS:
+        day, month = month, day
+    return Day(year=year, month=month, day=day, swapped=swapped)
+
+
+def _named_date(words: Tokens, found: re.Match[str]) -> Day | None:
+    numbers = [abs(number_of(token)) for token in words.said(found, "nr")]
+    years = [number for number in numbers if number > _FIRST_YEAR]
+    days = [number for number in numbers if number <= _MONTH_DAYS]
+    if len(days) != 1:
+        return None
+    month = number_of(words.said(found, "M")[0])
+    return Day(year=years[0] if years else 0, month=month, day=days[0] or 1, weekday=_weekday_of(words, found))
+
+
+def _nth_weekday(words: Tokens, found: re.Match[str]) -> Day | None:
+    months, units = words.said(found, "M"), words.said_units(found)
+    if units and units[-1] != "month":
+        return None
+    return Day(
+        weekday=_weekday_of(words, found),
+        nth=number_of(words.said(found, "r")[0]),
+        month=number_of(months[0]) if months else 0,
+        months=_is_next(found),
+    )
+
+
+def _last_day(words: Tokens, found: re.Match[str]) -> Day | None:
+    units = words.said_units(found)
+    if number_of(words.said(found, "r")[0]) != -1 or units[0] != "day" or units[-1] not in {"day", "month"}:
+        return None
+    return _end_of_month(words, found)
+
+
+def _end_of_month(_words: Tokens, found: re.Match[str]) -> Day:
+    return Day(day=-1, months=_is_next(found))
+
+
+def _numbered(words: Tokens, found: re.Match[str]) -> Day | None:
+    units, said, weekday = words.said_units(found), words.said(found, "nr")[0], _weekday_of(words, found)
+    day = abs(number_of(said))
+    if not 1 <= day <= _MONTH_DAYS or (units and units[0] != "day" and "u" in found[0].partition(said.kind)[0]):
+        return None
+    if not units and not weekday and not _is_plain(words, found.start() + found[0].index(said.kind)):
+        return None
+    return Day(day=day, weekday=weekday, months=_is_next(found))
+
+
+def _is_plain(words: Tokens, at: int) -> bool:
+    """Whether a number is plainly a day of the month: "5th", "el 24"."""
+    token = words.items[at]
+    if token.kind == "r":
+        return words.tag == "en" and token.value[0].isdigit()
+    return words.tag == "es" and at > 0 and words.written(words.items[at - 1]) == "el"
+
+
+def _feast(words: Tokens, found: re.Match[str]) -> Day:
+    month, _, day = words.said(found, "V")[0].value.partition("-")
+    return Day(month=int(month), day=int(day))
+
+
+def _further(words: Tokens, found: re.Match[str]) -> Day | None:
+    plus = {"week": 7, "day": 1}.get(words.said_units(found)[0], 0) * number_of(words.said(found, "n")[0])
+    days = words.said(found, "d")
+    if not plus:
+        return None
+    return Day(ahead=number_of(days[0]), plus=plus) if days else Day(weekday=_weekday_of(words, found), plus=plus)
+
+
+def _relative(words: Tokens, found: re.Match[str]) -> Day:
+    return Day(ahead=number_of(words.said(found, "d")[0]))
+
+
+def _weekday(words: Tokens, found: re.Match[str]) -> Day | None:
+    units = words.said_units(found)
+    return None if units and units != ["week"] else Day(weekday=_weekday_of(words, found), weeks=len(units))
+
+
+def _next_unit(words: Tokens, found: re.Match[str]) -> Day | None:
+    return {"week": Day(weeks=1), "month": Day(day=1, months=1)}.get(words.said_units(found)[0])
+
+
+def _weekday_of(words: Tokens, found: re.Match[str]) -> str:
+    return next((token.value for token in words.said(found, "W")), "")
+
+
+def _is_next(found: re.Match[str]) -> int:
+    return int("x" in found[0])
+
+
+def _is(day: Day) -> _Make:
+    return lambda _words, _found: day
+
+
+_READ: Final[Sequence[tuple[str, _Make]]] = (
+    ("(?:W,?o*)?u?T", _numeric),  # "sexta, dia 27/11", "2026-12-01"
+    ("(?:W,?o*)?V", _feast),  # "en navidad", "on new year's eve"
+    ("nuS(?:o?W|d)", _further),  # "a week from friday", "two days from tomorrow"
+    ("J", _is(Day(weeks=1))),  # "pra semana"
+    ("(?:W,?)?o{0,2}u?[nr]o*M(?:(?:,|o)?(?:n(?![uAPc])))?", _named_date),  # "sexta, dia 5 de março de 2027"
+    ("(?:W,?o*)?Mo*[nr](?![uAP])(?:,?n(?![uAPc]))?", _named_date),  # "friday, march 5th, 2027"
+    ("rW(?:o*(?:x?ux?|M))?", _nth_weekday),  # "the last friday of next month", "primer lunes de marzo"
+    (f"x?u,?{WHERE}rW", _nth_weekday),  # "next month on the first monday"
+    ("ru(?:o*x?ux?)?", _last_day),  # "the last day of the month"
+    ("Zx?", _end_of_month),  # "no fim do mês"
+    ("X", _is(Day(day=1, months=1))),  # "no começo do mês"
+    ("W,?o{0,2}u?[nr](?![uAPc&+t-])", _numbered),  # "sexta dia 13", "friday the 13th"
+    ("u[nr](?![uAPc])(?:o*x?ux|o*xu)?", _numbered),  # "dia 5", "dia 5 do mês que vem"
+    ("[rn](?:o*xu|o*ux)?(?![uAPc&+W-])", _numbered),  # "the 5th of next month", "el 24"
+    ("d", _relative),  # "tomorrow", "depois de amanhã"
+    ("x?Wx?(?:o*s?(?:xu|ux))?", _weekday),  # "next friday", "sexta da semana que vem"
+    (f"(?:xu|ux),?{WHERE}W", _weekday),  # "next week on monday", "semana que vem na terça"
+    ("[sx]{0,2}E", _is(Day(weekday="SA"))),  # "no fim de semana", "this weekend"
+    ("(?:xu|ux)", _next_unit),  # "next month", "la semana que viene"
+)
+_PATTERNS: Final = tuple((re.compile(f"{WHERE}{pattern}"), make) for pattern, make in _READ)
+_ANY: Final = re.compile(f"{WHERE}(?:{'|'.join(pattern for pattern, _ in _READ)})")
+"""Whether any of them matches: one attempt for all."""

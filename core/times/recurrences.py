@@ -1,0 +1,136 @@
+"""The recurrences that words name: patterns over the letters of tokens, and what makes the rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from core.times.rules import WEEKDAYS
+from core.times.tokens import Tokens, number_of
+
+Rule: TypeAlias = Mapping[str, str]
+"""An RRULE by its parts: {"FREQ": "WEEKLY", "BYDAY": "MO"}."""
+
+_FREQUENCIES: Final = {
+    "minute": "MINUTELY",
+    "hour": "HOURLY",
+    "day": "DAILY",
+    "week": "WEEKLY",
+    "month": "MONTHLY",
+    "year": "YEARLY",
+}
+_MONTH_DAYS: Final = 31
+_PLURAL_WEEKENDS: Final = ("fins", "fines", "finais", "weekends", "findes")
+_NO_PLURALS: Final = frozenset({"tues", "thurs", "segs"})
+
+_Make: TypeAlias = Callable[[Tokens, re.Match[str]], Rule | None]
+
+
+def rule_at(words: Tokens, at: int) -> tuple[re.Match[str], Rule] | None:
+    """Return the words for a recurrence that begin at a token, and its rule; None if none is named there."""
+    if _ANY.match(words.kinds, at):
+        for pattern, make in _PATTERNS:
+            found = pattern.match(words.kinds, at)
+            if found and (rule := make(words, found)):
+                return found, rule
+    return None
+
+
+def _every_unit(words: Tokens, found: re.Match[str]) -> Rule | None:
+    numbers, unit = words.said(found, "nr"), words.said_units(found)[-1]
+    if unit not in _FREQUENCIES:
+        return None
+    count = abs(number_of(numbers[0])) if numbers else 1
+    return {"FREQ": _FREQUENCIES[unit], **({"INTERVAL": str(count)} if count > 1 else {})}
+
+
+def _weekdays(words: Tokens, found: re.Match[str]) -> Rule | None:
+    said = words.said(found, "W")
+    if "e" not in found[0] and not _is_plural(words, found):
+        return None
+    return {"FREQ": "WEEKLY", "BYDAY": _days(WEEKDAYS.index(token.value) for token in said)}
+
+
+def _is_plural(words: Tokens, found: re.Match[str]) -> bool:
+    """Whether weekdays are named in the plural: "tuesdays", "segundas", "los martes"."""
+    if any(words.written(token) == "los" for token in words.said(found, "o")):
+        return True
+    written = {words.written(token) for token in words.said(found, "W")}
+    return words.tag != "es" and not written & _NO_PLURALS and any(day.endswith("s") for day in written)
+
+
+def _every_other(words: Tokens, found: re.Match[str]) -> Rule:
+    numbers = words.said(found, "n")
+    interval = numbers[0].value if numbers else "2"
+    return {"FREQ": "WEEKLY", "INTERVAL": interval, "BYDAY": words.said(found, "W")[0].value}
+
+
+def _from_to(words: Tokens, found: re.Match[str]) -> Rule:
+    first, last = (WEEKDAYS.index(token.value) for token in words.said(found, "W"))
+    return {"FREQ": "WEEKLY", "BYDAY": _days(at % 7 for at in range(first, last + 1 if last >= first else last + 8))}
+
+
+def _days(numbers: Iterable[int]) -> str:
+    return ",".join(WEEKDAYS[number] for number in sorted(set(numbers)))
+
+
+def _weekend(words: Tokens, found: re.Match[str]) -> Rule | None:
+    if "e" not in found[0] and not words.written(words.said(found, "E")[0]).startswith(_PLURAL_WEEKENDS):
+        return None
+    return {"FREQ": "WEEKLY", "BYDAY": "SA,SU"}
+
+
+def _nth_weekday(words: Tokens, found: re.Match[str]) -> Rule:
+    nth, day = number_of(words.said(found, "r")[0]), words.said(found, "W")[0].value
+    return {"FREQ": "MONTHLY", "BYDAY": f"{nth}{day}"}
+
+
+def _last_day(words: Tokens, found: re.Match[str]) -> Rule | None:
+    if number_of(words.said(found, "r")[0]) != -1 or words.said_units(found)[0] != "day":
+        return None
+    return {"FREQ": "MONTHLY", "BYMONTHDAY": "-1"}
+
+
+def _month_days(words: Tokens, found: re.Match[str]) -> Rule | None:
+    units = words.said_units(found)
+    days = {abs(number_of(token)) for token in words.said(found, "nr")}
+    if not all(1 <= day <= _MONTH_DAYS for day in days) or (units and units[-1] not in {"month", "day"}):
+        return None
+    return {"FREQ": "MONTHLY", "BYMONTHDAY": ",".join(map(str, sorted(days)))}
+
+
+def _is(frequency: str, **parts: str) -> _Make:
+    return lambda _words, _found: {"FREQ": frequency, **parts}
+
+
+_LIST: Final = "(?:(?:&|,|,&)(?:o?u)?[oia]?[nr])*"
+_READ: Final[Sequence[tuple[str, _Make]]] = (
+    ("[oi]?e?[oa]?O", _is("DAILY", INTERVAL="2")),  # "dia sim, dia não", "every other day"
+    ("e?f", _is("WEEKLY", INTERVAL="2")),  # "every other week", "quinzenalmente"
+    ("D", _is("DAILY")),  # "daily"
+    ("H", _is("HOURLY")),  # "de hora em hora"
+    ("K", _is("WEEKLY")),  # "semanalmente"
+    ("Q", _is("MONTHLY")),  # "monthly"
+    ("Y", _is("YEARLY")),  # "una vez al año"
+    ("[oia]{0,2}e?o?W[atU]o?W", _from_to),  # "de segunda a sexta"
+    ("[oia]{0,2}e?[oa]?B", _is("WEEKLY", BYDAY=",".join(WEEKDAYS[:5]))),  # "every weekday", "nos dias úteis"
+    ("[oia]{0,2}e?[oa]?E", _weekend),  # "every weekend", "nos fins de semana"
+    ("[oia]{0,2}e[oa]?rWo{0,2}u", _nth_weekday),  # "toda primeira segunda do mês"
+    ("[oia]{0,2}e[oa]?rW", _nth_weekday),  # "every first monday"
+    ("[oia]{0,2}rWo{0,2}eo?u", _nth_weekday),  # "the first monday of every month"
+    ("[oia]{1,2}rWo{1,2}u(?!x)", _nth_weekday),  # "on the first monday of the month"
+    ("[oia]{0,2}e[oa]?ruo{0,2}u", _last_day),  # "todo último dia do mês"
+    ("[oia]{0,2}ruo{0,2}eo?u", _last_day),  # "the last day of every month"
+    (f"[oia]{{0,2}}[rn]{_LIST}o{{0,2}}eo?u", _month_days),  # "the 1st and 15th of every month"
+    (f"[oia]{{0,2}}eo?u[nr]{_LIST}(?:o{{0,2}}eo?u)?(?![uc])", _month_days),  # "todo dia 5 e 20"
+    (f"[oia]{{0,2}}u[nr]{_LIST}o{{0,2}}eo?u", _month_days),  # "los días 1 y 15 de cada mes"
+    ("o?nino?u", _every_unit),  # "de 8 em 8 horas"
+    ("[oia]{0,2}zW|[oia]{0,2}enW", _every_other),  # "every other friday", "a cada duas sextas"
+    ("[oi]?e~*o?n?r?u", _every_unit),  # "every 3 days", "a cada 2 horas"
+    ("ep", _is("DAILY")),  # "every morning"
+    ("[oia]{0,2}(?:e[oa]?)?W(?:(?:[,&]|,&)[oia]{0,2}(?:e[oa]?)?W)*", _weekdays),  # "toda segunda e quarta", "tuesdays"
+)
+_PATTERNS: Final = tuple((re.compile(pattern), make) for pattern, make in _READ)
+_ANY: Final = re.compile("|".join(pattern for pattern, _ in _READ))
+"""Whether any of them matches: one attempt for all."""

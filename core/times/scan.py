@@ -1,0 +1,236 @@
+"""Find the parts of a time in a text of one language, from left to right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from dateutil.relativedelta import relativedelta
+
+from core.times.clocks import AMOUNT, LENGTH_S, Said, amount, calendar, clock_at
+from core.times.days import WHERE, day_at
+from core.times.parts import Day, NotUnderstood, Parts
+from core.times.recurrences import rule_at
+from core.times.tokens import TIMELY, Tokens, number_of
+
+_BESIDE: Final = re.compile(rf"(?:{WHERE}~*(?P<amount>{AMOUNT})|[oie]{{0,2}}(?P<day>u))(?P<side>[bv])")  # "1 h before"
+_UNTIL: Final = re.compile("U[oiat]{0,3}")  # "até", "until the"
+_FROM: Final = re.compile("S[oiats]{0,3}")  # "a partir de", "starting on"
+_LASTING: Final = re.compile("F[ox]{0,3}n?x?(?P<u>u)(?<!Fu)")  # "for the next two weeks"
+_LASTS_WITH: Final = re.compile("[eDO]|F[ox]*nu")  # "every", "daily", "for two"
+_WINDOW: Final = re.compile(  # "das 8 às 18h", "from 9am to 5pm"
+    "(?:[oaS]{0,2}(?P<first>C[AP]?|nc?[AP])|(?:S|o?a)(?P<bare>n))[atU]o?a?(?P<last>C[AP]?|n[AP]|n)(?!u)"
+)
+_WINDOW_WITH: Final = re.compile("[eH]")  # "every", "hourly"
+_AHEAD: Final = re.compile(rf"[oat]?i~*(?P<amount>{AMOUNT}|C)L?")  # "daqui a 20 minutos", "in 1h30"
+_LATER: Final = re.compile(rf"~*(?P<amount>{AMOUNT})L")  # "two hours from now"
+_BARE: Final = re.compile(rf"[oatF]{{0,2}}~*(?P<amount>{AMOUNT}|C)")  # "timer for 10 minutes"
+_PART: Final = re.compile("(?:[oaFsi]{0,2}e?(?P<part>p)|[oa]?(?P<tonight>I))")  # "de manhã", "in the evening"
+_LATE_PART: Final = re.compile("(?:[oaFsit]{0,2}e?(?P<part>p)|[oa]?(?P<tonight>I))")  # "para la noche"
+
+_FILLER: Final = re.compile("[w,](?!&)|[aoitsx~,w]{4}")
+"""Words that no part of a time begins with, for speed."""
+
+_SHORT: Final = 3
+"""Abbreviated names of days and months are other words, too, where no number stands beside them: "out", "mar"."""
+
+_INFINITIVE: Final = re.compile(r"\w{2,}[aei]r(?:me|l[aeo])?")
+_THAT: Final = frozenset({"que", "that", "pra", "me", "remind", "lembra", "avisa", "recuerdame", "avisame"})
+
+
+class Scan:
+    """The parts of a time in a text; `used` are the tokens that they took, as (start, end)."""
+
+    def __init__(self, words: Tokens, *, bare: bool = False) -> None:
+        """`bare`: an amount of time alone is one from now on, as for a timer. Raises NotUnderstood."""
+        self.parts = Parts()
+        self.used: list[tuple[int, int]] = []
+        self._words = words
+        self._kinds = words.kinds
+        self._rules: Sequence[Callable[[int], int]] = (
+            self._beside, self._until, self._starting, self._window, self._recurrence, self._lasting,
+            self._duration, *([self._bare_duration] if bare else []), self._day, self._clock, self._part,
+        )  # fmt: skip
+
+    def run(self) -> None:
+        """Take the parts from left to right. Raises NotUnderstood for words of times that are left over."""
+        at = 0
+        while at < len(self._kinds):
+            if stop := self._stop(at):
+                self.used.append((at, stop))
+            elif self._kinds[at] in TIMELY and not self._is_other_word(at):
+                raise NotUnderstood
+            at = stop or at + 1
+
+    def spans(self) -> Sequence[tuple[int, int]]:
+        """Return where the words of the parts stand in the text; spans that touch are one."""
+        spans: list[tuple[int, int]] = []
+        for start, stop in self.used:
+            begin, end = self._words.items[start].start, self._words.items[stop - 1].end
+            if spans and spans[-1][1] >= begin - 1:
+                spans[-1] = (spans[-1][0], end)
+            else:
+                spans.append((begin, end))
+        return spans
+
+    def weight(self) -> int:
+        """Return how many letters of the text the language takes for words of times."""
+        used = {at for start, stop in self.used for at in range(start, stop)}
+        items = enumerate(self._words.items)
+        return sum(token.end - token.start for at, token in items if token.kind in TIMELY or at in used)
+
+    def _stop(self, at: int) -> int:
+        if _FILLER.match(self._kinds, at):
+            return 0
+        return next((stop for rule in self._rules if (stop := rule(at))), 0)
+
+    def _is_other_word(self, at: int) -> bool:
+        """Whether a word of times that no part took is another word: an abbreviation, a month that is a name."""
+        kind = self._kinds[at]
+        if (kind == "p" and self.parts.clocks) or (kind == "V" and self.parts.days):
+            return True
+        is_name = kind == "M" and self._kinds[at - 1 : at] not in {"o", "i", "s", "x"}
+        return is_name or len(self._words.written(self._words.items[at])) <= _SHORT
+
+    def _is_joined(self, at: int) -> bool:
+        """Whether the words of another part end there."""
+        return bool(self.used) and self.used[-1][1] == at
+
+    # Each rule returns where its words end, and stores what they mean; 0 if they do not stand there.
+
+    def _beside(self, at: int) -> int:
+        found = _BESIDE.match(self._kinds, at)
+        if not found or self.parts.event or (found["day"] and self._words.value(found.start("day")) != "day"):
+            return 0
+        stop = begin = found.end()
+        while stop < len(self._kinds) and self._kinds[stop] != "," and not self._begins_deed(stop):
+            stop += 1
+        if stop == begin:
+            return 0
+        real, days = timedelta(), relativedelta(days=1)
+        if found["amount"]:
+            real, days = amount(self._words, *found.span("amount"))
+        is_before = found["side"] == "b"
+        self.parts.real, self.parts.calendar = (-real, -days) if is_before else (real, days)
+        self.parts.event = self._words.between(begin, stop)
+        return stop
+
+    def _begins_deed(self, at: int) -> bool:
+        """Whether what is to be done begins there: "to take", "de pegar", "para salir"."""
+        token, following = self._words.items[at], self._words.items[at + 1 : at + 2]
+        if token.kind == "t" or (token.kind == "w" and token.value in _THAT):
+            return True
+        if token.kind == "o":
+            return bool(following) and _INFINITIVE.fullmatch(following[0].value) is not None
+        return self._kinds[max(at - 1, 0) : at + 1] == "ww" and _INFINITIVE.fullmatch(token.value) is not None
+
+    def _until(self, at: int) -> int:
+        found = _UNTIL.match(self._kinds, at)
+        if not found or not (day := day_at(self._words, found.end())):
+            return 0
+        self.parts.until = day[1]
+        return day[0]
+
+    def _starting(self, at: int) -> int:
+        found = _FROM.match(self._kinds, at)
+        if not found or not (day := day_at(self._words, found.end())):
+            return 0
+        self.parts.start = day[1]
+        return day[0]
+
+    def _lasting(self, at: int) -> int:
+        found = _LASTING.match(self._kinds, at)
+        if not found or not (self.parts.rule or _LASTS_WITH.search(self._kinds)):
+            return 0
+        numbers, unit = self._words.said(found, "n"), self._words.value(found.start("u"))
+        if unit in LENGTH_S:
+            return 0
+        self.parts.lasts = calendar(unit, number_of(numbers[0]) if numbers else 1)
+        self.parts.rule.setdefault("FREQ", "DAILY")
+        return found.end()
+
+    def _window(self, at: int) -> int:
+        found = _WINDOW.match(self._kinds, at)
+        if not found or not _WINDOW_WITH.search(self._kinds):
+            return 0
+        first = self._said(found.start("first") if found["first"] else at)
+        last = self._said(found.start("last"))
+        if first is None or last is None:
+            return 0
+        self.parts.window = first.clock, last.clock
+        return found.end()
+
+    def _recurrence(self, at: int) -> int:
+        if not (named := rule_at(self._words, at)):
+            return 0
+        found, rule = named
+        if any(self.parts.rule.get(name, value) != value for name, value in rule.items()):
+            raise NotUnderstood
+        self.parts.rule |= rule
+        if "p" in found[0]:
+            self.parts.part = self._words.value(found.end() - 1)
+        return found.end()
+
+    def _duration(self, at: int) -> int:
+        return self._ahead(_AHEAD.match(self._kinds, at) or _LATER.match(self._kinds, at))
+
+    def _bare_duration(self, at: int) -> int:
+        return self._ahead(_BARE.match(self._kinds, at))
+
+    def _ahead(self, found: re.Match[str] | None) -> int:
+        if not found:
+            return 0
+        start, stop = found.span("amount")
+        if self._kinds[start] == "C":  # "1h30"
+            hours, is_amount, minutes = self._words.value(start).partition("h")
+            if not is_amount or not hours.strip().isdecimal():
+                return 0
+            real = timedelta(hours=int(hours), minutes=int(re.sub(r"\D", "", minutes) or 0))
+            days = relativedelta()
+        else:
+            real, days = amount(self._words, start, stop)
+        self.parts.real += real
+        self.parts.calendar += days
+        self.parts.is_ahead = True
+        return found.end()
+
+    def _day(self, at: int) -> int:
+        is_further = self._kinds[at] == "&" and bool(self.parts.days) and self._is_joined(at)
+        named = day_at(self._words, at + 1 if is_further else at)
+        if named is None or ("V" in self._kinds[at : named[0]] and self.parts.days):  # a feast may be the deed
+            return 0
+        self.parts.days.append(named[1])
+        return named[0]
+
+    def _clock(self, at: int) -> int:
+        is_further = self._kinds[at] in "&," and bool(self.parts.clocks) and self._is_joined(at)
+        said = self._said(at + 1 if is_further else at)
+        if said is None:
+            return 0
+        self.parts.clocks.append(said.clock)
+        return said.stop
+
+    def _said(self, at: int) -> Said | None:
+        """Return the hour whose words begin at a token; "tonight" names the day, too."""
+        follows_day = bool(self.used) and self.used[-1][1] >= at - 1 and self._kinds[at - 1] in "dW,Mp"
+        said = clock_at(self._words, at, follows_day=follows_day)
+        if said is not None and said.tonight and not self.parts.days:
+            self.parts.days.append(Day(ahead=0))
+        return said
+
+    def _part(self, at: int) -> int:
+        found = (_PART if self.parts.clocks else _LATE_PART).match(self._kinds, at)
+        # "the night shift" is a part of the deed, where the hour was said elsewhere.
+        if not found or (found[0] == "p" and self.parts.clocks and not self._is_joined(at)):
+            return 0
+        part = "evening"
+        if found["tonight"]:
+            self.parts.days.append(Day(ahead=0))
+        else:
+            part = self._words.value(found.start("part"))
+        if self.parts.part not in {"", part} and not self.parts.clocks:
+            raise NotUnderstood
+        self.parts.part = part
+        return found.end()
