@@ -1,4 +1,4 @@
-"""Read a message about reminders, by the word tables of `mentions.toml`: to list them, to delete one, to answer when."""
+"""Read a message about reminders by the word tables of `mentions.toml`: to list them, delete one, or say when."""
 
 from __future__ import annotations
 

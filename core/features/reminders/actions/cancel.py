@@ -8,9 +8,9 @@ from typing import Final
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step
-from core.features.reminders.mentions import read_cancel
 from core.features.reminders.actions.saying import line, on_that_day, say
 from core.features.reminders.asked import Removal
+from core.features.reminders.mentions import read_cancel
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import REMOVED, Told, place_of, refused, told

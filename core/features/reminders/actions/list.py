@@ -6,8 +6,8 @@ from typing import Final
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step
-from core.features.reminders.mentions import read_list
 from core.features.reminders.actions.saying import line, on_that_day
+from core.features.reminders.mentions import read_list
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
 from core.text.catalogue import counted, forms, text
