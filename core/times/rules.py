@@ -1,30 +1,31 @@
-"""Instants of recurrences (RRULE of RFC 5545), as people expect them when clocks change.
+"""Instants of recurrences (RRULE of RFC 5545, read by dateutil), as people expect them when clocks change.
 
-Periods are numbered from DTSTART and expanded one at a time, so that the work is bounded for any rule and an old
-schedule is entered near its next instant. (dateutil walks from DTSTART, and to the year 9999 if a rule never comes.)
+dateutil walks from DTSTART, and on to the year 9999 while nothing comes, whatever its `until` is. So it gets the start
+of the period next to the moment that is asked about, 400 years (after which the calendar repeats) at a time nearer to
+that end: any rule ends within 440 years.
 """
 
 from __future__ import annotations
 
 import re
-from calendar import isleap, monthrange
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
+from datetime import MAXYEAR, UTC, datetime, time, timedelta
 from enum import IntEnum
 from functools import lru_cache
-from itertools import islice, pairwise, takewhile
+from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 from zoneinfo import ZoneInfo
 
-_HORIZON: Final = timedelta(days=366 * 40)
-"""The longest wait between two instants: 29 February on a given weekday may take 40 years."""
+from dateutil import rrule
 
-_CENTURY: Final = timedelta(days=36_525)
+_CYCLE: Final = 400
+_LATEST: Final = MAXYEAR - 39
+"""The last year that dateutil starts in: 29 February on a given weekday may take 40 years."""
+
 _DECADE: Final = timedelta(days=3_653)
 _YEARS: Final = range(1900, 9000)
 _MAX_RULE_CHARS: Final = 500
-_MAX_COUNT: Final = 10_000
 _SHIFT: Final = timedelta(days=1, hours=1)
 """Clocks were never set forward by more than a day (Samoa in 2011 left out one)."""
 
@@ -33,22 +34,30 @@ _SEEN: Final = 64
 
 
 class Frequency(IntEnum):
-    """The FREQ of a rule."""
+    """The FREQ of a rule, numbered as dateutil does."""
 
-    YEARLY = 0
-    MONTHLY = 1
-    WEEKLY = 2
-    DAILY = 3
-    HOURLY = 4
-    MINUTELY = 5
+    YEARLY = rrule.YEARLY
+    MONTHLY = rrule.MONTHLY
+    WEEKLY = rrule.WEEKLY
+    DAILY = rrule.DAILY
+    HOURLY = rrule.HOURLY
+    MINUTELY = rrule.MINUTELY
 
 
 _DAYS: Final = {Frequency.YEARLY: 366, Frequency.MONTHLY: 31, Frequency.WEEKLY: 7, Frequency.DAILY: 1}
 _STEPS: Final = {Frequency.HOURLY: timedelta(hours=1), Frequency.MINUTELY: timedelta(minutes=1)}
-_FORMS: Final = {8: "%Y%m%d", 15: "%Y%m%dT%H%M%S", 16: "%Y%m%dT%H%M%SZ"}
-"""Of UNTIL, by its length."""
-
 WEEKDAYS: Final = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_RANGES: Final = {
+    "INTERVAL": (1, 10_000), "COUNT": (1, 10_000), "BYMONTH": (1, 12), "BYMONTHDAY": (-31, 31), "BYHOUR": (0, 23),
+    "BYMINUTE": (0, 59), "BYSETPOS": (-366, 366),
+}  # fmt: skip
+_WEEKDAY: Final = f"(?:{'|'.join(WEEKDAYS)})"
+_FORMS: Final = dict.fromkeys(_RANGES, r"[+-]?\d{1,5}(?:,[+-]?\d{1,5})*") | {
+    "FREQ": "|".join(Frequency.__members__),
+    "UNTIL": r"\d{8}(?:T\d{6}Z?)?",
+    "WKST": _WEEKDAY,
+    "BYDAY": rf"(?:(?:^|,)(?:[+-]?\d{{1,2}})?{_WEEKDAY})+",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +89,9 @@ class Rule:
         """Return UNTIL, the last moment that an instant may have, aware UTC; a day counts to its end in the zone."""
         if not self.until:
             return None
-        until = datetime.strptime(self.until, _FORMS[len(self.until)])  # noqa: DTZ007  # a wall time, or UTC
-        if self.until.endswith("Z"):
-            return until.replace(tzinfo=UTC)
-        if "T" in self.until:
-            return instant(until, zone)
+        until = datetime.fromisoformat(self.until)
+        if until.tzinfo or "T" in self.until:
+            return until if until.tzinfo else instant(until, zone)
         return instant(until + timedelta(days=1), zone) - timedelta(microseconds=1)
 
 
@@ -98,29 +105,33 @@ def read(rule: str) -> Rule:
     if len(rule) > _MAX_RULE_CHARS:
         raise ValueError("the rule is too long")
     parts: dict[str, str] = {}
+    numbers: dict[str, tuple[int, ...]] = dict.fromkeys(_RANGES, ())
     for part in rule.upper().split(";"):
-        name, is_part, value = part.partition("=")
-        if not is_part or name in parts:
-            raise ValueError(f"{name[:20]!r} is no part, or is there twice")
+        name, _, value = part.partition("=")
+        if name in parts or name not in _FORMS or not re.fullmatch(_FORMS[name], value, re.ASCII):
+            raise ValueError(f"{part[:30]!r} is wrong, not supported, or there twice")
         parts[name] = value
-    frequency = parts.pop("FREQ", "")
-    if frequency not in Frequency.__members__:
-        raise ValueError(f"FREQ={frequency[:20]} is none of {', '.join(Frequency.__members__)}")
+        if name in _RANGES:
+            least, most = _RANGES[name]
+            numbers[name] = tuple(sorted({int(each) for each in value.split(",")}))
+            if not all(least <= each <= most and (each or not least) for each in numbers[name]):
+                raise ValueError(f"{part[:30]!r} is out of range")
+    if "FREQ" not in parts or len(numbers["INTERVAL"]) > 1 or len(numbers["COUNT"]) > 1:
+        raise ValueError("a rule has one FREQ, and INTERVAL and COUNT are one number each")
+    days = {(int(each[:-2] or 0), WEEKDAYS.index(each[-2:])) for each in parts.get("BYDAY", "").split(",") if each}
     found = Rule(
-        Frequency[frequency],
-        interval=(_numbers(parts, "INTERVAL", 1, _MAX_COUNT) or (1,))[0],
-        count=(_numbers(parts, "COUNT", 1, _MAX_COUNT) or (0,))[0],
-        until=_until(parts.pop("UNTIL", "")),
-        months=_numbers(parts, "BYMONTH", 1, 12),
-        month_days=_numbers(parts, "BYMONTHDAY", -31, 31),
-        days=_weekdays(parts.pop("BYDAY", "")),
-        hours=_numbers(parts, "BYHOUR", 0, 23, zero=True),
-        minutes=_numbers(parts, "BYMINUTE", 0, 59, zero=True),
-        positions=_numbers(parts, "BYSETPOS", -366, 366),
-        week_start=_week_start(parts.pop("WKST", "MO")),
+        Frequency[parts["FREQ"]],
+        interval=(numbers["INTERVAL"] or (1,))[0],
+        count=(numbers["COUNT"] or (0,))[0],
+        until=parts.get("UNTIL", ""),
+        months=numbers["BYMONTH"],
+        month_days=numbers["BYMONTHDAY"],
+        days=tuple(sorted(days, key=lambda day: (day[1], day[0]))),
+        hours=numbers["BYHOUR"],
+        minutes=numbers["BYMINUTE"],
+        positions=numbers["BYSETPOS"],
+        week_start=WEEKDAYS.index(parts.get("WKST", "MO")),
     )
-    if parts:
-        raise ValueError(f"{', '.join(sorted(parts))[:50]} is not supported")
     _check(found)
     return found
 
@@ -128,14 +139,19 @@ def read(rule: str) -> Rule:
 def _check(rule: Rule) -> None:
     """Refuse parts that RFC 5545 does not allow together, or that mean nothing here."""
     by_day = (rule.months, rule.month_days, rule.days, rule.hours, rule.minutes, rule.positions)
+    most = {Frequency.YEARLY: 5 if rule.months else 53, Frequency.MONTHLY: 5}.get(rule.frequency, 0)
+    if rule.until and datetime.fromisoformat(rule.until).year not in _YEARS:
+        raise ValueError("UNTIL is out of range")
     if rule.is_sub_daily and any(by_day):
         raise ValueError("hours and minutes count in UTC: with days or hours, repeat by days")
     if rule.count and rule.until:
         raise ValueError("COUNT and UNTIL are not said together")
     if rule.frequency is Frequency.WEEKLY and rule.month_days:
         raise ValueError("BYMONTHDAY is not said of weeks")
-    if rule.frequency >= Frequency.WEEKLY and any(n for n, _ in rule.days):
-        raise ValueError("weekdays are numbered within months and years only")
+    if any(abs(n) > most for n, _ in rule.days):
+        raise ValueError("weekdays are numbered within months (to 5) and years only")
+    if len({n == 0 for n, _ in rule.days}) > 1:
+        raise ValueError("a weekday with a number and one without are not said together")  # dateutil wants both at once
     if rule.positions and not any(by_day[1:-1]):
         raise ValueError("BYSETPOS needs a set to choose from")
 
@@ -156,24 +172,23 @@ def next_after(wall: datetime, zone: str, rule: str, after: datetime) -> datetim
     """
     if wall.year not in _YEARS:
         return None
-    if not rule:
-        once = instant(wall, zone)
-        return once if once > after else None
-    return next(_instants(wall, zone, read(rule), after), None)
+    first, found = instant(wall, zone), read(rule) if rule else Rule(Frequency.HOURLY, count=1)
+    if found.is_sub_daily:
+        number = max((after - first) // (step := _STEPS[found.frequency] * found.interval) + 1, 0)
+        due = first + number * step if number < (found.count or number + 1) else None
+    else:
+        due = _by_wall(wall, zone, found, after)
+    ends = found.ends(zone)
+    return due if due and (ends is None or due <= ends) and due.year in _YEARS else None
 
 
 def problem(rule: str) -> str:
-    """Return what is wrong with a rule, for a log; "" if nothing. One that burns time or never comes is wrong."""
+    """Return what is wrong with a rule, for a log; "" if nothing. One that never comes is wrong."""
     try:
         found = read(rule)
     except ValueError as error:
         return str(error)
-    if found.is_sub_daily:
-        return ""
-    ever = replace(found, interval=1, count=0, until="")  # any start of an interval is as good as another
-    too_long = _DAYS[found.frequency] * found.interval > _HORIZON.days
-    comes = not too_long and next(_walls(ever, datetime(2024, 1, 1), datetime(2024, 1, 1)), None)  # noqa: DTZ001
-    return "" if comes else "it never comes, or not in our lifetime"
+    return "" if found.is_sub_daily or _comes(found) else "it never comes, or not in our lifetime"
 
 
 def shortest_interval(wall: datetime, zone: str, rule: str) -> timedelta | None:
@@ -187,186 +202,78 @@ def shortest_interval(wall: datetime, zone: str, rule: str) -> timedelta | None:
     if not rule or wall.year not in _YEARS:
         return None
     found = read(rule)
-    zone = zone if found.is_sub_daily else "UTC"
-    most = max(_SEEN, 2 * len(_times(found, wall)) + 1)
-    first = instant(wall, zone)
-    ahead = islice(_instants(wall, zone, found, first - timedelta(microseconds=1)), most)
-    instants = takewhile(lambda each: each - first < _DECADE, ahead)
-    return min((later - earlier for earlier, later in pairwise(instants)), default=None)
+    if found.is_sub_daily:
+        second = next_after(wall, zone, rule, instant(wall, zone))
+        return second - instant(wall, zone) if second else None
+    ends = found.ends(zone)
+    most = max(_SEEN, 2 * len(found.hours or (0,)) * len(found.minutes or (0,)) + 1)
+    walls = takewhile(lambda each: each - wall < _DECADE, islice(_walls(found, wall, wall), most))
+    kept = (each for each in walls if ends is None or instant(each, zone) <= ends)
+    return min((later - earlier for earlier, later in pairwise(kept)), default=None)
 
 
-def _instants(wall: datetime, zone: str, rule: Rule, after: datetime) -> Iterator[datetime]:
-    """Yield the instants later than `after` in order; one that two wall times name comes twice."""
-    ends = rule.ends(zone)
-    found = _steps(wall, zone, rule, after) if rule.is_sub_daily else _by_wall(wall, zone, rule, after)
-    return takewhile(lambda each: (ends is None or each <= ends) and each.year in _YEARS, found)
+def _by_wall(wall: datetime, zone: str, rule: Rule, after: datetime) -> datetime | None:
+    """Return the next instant of a rule of days or longer.
 
-
-def _steps(wall: datetime, zone: str, rule: Rule, after: datetime) -> Iterator[datetime]:
-    """Yield the instants of a rule of hours or minutes."""
-    first, step = instant(wall, zone), _STEPS[rule.frequency] * rule.interval
-    number = max((after - first) // step + 1, 0)
-    while not rule.count or number < rule.count:
-        yield first + number * step
-        number += 1
-
-
-def _by_wall(wall: datetime, zone: str, rule: Rule, after: datetime) -> Iterator[datetime]:
-    """Yield the instants of a rule of days or longer.
-
-    Wall times in a gap come later than they say, and may meet those after it: these are held until they are in order.
+    A wall time in a gap comes later than it says, and may do so after the wall times that follow it.
     """
-    local = max(after.astimezone(ZoneInfo(zone)).replace(tzinfo=None, fold=0) - _SHIFT, wall)
-    last = _last_wall(wall, rule) if rule.count else None
-    held: list[datetime] = []
-    for each in _walls(rule, wall, local):
-        if last is not None and each > last:
+    local, due = ZoneInfo(zone), None
+    for each in _walls(rule, wall, after.astimezone(local).replace(tzinfo=None, fold=0) - _SHIFT):
+        if due and each > due.astimezone(local).replace(tzinfo=None):
             break
-        ready = [at for at in held if each > at.astimezone(ZoneInfo(zone)).replace(tzinfo=None)]
-        yield from ready
-        held = held[len(ready) :]
-        at = instant(each, zone)
-        if at > after:
-            held = sorted((*held, at))
-    yield from held
-
-
-@lru_cache(maxsize=1024)
-def _last_wall(wall: datetime, rule: Rule) -> datetime:
-    """Return the wall time of the last instant of a rule with COUNT, as far as it is in the first hundred years."""
-    counted = takewhile(lambda each: each - wall < _CENTURY, islice(_walls(rule, wall, wall), rule.count))
-    return max(counted, default=wall)
+        if (at := instant(each, zone)) > after:
+            due = min(due or at, at)
+    return due
 
 
 def _walls(rule: Rule, wall: datetime, start: datetime) -> Iterator[datetime]:
-    """Yield the wall times from `start`, which is not before `wall`, in order; COUNT and UNTIL are not looked at."""
-    times = _times(rule, wall)
-    number, latest = _number(rule, wall, start), start
-    while True:
-        first, days = _period(rule, wall, number)
-        if first - latest.date() > _HORIZON or first.year not in _YEARS:
-            return
-        number += 1
-        chosen = [day for day in days if _is_in(rule, day)]
-        if rule.positions:
-            size = len(chosen) * len(times)
-            indexes = sorted({at - 1 if at > 0 else size + at for at in rule.positions})
-            picked = (divmod(at, len(times)) for at in indexes if 0 <= at < size)
-            found = (datetime.combine(chosen[day], times[at]) for day, at in picked)
-        else:
-            found = (datetime.combine(day, at) for day in chosen for at in times)
-        for each in found:
-            if each >= start:
-                latest = each
-                yield each
+    """Return the wall times of a rule of days or longer from `start`, in order; UNTIL is not looked at."""
+    if not _comes(rule):
+        return iter(())
+    found = dropwhile(lambda each: each < wall, _endless(rule, wall, wall if rule.count else max(wall, start)))
+    return dropwhile(lambda each: each < start, islice(found, rule.count or None))
 
 
-def _times(rule: Rule, wall: datetime) -> Sequence[time]:
-    """Return the times of a day, in order."""
-    minutes = rule.minutes or (wall.minute,)
-    return [
-        time(hour, minute, wall.second, wall.microsecond) for hour in rule.hours or (wall.hour,) for minute in minutes
-    ]
+@lru_cache(maxsize=1024)
+def _comes(rule: Rule) -> bool:
+    """Return whether a rule of days or longer ever comes, from some start."""
+    begin = datetime(_LATEST, 1, 1)  # noqa: DTZ001  # a wall time
+    is_soon = _DAYS[rule.frequency] * rule.interval <= (MAXYEAR - _LATEST + 1) * 366
+    return is_soon and any(True for _ in _endless(replace(rule, interval=1), begin, begin))
 
 
-def _number(rule: Rule, wall: datetime, start: datetime) -> int:
-    """Return the number of the last period that begins at or before `start`; that of `wall` is 0."""
-    match rule.frequency:
-        case Frequency.YEARLY:
-            passed = start.year - wall.year
-        case Frequency.MONTHLY:
-            passed = (start.year - wall.year) * 12 + start.month - wall.month
-        case Frequency.WEEKLY:
-            passed = (start.date() - _week(rule, wall)).days // 7
-        case _:
-            passed = (start.date() - wall.date()).days
-    return passed // rule.interval
+def _endless(rule: Rule, wall: datetime, start: datetime) -> Iterator[datetime]:
+    """Yield the wall times from the period of `start`, which is not before `wall`, without COUNT and UNTIL."""
+    years = (_LATEST - start.year) // _CYCLE * _CYCLE
+    wall, start = wall.replace(year=wall.year + years), start.replace(year=start.year + years)
+    is_day_named = bool(rule.month_days or rule.days)
+    is_in_months = rule.frequency <= Frequency.MONTHLY and not is_day_named
+    found = rrule.rrule(
+        rule.frequency,  # type: ignore[arg-type]  # theirs, by its number
+        dtstart=_period(rule, wall, start),
+        interval=rule.interval,
+        wkst=rule.week_start,
+        until=datetime(MAXYEAR, 12, 1),  # noqa: DTZ001  # dateutil fails in the last week of 9999
+        bysetpos=rule.positions or None,
+        bymonth=rule.months or (wall.month if rule.frequency is Frequency.YEARLY and not is_day_named else None),
+        bymonthday=rule.month_days or (wall.day if is_in_months else None),
+        byweekday=[rrule.weekday(day, n or None) for n, day in rule.days]
+        or (wall.weekday() if rule.frequency is Frequency.WEEKLY else None),
+        byhour=rule.hours or wall.hour,
+        byminute=rule.minutes or wall.minute,
+        bysecond=wall.second,
+    )
+    return (each.replace(year=each.year - years, microsecond=wall.microsecond) for each in found)
 
 
-def _period(rule: Rule, wall: datetime, number: int) -> tuple[date, Sequence[date]]:
-    """Return the first day of a period, and those of its days that BYMONTH and BYMONTHDAY may leave, in order.
-
-    A rule that names no days has those of `wall`.
-    """
-    passed = number * rule.interval
-    if rule.frequency is Frequency.DAILY:
-        day = wall.date() + timedelta(days=passed)
-        return day, [day]
+def _period(rule: Rule, wall: datetime, start: datetime) -> datetime:
+    """Return the first day of the last period of the rule, counted from that of `wall`, that began by `start`."""
+    if rule.frequency <= Frequency.MONTHLY:
+        unit = 12 if rule.frequency is Frequency.YEARLY else 1
+        months = (start.year * 12 + start.month - 1) // unit * unit
+        months -= (months - (wall.year * 12 + wall.month - 1) // unit * unit) % (unit * rule.interval)
+        return datetime(months // 12, months % 12 + 1, 1)  # noqa: DTZ001  # a wall time
+    first = datetime.combine(wall, time())
     if rule.frequency is Frequency.WEEKLY:
-        first = _week(rule, wall) + timedelta(weeks=passed)
-        days = [first + timedelta(days=day) for day in range(7)]
-        return first, days if rule.days else [day for day in days if day.weekday() == wall.weekday()]
-    months: Sequence[int] = rule.months or range(1, 13)
-    if rule.frequency is Frequency.MONTHLY:
-        year, month = divmod(wall.year * 12 + wall.month - 1 + passed, 12)
-        months = [month + 1]
-    else:
-        year = wall.year + passed
-        if not (rule.months or rule.month_days or rule.days):
-            months = [wall.month]
-    first = date(min(year, MAXYEAR), months[0], 1)
-    wanted = rule.month_days or (() if rule.days else (wall.day,))
-    return first, [day for month in months for day in _month(first.year, month, wanted)]
-
-
-def _month(year: int, month: int, wanted: Sequence[int]) -> Sequence[date]:
-    """Return the days of a month, or the wanted ones, which may count from its end."""
-    length = monthrange(year, month)[1]
-    numbers = sorted({day if day > 0 else length + 1 + day for day in wanted}) if wanted else range(1, length + 1)
-    return [date(year, month, day) for day in numbers if 0 < day <= length]
-
-
-def _week(rule: Rule, wall: datetime) -> date:
-    return wall.date() - timedelta(days=(wall.weekday() - rule.week_start) % 7)
-
-
-def _is_in(rule: Rule, day: date) -> bool:
-    """Return whether a day of a period is one of the rule's."""
-    if rule.months and day.month not in rule.months:
-        return False
-    length = monthrange(day.year, day.month)[1]
-    if rule.month_days and day.day not in rule.month_days and day.day - length - 1 not in rule.month_days:
-        return False
-    if not rule.days:
-        return True
-    number = day.day
-    if rule.frequency is Frequency.YEARLY and not rule.months:
-        number, length = day.timetuple().tm_yday, 366 if isleap(day.year) else 365
-    places = {0, (number - 1) // 7 + 1, -((length - number) // 7 + 1)}
-    return any(weekday == day.weekday() and n in places for n, weekday in rule.days)
-
-
-def _numbers(parts: dict[str, str], name: str, least: int, most: int, *, zero: bool = False) -> tuple[int, ...]:
-    """Take the whole numbers of a part out of `parts`, in order, each once; () if it is not there."""
-    if (value := parts.pop(name, None)) is None:
-        return ()
-    if not re.fullmatch(r"[+-]?\d{1,5}(?:,[+-]?\d{1,5})*", value, re.ASCII):
-        raise ValueError(f"{name}={value[:20]} is no number")
-    numbers = sorted({int(each) for each in value.split(",")})
-    if not all(least <= each <= most and (each or zero) for each in numbers):
-        raise ValueError(f"{name}={value[:20]} is out of range")
-    if name in {"INTERVAL", "COUNT"} and len(numbers) > 1:
-        raise ValueError(f"{name} is one number")
-    return tuple(numbers)
-
-
-def _weekdays(value: str) -> tuple[tuple[int, int], ...]:
-    found = set()
-    for each in value.split(",") if value else ():
-        match = re.fullmatch(r"([+-]?\d{1,2})?([A-Z]{2})", each, re.ASCII)
-        if match is None or match[2] not in WEEKDAYS or (match[1] and not 1 <= abs(int(match[1])) <= 53):  # noqa: PLR2004  # weeks of a year
-            raise ValueError(f"BYDAY={value[:20]} is no weekday")
-        found.add((int(match[1] or 0), WEEKDAYS.index(match[2])))
-    return tuple(sorted(found, key=lambda day: (day[1], day[0])))
-
-
-def _week_start(value: str) -> int:
-    if value not in WEEKDAYS:
-        raise ValueError(f"WKST={value[:20]} is no weekday")
-    return WEEKDAYS.index(value)
-
-
-def _until(value: str) -> str:
-    if value and (len(value) not in _FORMS or datetime.strptime(value, _FORMS[len(value)]).year not in _YEARS):  # noqa: DTZ007
-        raise ValueError(f"UNTIL={value[:20]} is out of range")
-    return value
+        first -= timedelta(days=(wall.weekday() - rule.week_start) % 7)
+    return start - (start - first) % (_DAYS[rule.frequency] * rule.interval * timedelta(days=1))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from calendar import monthrange
 from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise
-from typing import Any
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from dateutil.rrule import rrulestr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.times.rules import WEEKDAYS, instant, next_after, problem, shortest_interval
+from core.times.rules import WEEKDAYS, Frequency, Rule, instant, next_after, problem, read, shortest_interval
 from tests.profile import tries
 
 ZONES = (
@@ -57,13 +55,62 @@ def some(wall: datetime, zone: str, rule: str, most: int = 12) -> list[datetime]
     return found[1:]
 
 
+def periods(rule: Rule, wall: datetime, at: datetime) -> int:
+    """How many periods lie between that of `wall` and that of `at`."""
+    match rule.frequency:
+        case Frequency.YEARLY:
+            return at.year - wall.year
+        case Frequency.MONTHLY:
+            return (at.year - wall.year) * 12 + at.month - wall.month
+        case Frequency.WEEKLY:
+            begins = [day.date().toordinal() - (day.weekday() - rule.week_start) % 7 for day in (wall, at)]
+            return (begins[1] - begins[0]) // 7
+        case _:
+            return (at.date() - wall.date()).days
+
+
 @given(wall=walls, rule=rules())
-def test_walls_are_those_that_rfc_5545_says_as_dateutil_reads_it(wall: datetime, rule: str) -> None:
+def test_every_instant_is_in_a_period_that_counts_and_on_a_day_and_at_a_time_that_the_rule_names(
+    wall: datetime, rule: str
+) -> None:
     if problem(rule):
         return
-    theirs: Mapping[str, Any] = {"dtstart": wall}
-    expected = [at.replace(tzinfo=UTC) for at in islice(rrulestr(rule, **theirs), 12)]
-    assert some(wall, "UTC", rule, 12) == expected
+    parts = read(rule)
+    for at in (each.replace(tzinfo=None) for each in some(wall, "UTC", rule)):
+        from_end = at.day - monthrange(at.year, at.month)[1] - 1
+        assert at >= wall
+        assert periods(parts, wall, at) % parts.interval == 0
+        assert not parts.months or at.month in parts.months
+        assert not parts.month_days or {at.day, from_end} & {*parts.month_days}
+        assert not parts.days or at.weekday() in {day for _, day in parts.days}
+        assert at.hour in (parts.hours or {wall.hour})
+        assert at.minute in (parts.minutes or {wall.minute})
+        if not (parts.days or parts.month_days):
+            assert parts.frequency is not Frequency.WEEKLY or at.weekday() == wall.weekday()
+            assert parts.frequency > Frequency.MONTHLY or at.day == wall.day
+
+
+@given(wall=walls, rule=rules())
+def test_an_interval_leaves_out_whole_periods_and_nothing_else(wall: datetime, rule: str) -> None:
+    parts = read(rule)
+    endless = ";".join(part for part in rule.split(";") if not part.startswith("COUNT"))
+    every = ";".join(part for part in endless.split(";") if not part.startswith("INTERVAL"))
+    if problem(endless):
+        return
+    kept = [
+        at for at in some(wall, "UTC", every, 60) if periods(parts, wall, at.replace(tzinfo=None)) % parts.interval == 0
+    ]
+    assert some(wall, "UTC", endless, len(kept)) == kept
+
+
+@given(wall=walls, zone=zones, rule=rules(), count=st.integers(1, 9))
+def test_count_and_until_keep_the_first_ones(wall: datetime, zone: str, rule: str, count: int) -> None:
+    endless = ";".join(part for part in rule.split(";") if not part.startswith("COUNT"))
+    if problem(endless):
+        return
+    assert some(wall, "UTC", f"{endless};COUNT={count}") == some(wall, "UTC", endless, count)
+    if found := some(wall, zone, endless, count):
+        assert some(wall, zone, f"{endless};UNTIL={found[-1]:%Y%m%dT%H%M%SZ}") == found
 
 
 @given(wall=walls, zone=zones, rule=rules())

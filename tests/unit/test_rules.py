@@ -134,6 +134,7 @@ def test_the_day_that_samoa_left_out_is_the_day_after_it() -> None:
         ("FREQ=WEEKLY;INTERVAL=2", ["2027-01-01", "2027-01-15", "2027-01-29"]),
         ("FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR", ["2027-01-01", "2027-01-11", "2027-01-15"]),
         ("FREQ=WEEKLY;INTERVAL=2;BYDAY=SU,FR;WKST=SU", ["2027-01-01", "2027-01-10", "2027-01-15"]),
+        ("FREQ=WEEKLY;BYDAY=MO,SA;BYSETPOS=2", ["2027-01-02", "2027-01-09", "2027-01-16"]),  # the second of its week
         ("FREQ=DAILY;BYMONTH=2;INTERVAL=20", ["2027-02-10", "2028-02-05", "2028-02-25"]),
     ],
 )
@@ -193,6 +194,8 @@ def test_count_holds_however_late_one_asks(rule: str) -> None:
         "FREQ=DAILY;BYDAY=1MO",
         "FREQ=DAILY;BYDAY=XX",
         "FREQ=MONTHLY;BYDAY=99MO",
+        "FREQ=MONTHLY;BYDAY=53MO",
+        "FREQ=MONTHLY;BYDAY=MO,1FR",
         "FREQ=WEEKLY;BYMONTHDAY=1",
         "FREQ=WEEKLY;WKST=XX",
         "FREQ=HOURLY;BYDAY=MO",
@@ -212,6 +215,8 @@ HOSTILE = [
     "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
     "FREQ=DAILY;INTERVAL=2;BYMONTH=2;BYMONTHDAY=29;BYDAY=MO;COUNT=10000",
     "FREQ=MONTHLY;INTERVAL=2;BYMONTH=2",  # from January: never
+    "FREQ=DAILY;INTERVAL=7;BYDAY=FR",  # from Tuesday: never
+    "FREQ=WEEKLY;COUNT=10000",
     "FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYMONTH=2;BYMONTHDAY=30;BYHOUR=0,6,12;BYSETPOS=1,-1",
     f"FREQ=YEARLY;BYDAY=MO,TU,WE;BYSETPOS={','.join(map(str, range(250, 300)))};{ALL_DAY}",
     "FREQ=MINUTELY;INTERVAL=10000;COUNT=10000",
