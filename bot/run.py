@@ -8,8 +8,8 @@ import json
 import logging
 import os
 import signal
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -47,7 +47,7 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with build(settings) as app, open_chatbot(app) as chatbot, app.features.broadcaster.until(stop):
+    async with build(settings) as app, open_chatbot(app) as chatbot, _unasked(app, stop):
         if (trouble := await embedder_trouble(app)) is not None:
             say(trouble)
         start = Start(app, AttributedHandler(chatbot), stop, say)
@@ -57,6 +57,13 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
     failures = [failure for failure in ended if isinstance(failure, BaseException)]
     if failures and not stop.is_set():
         raise failures[0]
+
+
+@asynccontextmanager
+async def _unasked(app: App, stop: asyncio.Event) -> AsyncIterator[None]:
+    """Say what nobody has just asked for while the context is entered; once `stop` is set, nothing more."""
+    async with app.features.broadcaster.until(stop), app.features.scheduler.until(stop):
+        yield
 
 
 async def _watched(start: Start, name: str, platform: Platform) -> None:
@@ -102,7 +109,7 @@ async def _talk(settings: Settings, thread_id: str) -> None:
 
     async with build(settings) as app:
         await _go_on(app, thread_id)
-        async with open_chatbot(app) as chatbot:
+        async with open_chatbot(app) as chatbot, app.features.scheduler.until(asyncio.Event()):
             if (trouble := await embedder_trouble(app)) is not None:
                 say(trouble)
             await console.run(

@@ -50,8 +50,12 @@ from core.features.quotas.commands import QuotaVerb, UsageCommand
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.actions import reminder_actions
 from core.features.reminders.additions import ReminderAdditions
+from core.features.reminders.briefing import Briefings
 from core.features.reminders.commands import ReminderCommands
 from core.features.reminders.completion import TimeCompletion
+from core.features.reminders.delivery import DueMessages
+from core.features.reminders.permission import permission_by
+from core.features.reminders.scheduler import Scheduler
 from core.features.reminders.service import Reminders
 from core.features.threads import CONTEXT_COMMAND, THREADS
 from core.features.transfer.export import ExportCommands, Takeout
@@ -142,6 +146,15 @@ class Features:
         self.broadcaster = Broadcaster(
             stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
         )
+        self.scheduler = Scheduler(
+            reminders.store,
+            self.notifier,
+            DueMessages(self.locales, Briefings(reminders, stores.memories, clock).told),
+            clock,
+            allowed=permission_by(access, stores.decisions),
+            purge=reminders.purge,
+        )
+        reminders.wake = self.scheduler.wake
         self._listed = ListedMemories()
         forgetters: Sequence[Forgets] = (
             stores.links,

@@ -181,6 +181,12 @@ class TelegramScene:
         else:
             self._server.says(self._owner, f"ask-{number}")
 
+    async def greeted(self, people: Sequence[Person]) -> None:
+        """Let everybody write, and return when they were answered."""
+        for person in people:
+            self._server.says(person, "/help")
+        await self._server.until(lambda: all(self._server.chat(person.id).screen() for person in people))
+
     def bubbles(self) -> list[Bubble]:
         posts = [post for chat in self._server.chats.values() for post in chat.ours()]
         return [Bubble(post.text, any("x7" in b["callback_data"] for r in post.buttons for b in r)) for post in posts]
@@ -199,6 +205,10 @@ class DiscordScene:
     async def ready(self, _: asyncio.StreamReader) -> None:
         await self._server.until(lambda: len(self._server.gateway.identified) > self._sessions)
         self._sessions = len(self._server.gateway.identified)
+
+    def open_room(self, number: int) -> None:
+        """Let there be a room of that id."""
+        self._server.room(number)
 
     async def ask(self, number: int) -> None:
         match number % 4:
