@@ -19,7 +19,7 @@ LENGTH_S: Final = {"second": 1, "minute": 60, "hour": 3600}
 AMOUNT: Final = (
     "(?:n&n?hu"  # "2 e meia horas", "two and a half hours"
     "|n?hn?u"  # "meia hora", "half an hour"
-    "|n?qo*n?u"  # "um quarto de hora", "three quarters of an hour"
+    "|n?qo{0,3}n?u"  # "um quarto de hora", "three quarters of an hour"
     "|nu(?:[&,]?n(?:u|(?![uAPcoMhq])))?(?:&n?[hq])?"  # "1 hora e 20 minutos", "2 horas y media"
     "|u&n?h)"  # "hora e meia"
 )
