@@ -1,19 +1,19 @@
 """How well times and requests for reminders are read: labelled messages. `python -m bench times [--data PATH]`.
 
-Labels have `lang`, `now` (wall time) and `zone`, `say`, `kind` and what a careful secretary would take it for: `at` (instants)
-or `loose` (a range), `first` (the first instants of a recurrence), `offset_min` and `what` (texts of the deed).
+Labels have `lang`, `now` (wall time), `zone`, `say`, `kind`, and what a careful secretary would take it for: `at`
+(instants) or `loose` (a range), `first` (the first instants of a recurrence), `offset_min`, `what` (texts of the deed).
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -30,7 +30,7 @@ DATA = Path(__file__).parents[1] / "tests" / "data"
 SETS = ("times_tune.json", "times_tune2.json")
 RIGHT, WRONG, ASKED, NOTHING = "right", "wrong", "asked", "nothing"
 LOCALES = {"pt": Locale.PT, "en": Locale.EN, "es": Locale.ES}
-_JOINTS = re.compile(r"(?:(?:de|do|da|to|que|about|of|that|para|pra|pro|el|la|o|a|the|los|as|os)\s+)+")
+_JOINTS = re.compile(r"^(?:(?:de|do|da|to|que|about|of|that|para|pra|pro|el|la|o|a|the|los|as|os)\s+)+")
 
 Label = Mapping[str, Any]
 
@@ -77,15 +77,13 @@ def _outcome(label: Label, said: Time | None, now: datetime) -> str:
 def _is_right(label: Label, said: Time | None, now: datetime) -> bool:
     match label["kind"], said:
         case "once", Once(at):
-            if loose := label.get("loose"):
-                return datetime.fromisoformat(loose["from"]) <= at <= datetime.fromisoformat(loose["to"])
-            return any(abs(datetime.fromisoformat(each) - at) < timedelta(minutes=1) for each in label["at"])
+            ranges = [label["loose"].values()] if "loose" in label else [(each, each) for each in label["at"]]
+            # A duration is counted from the second.
+            return any(_instant(first) <= at <= _instant(last) + timedelta(seconds=59) for first, last in ranges)
         case "every", Repeated():
-            wanted = [datetime.fromisoformat(each) for each in label["first"]]
-            got = first_instants(said, now, len(wanted))
-            if label.get("loose_hour"):
-                return [each.date() for each in got] == [each.date() for each in wanted]
-            return got == wanted
+            wanted = [_instant(each) for each in label["first"]]
+            pairs = zip_longest(first_instants(said, now, len(wanted)), wanted, fillvalue=now)
+            return all(got.date() == want.date() if label.get("loose_hour") else got == want for got, want in pairs)
         case "before", Beside(offset):
             return offset == timedelta(minutes=label["offset_min"])
         case ("ask", None | Unclear()) | ("past", Past()):
@@ -94,9 +92,14 @@ def _is_right(label: Label, said: Time | None, now: datetime) -> bool:
             return False
 
 
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
 def first_instants(said: Repeated, now: datetime, count: int) -> Sequence[datetime]:
     """Return the first instants of a recurrence after a moment, in its zone, as the scheduler would compute them."""
-    zone, found, after = str(now.tzinfo), [], now
+    found: list[datetime] = []
+    zone, after = str(now.tzinfo), now
     while len(found) < count:
         following = rules.next_after(said.first.replace(tzinfo=None), zone, said.rule, after)
         if following is None:
@@ -108,14 +111,12 @@ def first_instants(said: Repeated, now: datetime, count: int) -> Sequence[dateti
 
 def _bare(text: str) -> str:
     """Return a deed for comparison: without case, accents, joints in front and signs around it."""
-    return re.sub(r"^\W+|\W+$", "", _JOINTS.sub("", fold(text), count=1) if _JOINTS.match(fold(text)) else fold(text))
+    return re.sub(r"^\W+|\W+$", "", _JOINTS.sub("", fold(text), count=1))
 
 
-def main() -> None:
-    """Print how many messages were read right, by language and by kind, and what is not right."""
-    arguments = sys.argv[1:]
-    named = arguments[arguments.index("--data") + 1 :] if "--data" in arguments else []
-    for path in [Path(name) for name in named] or [DATA / name for name in SETS]:
+def main(paths: Sequence[str] = ()) -> None:
+    """Print how many messages of each file of labels were read right, by language and by kind, and what is not right."""
+    for path in [Path(name) for name in paths] or [DATA / name for name in SETS]:
         found = labels(path)
         started_s = time.process_time()
         verdicts = [judge(label) for label in found]
@@ -135,16 +136,13 @@ def _show(title: str, verdicts: Sequence[Verdict]) -> None:
         counts = [str(outcomes[outcome]) for outcome in (RIGHT, WRONG, ASKED, NOTHING)]
         rows.append([name, str(len(group)), *counts, f"{sum(texts)} of {len(texts)}"])
     show(title, ["messages", "count", RIGHT, WRONG, ASKED, NOTHING, "texts right"], rows)
-    failed = [verdict for verdict in verdicts if verdict.outcome != RIGHT or verdict.text_right is False]
+    failed = [
+        (each.label["say"], each.outcome, str(each.time), each.request.text if each.request else "")
+        for each in verdicts
+        if each.outcome != RIGHT or each.text_right is False
+    ]
     if failed:
-        show(
-            "Not right",
-            ["message", "now", "outcome", "time", "text"],
-            [
-                [each.label["say"], each.label["now"], each.outcome, str(each.time), each.request.text if each.request else ""]
-                for each in failed
-            ],
-        )
+        show("Not right", ["message", "outcome", "time", "text"], failed)
 
 
 if __name__ == "__main__":

@@ -129,7 +129,10 @@ _READ: Final[Sequence[tuple[str, _Make]]] = (
     ("[oia]{0,2}zW|[oia]{0,2}enW", _every_other),  # "every other friday", "a cada duas sextas"
     ("[oi]?e~*o?n?r?u", _every_unit),  # "every 3 days", "a cada 2 horas"
     ("ep", _is("DAILY")),  # "every morning"
-    ("[oia]{0,2}(?:e[oa]?)?W(?:(?:[,&]|,&)[oia]{0,2}(?:e[oa]?)?W){0,6}", _weekdays),  # "toda segunda e quarta", "tuesdays"
+    (
+        "[oia]{0,2}(?:e[oa]?)?W(?:(?:[,&]|,&)[oia]{0,2}(?:e[oa]?)?W){0,6}",
+        _weekdays,
+    ),  # "toda segunda e quarta", "tuesdays"
 )
 _PATTERNS: Final = tuple((re.compile(pattern), make) for pattern, make in _READ)
 _ANY: Final = re.compile("|".join(pattern for pattern, _ in _READ))
