@@ -115,7 +115,7 @@ def _bare(text: str) -> str:
 
 
 def main(paths: Sequence[str] = ()) -> None:
-    """Print how many messages of each file of labels were read right, by language and by kind, and what is not right."""
+    """Print how many messages of each file of labels were read right, by language and kind, and what is not right."""
     for path in [Path(name) for name in paths] or [DATA / name for name in SETS]:
         found = labels(path)
         started_s = time.process_time()

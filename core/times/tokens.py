@@ -22,12 +22,12 @@ KINDS: Final = {
     "past": "+", "oclock": "c", "am": "A", "pm": "P", "at": "a", "of": "o", "to": "t", "in": "i", "later": "L",
     "next": "x", "this": "s", "every": "e", "other_day": "O", "other_week": "f", "daily": "D", "hourly": "H",
     "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "other": "z", "feast": "V",
-    "next_week": "J", "month_end": "Z", "month_start": "X",
+    "gone": "k", "ago": "g", "often": "j", "next_week": "J", "month_end": "Z", "month_start": "X",
     "until": "U", "for": "F", "from": "S", "before": "b", "after": "v", "about": "~", "comma": ",", "word": "w",
 }  # fmt: skip
 """The letter of each kind of word."""
 
-TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJz")
+TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJzj")
 """Kinds that name times wherever they stand: left over in a text, they mean that it was not understood."""
 
 _SHAPES: Final = {
