@@ -29,6 +29,7 @@ BENCHES = {
     "structure": "lines, modules, importers, and the files that one plain message enters",
     "start": "seconds and memory of a start, and of a bot that waits",
     "turn": "CPU of a whole turn in limited mode",
+    "times": "how well times and requests for reminders are read, by language; --data PATH for other labels",
     "telegram": "CPU of an update beside the bare library, time to the first sign, edits at the real limits",
 }
 """Modules of this package that have a `main()`, and what each measures."""
@@ -42,6 +43,11 @@ def main(names: list[str]) -> int:
         return judge(names[1:])
     table.as_json = "--json" in names
     names = [name for name in names if name != "--json"]
+    if names[:2] == ["times", "--data"]:
+        from bench.times import main as read_times
+
+        read_times(names[2:])
+        return 0
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
         print(f"no such bench: {', '.join(unknown)}. There are:", file=sys.stderr)

@@ -19,7 +19,7 @@ LENGTH_S: Final = {"second": 1, "minute": 60, "hour": 3600}
 AMOUNT: Final = (
     "(?:n&n?hu"  # "2 e meia horas", "two and a half hours"
     "|n?hn?u"  # "meia hora", "half an hour"
-    "|n?qo*n?u"  # "um quarto de hora", "three quarters of an hour"
+    "|n?qo{0,3}n?u"  # "um quarto de hora", "three quarters of an hour"
     "|nu(?:[&,]?n(?:u|(?![uAPcoMhq])))?(?:&n?[hq])?"  # "1 hora e 20 minutos", "2 horas y media"
     "|u&n?h)"  # "hora e meia"
 )
@@ -35,7 +35,7 @@ _HALF_DAY: Final = (
     "(?:(?P<am>A)|(?P<pm>P))?c?"
     "(?:,?[oaFsit]{0,2}(?P<part>p)|(?P<tonight>I)|o{1,2}(?P<at_noon>N))?"  # "da noite", "de la mañana", "tonight"
 )
-_MARKED: Final = re.compile(f"(?:(?P<at>[oFsU]?a[oa]?|t(?=[nC])|S)?{_HOUR}{_HALF_DAY})")
+_MARKED: Final = re.compile(f"(?:(?P<at>[oFsU]?a[oa]?|t(?=[nC])|S|o?[oi](?=[NG]))?{_HOUR}{_HALF_DAY})")
 _MARKS: Final = frozenset({"at", "am", "pm", "part", "tonight", "more", "less"})
 """Groups of which one at least shows that a number is an hour."""
 
@@ -91,11 +91,11 @@ def of_day(clock: Clock, half: str, *, exact: bool = False) -> Clock:
         return Clock(hour % _MIDNIGHT, minute)
     if not half:
         return Clock(hour, minute, halves=hour not in {0, _NOON})
-    if half in {"am", "dawn"}:
+    if half in {"am", "dawn", "early"}:
         return Clock(hour % _NOON, minute)
-    if half in {"pm", "afternoon"}:
+    if half in {"pm", "afternoon", "lunch"}:
         return Clock(hour % _NOON + _NOON, minute)
-    if half == "morning":
+    if half in {"morning", "forenoon"}:
         return Clock(hour, minute)
     # Of the night: two at night is after midnight.
     return Clock(hour + _NOON if _EARLIEST_EVENING <= hour < _NOON else hour % _NOON, minute)

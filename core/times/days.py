@@ -72,8 +72,18 @@ def _last_day(words: Tokens, found: re.Match[str]) -> Day | None:
     return _end_of_month(words, found)
 
 
-def _end_of_month(_words: Tokens, found: re.Match[str]) -> Day:
-    return Day(day=-1, months=_is_next(found))
+def _end_of_month(words: Tokens, found: re.Match[str]) -> Day:
+    is_next = any(token.value == "1" for token in words.said(found, "Z"))  # "the end of next month"
+    return Day(day=-1, months=int(is_next or "x" in found[0]))
+
+
+def _weekday_gone(words: Tokens, found: re.Match[str]) -> Day:
+    return Day(weekday=_weekday_of(words, found), weeks=-1)
+
+
+def _unit_gone(words: Tokens, found: re.Match[str]) -> Day | None:
+    days = {"week": 7, "month": 31, "year": 366}.get(words.said_units(found)[0], 0)
+    return Day(ahead=-days) if days else None
 
 
 def _numbered(words: Tokens, found: re.Match[str]) -> Day | None:
@@ -90,7 +100,7 @@ def _is_plain(words: Tokens, at: int) -> bool:
     """Whether a number is plainly a day of the month: "5th", "el 24"."""
     token = words.items[at]
     if token.kind == "r":
-        return words.tag == "en" and token.value[0].isdigit()
+        return words.tag == "en" and words.written(token)[0].isdigit()
     return words.tag == "es" and at > 0 and words.written(words.items[at - 1]) == "el"
 
 
@@ -116,6 +126,12 @@ def _weekday(words: Tokens, found: re.Match[str]) -> Day | None:
     return None if units and units != ["week"] else Day(weekday=_weekday_of(words, found), weeks=len(units))
 
 
+def _in_next_month(words: Tokens, found: re.Match[str]) -> Day | None:
+    units, day = words.said_units(found), number_of(words.said(found, "nr")[0])
+    is_day = units[0] == "month" and units[1:] in ([], ["day"]) and 1 <= day <= _MONTH_DAYS
+    return Day(day=day, months=1) if is_day else None
+
+
 def _next_unit(words: Tokens, found: re.Match[str]) -> Day | None:
     return {"week": Day(weeks=1), "month": Day(day=1, months=1)}.get(words.said_units(found)[0])
 
@@ -133,26 +149,29 @@ def _is(day: Day) -> _Make:
 
 
 _READ: Final[Sequence[tuple[str, _Make]]] = (
-    ("(?:W,?o*)?u?T", _numeric),  # "sexta, dia 27/11", "2026-12-01"
-    ("(?:W,?o*)?V", _feast),  # "en navidad", "on new year's eve"
+    ("(?:W,?o{0,3})?u?T", _numeric),  # "sexta, dia 27/11", "2026-12-01"
+    ("(?:W,?o{0,3})?V", _feast),  # "en navidad", "on new year's eve"
     ("nuS(?:o?W|d)", _further),  # "a week from friday", "two days from tomorrow"
     ("J", _is(Day(weeks=1))),  # "pra semana"
-    ("(?:W,?)?o{0,2}u?[nr]o*M(?:(?:,|o)?(?:n(?![uAPc])))?", _named_date),  # "sexta, dia 5 de março de 2027"
-    ("(?:W,?o*)?Mo*[nr](?![uAP])(?:,?n(?![uAPc]))?", _named_date),  # "friday, march 5th, 2027"
-    ("rW(?:o*(?:x?ux?|M))?", _nth_weekday),  # "the last friday of next month", "primer lunes de marzo"
+    ("(?:W,?)?o{0,2}u?[nr]o{0,3}M(?:(?:,|o)?(?:n(?![uAPc])))?", _named_date),  # "sexta, dia 5 de março de 2027"
+    ("(?:W,?o{0,3})?Mo{0,3}[nr](?![uAP])(?:,?n(?![uAPc]))?", _named_date),  # "friday, march 5th, 2027"
+    ("rW(?:o{0,3}(?:x?ux?|M))?", _nth_weekday),  # "the last friday of next month", "primer lunes de marzo"
     (f"x?u,?{WHERE}rW", _nth_weekday),  # "next month on the first monday"
-    ("ru(?:o*x?ux?)?", _last_day),  # "the last day of the month"
+    ("ru(?:o{0,3}x?ux?)?", _last_day),  # "the last day of the month"
+    ("kW|Wk", _weekday_gone),  # "last friday", "sexta passada"
+    ("ku|uk", _unit_gone),  # "last week", "el mes pasado"
     ("Zx?", _end_of_month),  # "no fim do mês"
     ("X", _is(Day(day=1, months=1))),  # "no começo do mês"
     ("W,?o{0,2}u?[nr](?![uAPc&+t-])", _numbered),  # "sexta dia 13", "friday the 13th"
-    ("u[nr](?![uAPc])(?:o*x?ux|o*xu)?", _numbered),  # "dia 5", "dia 5 do mês que vem"
-    ("[rn](?:o*xu|o*ux)?(?![uAPc&+W-])", _numbered),  # "the 5th of next month", "el 24"
+    ("u[nr](?![uAPc])(?:o{0,3}x?ux|o{0,3}xu)?", _numbered),  # "dia 5", "dia 5 do mês que vem"
+    ("[rn](?:o{0,3}xu|o{0,3}ux)?(?![uAPc&+W-])", _numbered),  # "the 5th of next month", "el 24"
     ("d", _relative),  # "tomorrow", "depois de amanhã"
-    ("x?Wx?(?:o*s?(?:xu|ux))?", _weekday),  # "next friday", "sexta da semana que vem"
+    ("x?Wx?(?:o{0,3}s?(?:xu|ux))?", _weekday),  # "next friday", "sexta da semana que vem"
+    (f"(?:xu|ux),?{WHERE}u?[nr](?![uAPc])", _in_next_month),  # "next month on the 3rd"
     (f"(?:xu|ux),?{WHERE}W", _weekday),  # "next week on monday", "semana que vem na terça"
     ("[sx]{0,2}E", _is(Day(weekday="SA"))),  # "no fim de semana", "this weekend"
     ("(?:xu|ux)", _next_unit),  # "next month", "la semana que viene"
 )
-_PATTERNS: Final = tuple((re.compile(f"{WHERE}{pattern}"), make) for pattern, make in _READ)
+_PATTERNS: Final = tuple((re.compile(f"{WHERE}(?:{pattern})"), make) for pattern, make in _READ)
 _ANY: Final = re.compile(f"{WHERE}(?:{'|'.join(pattern for pattern, _ in _READ)})")
 """Whether any of them matches: one attempt for all."""

@@ -19,7 +19,7 @@ from core.times.scan import Scan
 from core.times.tokens import table, tokens
 from core.types import Locale
 
-MAX_CHARS: Final = 2_000
+MAX_CHARS: Final = 1_000
 _CODES: Final = tuple(tag.partition("-")[0] for tag in TAGS)
 
 
@@ -28,7 +28,7 @@ def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -
 
     "dentist tomorrow at 8", read on a Sunday, is Once(Monday 08:00) at (8, 21). `now` is aware, in the person's zone;
     `locale` is the language that is tried first. `bare`: an amount of time alone counts from now on, as for a timer.
-    Takes time linear in the text, of which the first 2,000 characters are read.
+    Takes time linear in the text, of which the first 1,000 characters are read.
     """
     read = [_read(text[:MAX_CHARS], now, code, bare=bare) for code in _languages(locale)]
     # Another language may know fewer of the words, and so find a part of the time only.

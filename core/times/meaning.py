@@ -71,7 +71,7 @@ class Meaning:
         if not parts.real:
             has_hour = False
         at = (self._aware(wall).astimezone(UTC) + parts.real).astimezone(self._now.tzinfo)
-        return Once(at, has_hour)
+        return Once(at, has_hour) if at > self._now else Past(at)
 
     def _in_that_week(self, days: Sequence[Day]) -> date:
         """Return the weekday of the week that is some weeks ahead: "in two weeks, on tuesday"."""
@@ -120,6 +120,8 @@ class Meaning:
             return today + timedelta(days=named.ahead)
         if named.nth or named.day:
             return self._nth(named) if named.nth else self._numbered(named)
+        if named.weeks < 0:
+            return today - timedelta(days=(today.weekday() - WEEKDAYS.index(named.weekday) - 1) % 7 + 1)
         if named.weeks:  # of weeks that begin on Monday
             weekday = WEEKDAYS.index(named.weekday or "MO")
             return today + timedelta(days=7 - today.weekday() + weekday)
@@ -184,6 +186,8 @@ class Meaning:
         [clock] = clocks
         late = self._at(day, _other_half(clock)) if clock.halves else None
         at = self._at(day, clock)
+        if clock.hour == 0 and day > self._today:
+            return _options([at, self._at(day + timedelta(days=1), clock)])
         if self._is_night(clock, day):
             at = self._at(day + timedelta(days=1), clock)
         if late is None:
@@ -250,6 +254,10 @@ class Meaning:
             clocks, has_hour = [Clock(first.hour)], True
         else:
             clocks, has_hour = self._clocks() or [self._usual()], bool(parts.clocks)
+            if said := rule.get("BYHOUR"):  # "three times a day", at hours that nobody named
+                if len(clocks) == 1 and has_hour:
+                    raise NotUnderstood
+                clocks = clocks if has_hour else [Clock(int(hour)) for hour in said.split(",")]
         if len(clocks) > 1:
             if len({clock.minute for clock in clocks}) > 1:
                 raise NotUnderstood
@@ -277,7 +285,8 @@ class Meaning:
             if end < first:
                 raise NotUnderstood
             rule["UNTIL"] = self._utc(end)
-        return Repeated(_text(rule), self._aware(first), has_hour)
+        repeated = Repeated(_text(rule), self._aware(first), has_hour)
+        return Unclear((Once(repeated.first, has_hour), repeated)) if self._parts.may_be_once else repeated
 
     def _name_days(self, rule: dict[str, str]) -> None:
         """Add the days that were named beside the recurrence: "every two weeks, on friday", "every year on 3 March"."""

@@ -100,15 +100,26 @@ def _month_days(words: Tokens, found: re.Match[str]) -> Rule | None:
     return {"FREQ": "MONTHLY", "BYMONTHDAY": ",".join(map(str, sorted(days)))}
 
 
+def _often(words: Tokens, found: re.Match[str]) -> Rule | None:
+    times = words.said(found, "j")[0].value
+    if times == "0":  # a week, on days that are to be named
+        return {"FREQ": "WEEKLY"} if "W" in words.kinds else None
+    hours = {"2": "8,20", "3": "8,14,20", "4": "8,12,16,20"}[times]
+    return {"FREQ": "DAILY", "BYHOUR": hours, "BYMINUTE": "0"}
+
+
 def _is(frequency: str, **parts: str) -> _Make:
     return lambda _words, _found: {"FREQ": frequency, **parts}
 
 
-_LIST: Final = "(?:(?:&|,|,&)(?:o?u)?[oia]?[nr])*"
+_LIST: Final = "(?:(?:&|,|,&)(?:o?u)?[oia]?[nr]){0,11}"
 _READ: Final[Sequence[tuple[str, _Make]]] = (
     ("[oi]?e?[oa]?O", _is("DAILY", INTERVAL="2")),  # "dia sim, dia não", "every other day"
     ("e?f", _is("WEEKLY", INTERVAL="2")),  # "every other week", "quinzenalmente"
     ("D", _is("DAILY")),  # "daily"
+    ("j", _often),  # "three times a day"
+    ("[oia]{0,2}e[oa]?Z", _is("MONTHLY", BYMONTHDAY="-1")),  # "todo fim de mês"
+    ("[oia]{0,2}e[oa]?X", _is("MONTHLY", BYMONTHDAY="1")),  # "todo começo de mês"
     ("H", _is("HOURLY")),  # "de hora em hora"
     ("K", _is("WEEKLY")),  # "semanalmente"
     ("Q", _is("MONTHLY")),  # "monthly"
@@ -124,12 +135,16 @@ _READ: Final[Sequence[tuple[str, _Make]]] = (
     ("[oia]{0,2}ruo{0,2}eo?u", _last_day),  # "the last day of every month"
     (f"[oia]{{0,2}}[rn]{_LIST}o{{0,2}}eo?u", _month_days),  # "the 1st and 15th of every month"
     (f"[oia]{{0,2}}eo?u[nr]{_LIST}(?:o{{0,2}}eo?u)?(?![uc])", _month_days),  # "todo dia 5 e 20"
+    (f"[oia]{{0,2}}e[oa]?[rn]{_LIST}o{{1,2}}u", _month_days),  # "every 1st of the month"
     (f"[oia]{{0,2}}u[nr]{_LIST}o{{0,2}}eo?u", _month_days),  # "los días 1 y 15 de cada mes"
     ("o?nino?u", _every_unit),  # "de 8 em 8 horas"
     ("[oia]{0,2}zW|[oia]{0,2}enW", _every_other),  # "every other friday", "a cada duas sextas"
     ("[oi]?e~*o?n?r?u", _every_unit),  # "every 3 days", "a cada 2 horas"
     ("ep", _is("DAILY")),  # "every morning"
-    ("[oia]{0,2}(?:e[oa]?)?W(?:(?:[,&]|,&)[oia]{0,2}(?:e[oa]?)?W)*", _weekdays),  # "toda segunda e quarta", "tuesdays"
+    (
+        "[oia]{0,2}(?:e[oa]?)?W(?:(?:[,&]|,&)[oia]{0,2}(?:e[oa]?)?W){0,6}",
+        _weekdays,
+    ),  # "toda segunda e quarta", "tuesdays"
 )
 _PATTERNS: Final = tuple((re.compile(pattern), make) for pattern, make in _READ)
 _ANY: Final = re.compile("|".join(pattern for pattern, _ in _READ))

@@ -24,11 +24,15 @@ _WINDOW: Final = re.compile(  # "das 8 às 18h", "from 9am to 5pm"
     "(?:[oaS]{0,2}(?P<first>C[AP]?|nc?[AP])|(?:S|o?a)(?P<bare>n))[atU]o?a?(?P<last>C[AP]?|n[AP]|n)(?!u)"
 )
 _WINDOW_WITH: Final = re.compile("[eH]")  # "every", "hourly"
-_AHEAD: Final = re.compile(rf"[oat]?i~*(?P<amount>{AMOUNT}|C)L?")  # "daqui a 20 minutos", "in 1h30"
+_AHEAD: Final = re.compile(rf"[oat]?i~*(?P<amount>{AMOUNT}|C)L?~?")  # "daqui a 20 minutos", "in 1h30"
+_AGO: Final = re.compile(rf"g~*(?P<amount>{AMOUNT})g?|~*(?P<last>{AMOUNT})g")  # "há 2 dias", "an hour ago"
 _LATER: Final = re.compile(rf"~*(?P<amount>{AMOUNT})L")  # "two hours from now"
 _BARE: Final = re.compile(rf"[oatF]{{0,2}}~*(?P<amount>{AMOUNT}|C)")  # "timer for 10 minutes"
 _PART: Final = re.compile("(?:[oaFsi]{0,2}e?(?P<part>p)|[oa]?(?P<tonight>I))")  # "de manhã", "in the evening"
 _LATE_PART: Final = re.compile("(?:[oaFsit]{0,2}e?(?P<part>p)|[oa]?(?P<tonight>I))")  # "para la noche"
+
+_LEFT_OVER: Final = re.compile(f"[{''.join(sorted(TIMELY))}]|(?<=a)[hq]n")
+"""Words for times: "tomorrow at half 8" is not understood."""
 
 _FILLER: Final = re.compile("[w,](?!&)|[aoitsx~,w]{4}")
 """Words that no part of a time begins with, for speed."""
@@ -51,7 +55,7 @@ class Scan:
         self._kinds = words.kinds
         self._rules: Sequence[Callable[[int], int]] = (
             self._beside, self._until, self._starting, self._window, self._recurrence, self._lasting,
-            self._duration, *([self._bare_duration] if bare else []), self._day, self._clock, self._part,
+            self._ago, self._duration, *([self._bare_duration] if bare else []), self._day, self._clock, self._part,
         )  # fmt: skip
 
     def run(self) -> None:
@@ -60,7 +64,7 @@ class Scan:
         while at < len(self._kinds):
             if stop := self._stop(at):
                 self.used.append((at, stop))
-            elif self._kinds[at] in TIMELY and not self._is_other_word(at):
+            elif _LEFT_OVER.match(self._kinds, at) and not self._is_other_word(at):
                 raise NotUnderstood
             at = stop or at + 1
 
@@ -92,7 +96,11 @@ class Scan:
         if (kind == "p" and self.parts.clocks) or (kind == "V" and self.parts.days):
             return True
         is_name = kind == "M" and self._kinds[at - 1 : at] not in {"o", "i", "s", "x"}
-        return is_name or len(self._words.written(self._words.items[at])) <= _SHORT
+        return is_name or self._is_of_deed(at) or len(self._words.written(self._words.items[at])) <= _SHORT
+
+    def _is_of_deed(self, at: int) -> bool:
+        """Whether an hour is a part of the deed, where another was said before: "before the 5 o'clock patient"."""
+        return bool(self.parts.clocks) and not self._is_joined(at) and self._kinds[at - 1 : at] in {"o", "b"}
 
     def _is_joined(self, at: int) -> bool:
         """Whether the words of another part end there."""
@@ -169,12 +177,24 @@ class Scan:
         if any(self.parts.rule.get(name, value) != value for name, value in rule.items()):
             raise NotUnderstood
         self.parts.rule |= rule
+        # "the first monday of the month" is said of one, and of every one.
+        self.parts.may_be_once |= "W" in found[0] and "r" in found[0] and "e" not in found[0]
         if "p" in found[0]:
             self.parts.part = self._words.value(found.end() - 1)
         return found.end()
 
     def _duration(self, at: int) -> int:
         return self._ahead(_AHEAD.match(self._kinds, at) or _LATER.match(self._kinds, at))
+
+    def _ago(self, at: int) -> int:
+        found = _AGO.match(self._kinds, at)
+        if not found:
+            return 0
+        real, days = amount(self._words, *found.span("amount" if found["amount"] else "last"))
+        self.parts.real -= real
+        self.parts.calendar -= days
+        self.parts.is_ahead = True
+        return found.end()
 
     def _bare_duration(self, at: int) -> int:
         return self._ahead(_BARE.match(self._kinds, at))
@@ -207,7 +227,7 @@ class Scan:
     def _clock(self, at: int) -> int:
         is_further = self._kinds[at] in "&," and bool(self.parts.clocks) and self._is_joined(at)
         said = self._said(at + 1 if is_further else at)
-        if said is None:
+        if said is None or self._is_of_deed(at):
             return 0
         self.parts.clocks.append(said.clock)
         return said.stop

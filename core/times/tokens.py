@@ -22,12 +22,12 @@ KINDS: Final = {
     "past": "+", "oclock": "c", "am": "A", "pm": "P", "at": "a", "of": "o", "to": "t", "in": "i", "later": "L",
     "next": "x", "this": "s", "every": "e", "other_day": "O", "other_week": "f", "daily": "D", "hourly": "H",
     "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "other": "z", "feast": "V",
-    "next_week": "J", "month_end": "Z", "month_start": "X",
+    "gone": "k", "ago": "g", "often": "j", "next_week": "J", "month_end": "Z", "month_start": "X",
     "until": "U", "for": "F", "from": "S", "before": "b", "after": "v", "about": "~", "comma": ",", "word": "w",
 }  # fmt: skip
 """The letter of each kind of word."""
 
-TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJz")
+TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJzj")
 """Kinds that name times wherever they stand: left over in a text, they mean that it was not understood."""
 
 _SHAPES: Final = {
@@ -65,30 +65,60 @@ def table(tag: str) -> Table:
     """Return the words of the language with that tag (`pt`)."""
     data: dict[str, Any] = tomllib.loads(resources.files(__package__).joinpath(f"{tag}.toml").read_text("utf-8"))
     hours = data.pop("hours")
-    words = [(kind, value, str(pattern)) for kind, found in data.items() for value, pattern in _entries(found)]
-    # "a. m." is no "a".
-    words.sort(key=lambda each: (each[0] in {"am", "pm"}, _longest(each[2])), reverse=True)
-    values, parts = {}, []
-    for number, (kind, value, pattern) in enumerate(words):
-        values[f"g{number}"] = (kind, value)
-        # "2h" and "6pm" are a number and a word
-        ahead = r"(?<![^\W\d])" if kind in {"unit", "am", "pm"} else r"(?<!\w)"
-        parts.append(rf"(?P<g{number}>{ahead}(?:{pattern})(?!\w))")
-    values |= {f"s{kind}": (kind, "") for kind in _SHAPES}
-    shapes = {kind: rf"(?P<s{kind}>(?<![\w.])(?:{pattern}))" for kind, pattern in _SHAPES.items()}
-    number_unit = shapes.pop("number")
-    comma = shapes.pop("comma").replace(r"(?<![\w.])", "")
-    joined = "|".join([*shapes.values(), *parts, number_unit, comma, r"(?P<word>\w+)"])
-    return Table(re.compile(joined), {**values, "word": ("word", "")}, hours)
+    phrases = [
+        (phrase, kind, value)
+        for kind, found in data.items()
+        for value, pattern in (found.items() if isinstance(found, dict) else [("", found)])
+        for phrase in _alternatives(pattern)
+    ]
+    phrases.sort(key=lambda each: (each[0].count(" "), len(each[0])), reverse=True)
+    values = {f"s{kind}": (kind, "") for kind in _SHAPES} | {"word": ("word", "")}
+    # "2h" and "6pm" are a number and a word; "a. m." is no "a".
+    halves, units, others = _Alternatives("h", values), _Alternatives("u", values), _Alternatives("o", values)
+    for phrase, kind, value in phrases:
+        {"am": halves, "pm": halves, "unit": units}.get(kind, others).add(phrase, kind, value)
+    shapes = {kind: f"(?P<s{kind}>{pattern})" for kind, pattern in _SHAPES.items()}
+    number, comma = rf"(?<![\w.]){shapes.pop('number')}", shapes.pop("comma")
+    whole = rf"(?<![\w.])(?:{'|'.join(shapes.values())})"
+    part = r"(?<![^\W\d])"
+    words = rf"{part}{halves.joined()}|(?<!\w){others.joined()}|{part}{units.joined()}"
+    return Table(re.compile(rf"{whole}|{words}|{number}|{comma}|(?P<word>\w+)"), values, hours)
 
 
-def _entries(found: object) -> Sequence[tuple[str, str]]:
-    return list(found.items()) if isinstance(found, dict) else [("", str(found))]
+class _Alternatives:
+    """Phrases of which one is to match, by their first letters, so that few of them are tried."""
+
+    def __init__(self, prefix: str, values: dict[str, tuple[str, str]]) -> None:
+        """`values` maps the name of each phrase's group, which begins with `prefix`, to its kind and value."""
+        self._prefix = prefix
+        self._values = values
+        self._rests: dict[str, list[str]] = {"": []}
+
+    def add(self, phrase: str, kind: str, value: str) -> None:
+        """Add a phrase behind those that are tried before it."""
+        has_letter = phrase[0].isalpha() and phrase[1:2] not in {"?", "*", "+", "{"}
+        name = f"{self._prefix}{len(self._values)}"
+        self._values[name] = (kind, value)
+        rest = self._rests.setdefault(phrase[0] if has_letter else "", [])
+        rest.append(f"(?P<{name}>{phrase[1:] if has_letter else phrase})(?!\\w)")
+
+    def joined(self) -> str:
+        """Return the pattern of them all."""
+        return (
+            "(?:" + "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in self._rests.items() if rests) + ")"
+        )
 
 
-def _longest(pattern: str) -> int:
-    """Return about how many words the longest phrase of a pattern has, then letters: the longest is tried first."""
-    return max((alternative.count(" ") * 100 + len(alternative)) for alternative in pattern.split("|"))
+def _alternatives(pattern: str) -> Sequence[str]:
+    """Return the alternatives of a regular expression: "a|b(?:c|d)" is "a" and "b(?:c|d)"."""
+    found, depth = [""], 0
+    for char in pattern:
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if char == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += char
+    return found
 
 
 @dataclass(frozen=True, slots=True)

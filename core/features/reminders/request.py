@@ -71,7 +71,7 @@ class _Asked:
 def read_request(message: str, now: datetime, locale: Locale) -> Request | None:
     """Return the request that a message makes; None if it asks for no reminder.
 
-    `now` is in the person's zone. The first 2,000 characters are read; what is to be reminded of may be longer.
+    `now` is in the person's zone. The first 1,000 characters are read; what is to be reminded of may be longer.
     """
     text = flat(message[:MAX_CHARS])
     tables = sorted(_tables(), key=lambda words: words.code != locale.code)

@@ -1,0 +1,199 @@
+"""What other people write for times, beside the labelled sets: read on Sunday, 22 November 2026, at 10:15."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from core.times.grammar import find_time
+from core.times.reading import Beside, Once, Past, Repeated, Time, Unclear
+from core.types import Locale
+
+PT = {
+    "em 90 segundos": "22 10:16",
+    "no fim de semana": "28 09:00?",
+    "no próximo fim de semana": "28 09:00?",
+    "no começo do mês": "1/12 09:00?",
+    "no fim do mês": "30 09:00?",
+    "no fim do mês que vem": "31/12 09:00?",
+    "dia 30 de cada mês": "FREQ=MONTHLY;BYMONTHDAY=30 30 09:00?",
+    "todo fim de mês": "FREQ=MONTHLY;BYMONTHDAY=-1 30 09:00?",
+    "todo começo de mês às 8h": "FREQ=MONTHLY;BYMONTHDAY=1 1/12 08:00",
+    "3x ao dia": "FREQ=DAILY;BYHOUR=8,14,20;BYMINUTE=0 22 14:00?",
+    "duas vezes por dia": "FREQ=DAILY;BYHOUR=8,20;BYMINUTE=0 22 20:00?",
+    "3x ao dia às 7h, 15h e 23h": "FREQ=DAILY;BYHOUR=7,15,23;BYMINUTE=0 22 15:00",
+    "amanhã no fim da tarde": "23 18:00?",
+    "no finalzinho da tarde": "22 18:00?",
+    "amanhã na hora do almoço": "23 12:00?",
+    "amanhã antes do meio-dia": "23 11:00?",
+    "amanhã depois do almoço": "23 15:00?",
+    "amanhã logo cedo": "23 08:00?",
+    "segunda bem cedo": "23 08:00?",
+    "daqui a uma hora mais ou menos": "22 11:15",
+    "amanhã à 1 e meia": "23 13:30 or 23 01:30",
+    "amanhã 13h em ponto": "23 13:00",
+    "amanhã à meia-noite": "23 00:00 or 24 00:00",
+    "hoje à meia-noite": "23 00:00",
+    "hoje às 12": "22 12:00",
+    "amanhã ao meio-dia e meia": "23 12:30",
+    "sexta passada": "past",
+    "semana passada": "past",
+    "mês passado": "past",
+    "há 2 dias": "past",
+    "dois dias atrás": "past",
+    "ontem às 15h": "past",
+    "quinze pras nove da noite": "22 20:45",
+    "às dez para as oito da manhã de amanhã": "23 07:50",
+    "sexta, 27/11, às 14h30": "27 14:30",
+    "25 de dezembro de 2026 às 20h": "25/12 20:00",
+    "no natal": "25/12 09:00?",
+    "a cada 15 dias": "FREQ=DAILY;INTERVAL=15 7/12 09:00?",
+    "de segunda a sexta às 7 da manhã": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR 23 07:00",
+    "toda segunda, quarta e sexta às 18h": "FREQ=WEEKLY;BYDAY=MO,WE,FR 23 18:00",
+    "todo primeiro sábado do mês às 10h": "FREQ=MONTHLY;BYDAY=1SA 5/12 10:00",
+    "todo ano no dia 3 de março": "FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=3 3/3/2027 09:00?",
+    "uma hora antes do meu voo": "-60 meu voo",
+    "a segunda opção é melhor": "none",
+    "31 de fevereiro": "none",
+    "meu voo é dia 27 às 15h40": "27 15:40",
+    "daqui a duas semanas": "6/12 10:15?",
+    "quinta que vem às 9h": "26 09:00",
+    "dia 5 às 14h": "5/12 14:00",
+    "todo dia às 8 até sexta": "FREQ=DAILY;UNTIL=20261128T025959Z 23 08:00",
+}
+EN = {
+    "in 90 seconds": "22 10:16",
+    "next weekend": "28 09:00?",
+    "this weekend": "28 09:00?",
+    "at the start of next month": "1/12 09:00?",
+    "end of next month": "31/12 09:00?",
+    "by the end of the month": "30 09:00?",
+    "every 1st of the month": "FREQ=MONTHLY;BYMONTHDAY=1 1/12 09:00?",
+    "on the 1st and 15th of every month at 9am": "FREQ=MONTHLY;BYMONTHDAY=1,15 1/12 09:00",
+    "three times a day": "FREQ=DAILY;BYHOUR=8,14,20;BYMINUTE=0 22 14:00?",
+    "twice a day at 9am and 9pm": "FREQ=DAILY;BYHOUR=9,21;BYMINUTE=0 22 21:00",
+    "tomorrow first thing": "23 08:00?",
+    "first thing in the morning": "23 08:00?",
+    "tomorrow around lunchtime": "23 12:00?",
+    "tomorrow before noon": "23 11:00?",
+    "tomorrow after lunch": "23 15:00?",
+    "late afternoon tomorrow": "23 17:00?",
+    "by end of day": "22 17:00?",
+    "in an hour or so": "22 11:15",
+    "half an hour from now": "22 10:45",
+    "tomorrow at midnight": "23 00:00 or 24 00:00",
+    "tonight at midnight": "23 00:00",
+    "tomorrow at 1pm sharp": "23 13:00",
+    "at noon": "22 12:00",
+    "tomorrow at half 8": "none",
+    "quarter past 9 tomorrow morning": "23 09:15",
+    "ten to six this evening": "22 17:50",
+    "last friday": "past",
+    "last week": "past",
+    "last month": "past",
+    "2 days ago": "past",
+    "an hour ago": "past",
+    "the last friday of the month": "27 09:00? or FREQ=MONTHLY;BYDAY=-1FR 27 09:00?",
+    "every last friday of the month at 4pm": "FREQ=MONTHLY;BYDAY=-1FR 27 16:00",
+    "Nov 27th at 3:15pm": "27 15:15",
+    "the day after tomorrow at 18:00": "24 18:00",
+    "a week from friday at 10am": "4/12 10:00",
+    "two days before my flight": "-2880 my flight",
+    "every other tuesday at 7pm": "FREQ=WEEKLY;INTERVAL=2;BYDAY=TU 24 19:00",
+    "every weekday at 7:30am": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR 23 07:30",
+    "every 45 minutes": "FREQ=MINUTELY;INTERVAL=45 22 11:00",
+    "every hour from 9am to 5pm": "FREQ=DAILY;BYHOUR=9,10,11,12,13,14,15,16,17;BYMINUTE=0 22 11:00",
+    "12/25 at 8am": "25/12 08:00",
+    "03/05 at 9am": "5/3/2027 09:00 or 3/5/2027 09:00",
+    "the second option is better": "none",
+    "I may go": "none",
+    "we march on": "none",
+    "on february 29": "29/2/2028 09:00?",
+    "on february 30": "none",
+    "in a couple of days": "24 10:15?",
+    "next month on the 3rd at 2pm": "3/12 14:00",
+    "on new year's eve at 11pm": "31/12 23:00",
+}
+ES = {
+    "en 90 segundos": "22 10:16",
+    "el fin de semana": "28 09:00?",
+    "el próximo fin de semana": "28 09:00?",
+    "a principios de mes": "1/12 09:00?",
+    "a fin de mes": "30 09:00?",
+    "el día 30 de cada mes": "FREQ=MONTHLY;BYMONTHDAY=30 30 09:00?",
+    "cada fin de mes": "FREQ=MONTHLY;BYMONTHDAY=-1 30 09:00?",
+    "3 veces al día": "FREQ=DAILY;BYHOUR=8,14,20;BYMINUTE=0 22 14:00?",
+    "dos veces al día a las 9 y a las 21": "FREQ=DAILY;BYHOUR=9,21;BYMINUTE=0 22 21:00",
+    "mañana a primera hora": "23 08:00?",
+    "mañana a la hora de comer": "23 14:00?",
+    "mañana antes del mediodía": "23 11:00?",
+    "mañana después de comer": "23 15:00?",
+    "mañana al final de la tarde": "23 19:00?",
+    "en una hora más o menos": "22 11:15",
+    "mañana a la 1 y media": "23 13:30 or 23 01:30",
+    "mañana a las 13 en punto": "23 13:00",
+    "mañana a medianoche": "23 00:00 or 24 00:00",
+    "hoy a medianoche": "23 00:00",
+    "hoy a las 12": "22 12:00",
+    "mañana a las doce y media": "23 12:30",
+    "el viernes pasado": "past",
+    "la semana pasada": "past",
+    "el mes pasado": "past",
+    "hace 2 días": "past",
+    "hace una hora": "past",
+    "pasado mañana a las 17:30": "24 17:30",
+    "mañana por la mañana": "23 09:00?",
+    "mañana a las nueve menos cuarto de la mañana": "23 08:45",
+    "el lunes que viene a las 16 hs": "23 16:00",
+    "el 24 a las 10:30": "24 10:30",
+    "el 5 de enero a las 20h": "5/1/2027 20:00",
+    "en nochebuena a las 21h": "24/12 21:00",
+    "de lunes a viernes a las 7 de la mañana": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR 23 07:00",
+    "todos los martes y jueves a las 19h": "FREQ=WEEKLY;BYDAY=TU,TH 24 19:00",
+    "cada 8 horas": "FREQ=HOURLY;INTERVAL=8 22 18:15",
+    "cada dos semanas los miércoles a las 20h": "FREQ=WEEKLY;INTERVAL=2;BYDAY=WE 25 20:00",
+    "el primer lunes de cada mes a las 9 de la mañana": "FREQ=MONTHLY;BYDAY=1MO 7/12 09:00",
+    "el último día del mes": "30 09:00?",
+    "dos horas antes de mi vuelo": "-120 mi vuelo",
+    "dentro de media hora": "22 10:45",
+    "de aquí a tres días": "25 10:15?",
+    "la segunda opción es mejor": "none",
+    "el 30 de febrero": "none",
+    "el martes es trece": "24 09:00?",
+    "mi vuelo sale el día 27 a las 15:40": "27 15:40",
+    "el sábado a la noche": "28 20:00?",
+    "esta noche a las 9": "22 21:00",
+    "a las 3 de la madrugada": "23 03:00",
+    "tres veces por semana": "none",
+}
+CASES = [
+    (locale, *pair)
+    for locale, phrases in ((Locale.PT, PT), (Locale.EN, EN), (Locale.ES, ES))
+    for pair in phrases.items()
+]
+ZONES = {Locale.PT: "America/Sao_Paulo", Locale.EN: "America/New_York", Locale.ES: "America/Mexico_City"}
+
+
+@pytest.mark.parametrize(("locale", "phrase", "expected"), CASES)
+def test_a_phrase_is_read_as_people_mean_it(locale: Locale, phrase: str, expected: str) -> None:
+    found = find_time(phrase, datetime(2026, 11, 22, 10, 15, tzinfo=ZoneInfo(ZONES[locale])), locale)
+    assert (shown(found.time) if found else "none") == expected
+
+
+def shown(time: Time) -> str:
+    """A time in few letters: day, month and year where they are not of now, "?" for an hour that was not named."""
+    match time:
+        case Once(at, has_hour):
+            date = f"{at.day}" if (at.month, at.year) == (11, 2026) else f"{at.day}/{at.month}"
+            year = f"/{at.year}" if (at.year, at.month) > (2026, 12) else ""
+            return f"{date}{year} {at:%H:%M}{'' if has_hour else '?'}"
+        case Repeated(rule, first, has_hour):
+            return f"{rule} {shown(Once(first, has_hour))}"
+        case Unclear(options):
+            return " or ".join(map(shown, options))
+        case Beside(offset, event):
+            return f"{offset.total_seconds() / 60:.0f} {event}"
+        case Past():
+            return "past"
