@@ -13,7 +13,7 @@ import re
 import sqlite3
 import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -187,6 +187,10 @@ class TelegramScene:
             self._server.says(person, "/help")
         await self._server.until(lambda: all(self._server.chat(person.id).screen() for person in people))
 
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Return when that is true of what is seen."""
+        await self._server.until(true)
+
     def bubbles(self) -> list[Bubble]:
         posts = [post for chat in self._server.chats.values() for post in chat.ours()]
         return [Bubble(post.text, any("x7" in b["callback_data"] for r in post.buttons for b in r)) for post in posts]
@@ -219,6 +223,10 @@ class DiscordScene:
             case case:
                 command = self._server.interactions.command
                 await command(self._owner, "ask", room=self._room.id, message=f"ask-{number}", private=case == 3)
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Return when that is true of what is seen."""
+        await self._server.until(true)
 
     def bubbles(self) -> list[Bubble]:
         channels = [note for channel in self._server.channels.values() for note in channel.notes.values()]

@@ -110,9 +110,7 @@ async def states(folder: Path) -> Sequence[Reminder]:
 
 async def until_said(scene: TelegramScene | DiscordScene, count: int) -> None:
     """Return when so many reminders stand on the screens."""
-    async with asyncio.timeout(120):
-        while len(said(scene)) < count:
-            await asyncio.sleep(0.01)
+    await scene.until(lambda: len(said(scene)) >= count)
 
 
 @pytest.mark.parametrize("platform", ["telegram", "discord"])
@@ -129,10 +127,7 @@ async def test_kills_lose_no_reminder_and_double_none_unmarked(platform: str, tm
                 await child.wait()
         async with bot(scene, tmp_path) as child:
             await until_said(scene, REMINDERS)
-            async with asyncio.timeout(120):
-                while any(each.state is State.SENDING for each in await states(tmp_path)):
-                    await asyncio.sleep(0.05)
-            child.terminate()
+            child.terminate()  # what was posted is settled before it ends
             assert await asyncio.wait_for(child.wait(), 120) == 0
         told = said(scene)
     assert sorted(told) == list(range(REMINDERS))
