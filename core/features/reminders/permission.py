@@ -15,7 +15,8 @@ def permission_by(access: Access, decisions: Decisions) -> Allowed:
 
     async def allowed(reminder: Reminder) -> Permission:
         at = reminder.due or reminder.created_at
-        incoming = Incoming(reminder.chat, reminder.user, reminder.name, "", "", at, private=reminder.private)
+        # Without a name: the one that they had when it was set would take the place of the one that they have now.
+        incoming = Incoming(reminder.chat, reminder.user, "", "", "", at, private=reminder.private)
         verdict = await access.recheck(incoming)
         if verdict is Verdict.TELL_PAUSED:
             return Permission.WAIT
