@@ -179,10 +179,7 @@ class Meaning:
         """Return the time on a day: at the hour that was said, or the usual one."""
         clocks = self._clocks()
         if not clocks:
-            at = self._at(day, self._usual())
-            if day == self._today and at <= self._now and self._parts.part:
-                return self._later_today(day)
-            return Once(at, has_hour=False) if at > self._now else Past(at)
+            return self._usual_on(day)
         [clock] = clocks
         late = self._at(day, _other_half(clock)) if clock.halves else None
         at = self._at(day, clock)
@@ -198,6 +195,12 @@ class Meaning:
         if day < self._today:
             return Past(at)
         return _options([late, at]) if clock.hour in _SMALL_HOURS else Once(at)
+
+    def _usual_on(self, day: date) -> Time:
+        at = self._at(day, self._usual())
+        if day == self._today and at <= self._now and self._parts.part:
+            return self._later_today(day)
+        return Once(at, has_hour=False) if at > self._now else Past(at)
 
     def _is_night(self, clock: Clock, day: date) -> bool:
         """Whether an hour after midnight was said with the evening before it: "tonight at 1"."""

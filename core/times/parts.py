@@ -47,7 +47,8 @@ class Parts:
     """The parts of a time, as far as they were found.
 
     `part` is a part of the day ("evening"); `real` and `calendar` are an amount of time, from now on if `is_ahead`, or
-    beside `event`; `rule` is an RRULE by its parts (`may_be_once`: nobody said "every"), which `until`, `lasts` or `start` bound, at hours of `window`.
+    beside `event`; `rule` is an RRULE by its parts, which `until`, `lasts` or `start` bound, at hours of `window`;
+    `may_be_once`: nobody said "every".
     """
 
     days: list[Day] = field(default_factory=list)

@@ -146,6 +146,10 @@ class Tokens:
         """Return a token as it was written, in lower case without accents."""
         return flat(self.text[token.start : token.end])
 
+    def following(self, stop: int) -> str:
+        """Return the text after the tokens before an index, in lower case without accents."""
+        return flat(self.text[self.items[stop - 1].end :])
+
     def between(self, start: int, stop: int) -> str:
         """Return the text from the token at an index to the one before another."""
         return self.text[self.items[start].start : self.items[stop - 1].end]

@@ -61,6 +61,10 @@ PT = {
     "daqui a duas semanas": "6/12 10:15?",
     "quinta que vem às 9h": "26 09:00",
     "dia 5 às 14h": "5/12 14:00",
+    "ver amanhã às 9 o relatório da semana passada": "23 09:00",
+    "o que falamos ontem, às 15h30": "22 15:30",
+    "amanhã às 10 a segunda parcela": "23 10:00",
+    "3 vezes por semana": "none",
     "todo dia às 8 até sexta": "FREQ=DAILY;UNTIL=20261128T025959Z 23 08:00",
 }
 EN = {
@@ -110,6 +114,10 @@ EN = {
     "the second option is better": "none",
     "I may go": "none",
     "we march on": "none",
+    "send last week's report tomorrow at 9am": "23 09:00",
+    "last week's report": "none",
+    "yesterday at 5pm": "past",
+    "today at 4pm, before the 5 o'clock call": "22 16:00",
     "on february 29": "29/2/2028 09:00?",
     "on february 30": "none",
     "in a couple of days": "24 10:15?",
