@@ -126,7 +126,9 @@ def amount(words: Tokens, start: int, stop: int) -> tuple[timedelta, relativedel
     Raises NotUnderstood for half a month.
     """
     real, days, count, half, unit = 0.0, relativedelta(), 0.0, 0.0, ""
-    for token in words.items[start:stop]:
+    for at, token in enumerate(words.items[start:stop], start):
+        if token.kind == "n" and count and words.kinds[at + 1] == "h":
+            continue  # "two and a half hours"
         if token.kind == "n":
             count = 0.0 if half and not count else float(token.value)
         elif token.kind in "hq":

@@ -23,7 +23,7 @@ _LASTS_WITH: Final = re.compile("[eDO]|F[ox]*nu")  # "every", "daily", "for two"
 _WINDOW: Final = re.compile(  # "das 8 às 18h", "from 9am to 5pm"
     "(?:[oaS]{0,2}(?P<first>C[AP]?|nc?[AP])|(?:S|o?a)(?P<bare>n))[atU]o?a?(?P<last>C[AP]?|n[AP]|n)(?!u)"
 )
-_WINDOW_WITH: Final = re.compile("[eH]")  # "every", "hourly"
+_WINDOW_WITH: Final = re.compile("[eH]|nin")  # "every", "hourly"
 _AHEAD: Final = re.compile(rf"[oat]?i~*(?P<amount>{AMOUNT}|C)L?~?")  # "daqui a 20 minutos", "in 1h30"
 _AGO: Final = re.compile(rf"g~*(?P<amount>{AMOUNT})g?|~*(?P<last>{AMOUNT})g")  # "há 2 dias", "an hour ago"
 _LATER: Final = re.compile(rf"~*(?P<amount>{AMOUNT})L")  # "two hours from now"
@@ -250,6 +250,8 @@ class Scan:
         said = self._said(at + 1 if is_further else at)
         if said is None or self._is_of_deed(at):
             return 0
+        if "U" in self._kinds[max(at - 1, 0) : at + 1] and _WINDOW_WITH.search(self._kinds):  # "every hour until 6pm"
+            raise NotUnderstood
         self.parts.clocks.append(said.clock)
         return said.stop
 
