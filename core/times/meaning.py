@@ -38,6 +38,8 @@ class Meaning:
         parts = self._parts
         if parts.event:
             return Beside(parts.real + self._length(parts.calendar), parts.event)
+        if parts.shift and (parts.rule or parts.window or parts.is_ahead):
+            raise NotUnderstood
         if parts.rule or parts.window:
             return self._repeated()
         if parts.until or (parts.start and (parts.days or parts.is_ahead)):
@@ -48,7 +50,13 @@ class Meaning:
             return self._ahead()
         if len(parts.clocks) > 1 or len(parts.days) > _MOST_DAYS:
             raise NotUnderstood
-        return self._once()
+        found = self._once()
+        if not parts.shift:
+            return found
+        if not isinstance(found, Once) or not found.has_hour:
+            raise NotUnderstood
+        at = (found.at.astimezone(UTC) + parts.shift).astimezone(self._now.tzinfo)
+        return Once(at) if at > self._now else Past(at)
 
     def _length(self, calendar: relativedelta) -> timedelta:
         return (self._wall + calendar) - self._wall

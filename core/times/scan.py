@@ -130,12 +130,13 @@ class Scan:
         stop = begin = found.end()
         while stop < len(self._kinds) and self._kinds[stop] != "," and not self._begins_deed(stop):
             stop += 1
-        if stop == begin:
-            return 0
         real, days = timedelta(), relativedelta(days=1)
         if found["amount"]:
             real, days = amount(self._words, *found.span("amount"))
         is_before = found["side"] == "b"
+        if stop == begin:
+            self.parts.shift = -real if is_before else real
+            return stop if real and not days else 0
         self.parts.real, self.parts.calendar = (-real, -days) if is_before else (real, days)
         self.parts.event = self._words.between(begin, stop)
         return stop
