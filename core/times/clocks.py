@@ -73,10 +73,21 @@ def clock_at(words: Tokens, at: int, *, follows_day: bool) -> Said | None:
     hour, minute, exact = _hour(words, groups)
     if hour > _MIDNIGHT or minute > _MAX_MINUTE:  # a number of something else
         return None
+    if (
+        "more" in groups
+        and words.kinds[groups["more"]] == "n"
+        and _may_be_hours(words, number_of(words.items[groups["more"]]))
+    ):
+        raise NotUnderstood
     is_tonight = "tonight" in groups
     part = words.value(groups["part"]) if "part" in groups else "evening" if is_tonight else ""
     half = "am" if "am" in groups else "pm" if "pm" in groups else part
     return Said(of_day(Clock(hour, minute), half, exact=exact), found.end(), is_tonight)
+
+
+def _may_be_hours(words: Tokens, more: int) -> bool:
+    """Whether the number behind "and" is an hour of its own: "every day at 9 and 21"."""
+    return words.tag == "en" or ("e" in words.kinds and more <= _MIDNIGHT)
 
 
 def of_day(clock: Clock, half: str, *, exact: bool = False) -> Clock:
@@ -126,7 +137,9 @@ def amount(words: Tokens, start: int, stop: int) -> tuple[timedelta, relativedel
     Raises NotUnderstood for half a month.
     """
     real, days, count, half, unit = 0.0, relativedelta(), 0.0, 0.0, ""
-    for token in words.items[start:stop]:
+    for at, token in enumerate(words.items[start:stop], start):
+        if token.kind == "n" and count and words.kinds[at + 1] == "h":
+            continue  # "two and a half hours"
         if token.kind == "n":
             count = 0.0 if half and not count else float(token.value)
         elif token.kind in "hq":

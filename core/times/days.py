@@ -132,6 +132,10 @@ def _in_next_month(words: Tokens, found: re.Match[str]) -> Day | None:
     return Day(day=day, months=1) if is_day else None
 
 
+def _week_after(words: Tokens, found: re.Match[str]) -> Day | None:
+    return Day(weekday=_weekday_of(words, found), plus=7) if words.said_units(found) == ["week"] else None
+
+
 def _next_unit(words: Tokens, found: re.Match[str]) -> Day | None:
     return {"week": Day(weeks=1), "month": Day(day=1, months=1)}.get(words.said_units(found)[0])
 
@@ -162,6 +166,7 @@ _READ: Final[Sequence[tuple[str, _Make]]] = (
     ("ku|uk", _unit_gone),  # "last week", "el mes pasado"
     ("Zx?", _end_of_month),  # "no fim do mês"
     ("X", _is(Day(day=1, months=1))),  # "no começo do mês"
+    ("Wu(?!x)", _week_after),  # "friday week"
     ("W,?o{0,2}u?[nr](?![uAPc&+t-])", _numbered),  # "sexta dia 13", "friday the 13th"
     ("u[nr](?![uAPc])(?:o{0,3}x?ux|o{0,3}xu)?", _numbered),  # "dia 5", "dia 5 do mês que vem"
     ("[rn](?:o{0,3}xu|o{0,3}ux)?(?![uAPc&+W-])", _numbered),  # "the 5th of next month", "el 24"

@@ -38,6 +38,8 @@ class Meaning:
         parts = self._parts
         if parts.event:
             return Beside(parts.real + self._length(parts.calendar), parts.event)
+        if parts.shift and (parts.rule or parts.window or parts.is_ahead):
+            raise NotUnderstood
         if parts.rule or parts.window:
             return self._repeated()
         if parts.until or (parts.start and (parts.days or parts.is_ahead)):
@@ -48,7 +50,13 @@ class Meaning:
             return self._ahead()
         if len(parts.clocks) > 1 or len(parts.days) > _MOST_DAYS:
             raise NotUnderstood
-        return self._once()
+        found = self._once()
+        if not parts.shift:
+            return found
+        if not isinstance(found, Once) or not found.has_hour:
+            raise NotUnderstood
+        at = (found.at.astimezone(UTC) + parts.shift).astimezone(self._now.tzinfo)
+        return Once(at) if at > self._now else Past(at)
 
     def _length(self, calendar: relativedelta) -> timedelta:
         return (self._wall + calendar) - self._wall
@@ -179,10 +187,7 @@ class Meaning:
         """Return the time on a day: at the hour that was said, or the usual one."""
         clocks = self._clocks()
         if not clocks:
-            at = self._at(day, self._usual())
-            if day == self._today and at <= self._now and self._parts.part:
-                return self._later_today(day)
-            return Once(at, has_hour=False) if at > self._now else Past(at)
+            return self._usual_on(day)
         [clock] = clocks
         late = self._at(day, _other_half(clock)) if clock.halves else None
         at = self._at(day, clock)
@@ -198,6 +203,12 @@ class Meaning:
         if day < self._today:
             return Past(at)
         return _options([late, at]) if clock.hour in _SMALL_HOURS else Once(at)
+
+    def _usual_on(self, day: date) -> Time:
+        at = self._at(day, self._usual())
+        if day == self._today and at <= self._now and self._parts.part:
+            return self._later_today(day)
+        return Once(at, has_hour=False) if at > self._now else Past(at)
 
     def _is_night(self, clock: Clock, day: date) -> bool:
         """Whether an hour after midnight was said with the evening before it: "tonight at 1"."""

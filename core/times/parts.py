@@ -47,7 +47,8 @@ class Parts:
     """The parts of a time, as far as they were found.
 
     `part` is a part of the day ("evening"); `real` and `calendar` are an amount of time, from now on if `is_ahead`, or
-    beside `event`; `rule` is an RRULE by its parts (`may_be_once`: nobody said "every"), which `until`, `lasts` or `start` bound, at hours of `window`.
+    beside `event`; `rule` is an RRULE by its parts, which `until`, `lasts` or `start` bound, at hours of `window`;
+    `shift` moves the time ("the 3pm meeting, 10 minutes before"); `may_be_once`: nobody said "every".
     """
 
     days: list[Day] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Parts:
     calendar: relativedelta = field(default_factory=relativedelta)
     is_ahead: bool = False
     event: str = ""
+    shift: timedelta = timedelta()
     rule: dict[str, str] = field(default_factory=dict)
     may_be_once: bool = False
     until: Day | None = None

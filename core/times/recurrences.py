@@ -108,6 +108,10 @@ def _often(words: Tokens, found: re.Match[str]) -> Rule | None:
     return {"FREQ": "DAILY", "BYHOUR": hours, "BYMINUTE": "0"}
 
 
+def _every_half(words: Tokens, found: re.Match[str]) -> Rule | None:
+    return {"FREQ": "MINUTELY", "INTERVAL": "30"} if words.said_units(found) == ["hour"] else None
+
+
 def _is(frequency: str, **parts: str) -> _Make:
     return lambda _words, _found: {"FREQ": frequency, **parts}
 
@@ -139,6 +143,7 @@ _READ: Final[Sequence[tuple[str, _Make]]] = (
     (f"[oia]{{0,2}}u[nr]{_LIST}o{{0,2}}eo?u", _month_days),  # "los días 1 y 15 de cada mes"
     ("o?nino?u", _every_unit),  # "de 8 em 8 horas"
     ("[oia]{0,2}zW|[oia]{0,2}enW", _every_other),  # "every other friday", "a cada duas sextas"
+    ("[oia]?e[oa]?n?hn?u", _every_half),  # "every half hour"
     ("[oi]?e~*o?n?r?u", _every_unit),  # "every 3 days", "a cada 2 horas"
     ("ep", _is("DAILY")),  # "every morning"
     (

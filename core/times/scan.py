@@ -23,7 +23,7 @@ _LASTS_WITH: Final = re.compile("[eDO]|F[ox]*nu")  # "every", "daily", "for two"
 _WINDOW: Final = re.compile(  # "das 8 às 18h", "from 9am to 5pm"
     "(?:[oaS]{0,2}(?P<first>C[AP]?|nc?[AP])|(?:S|o?a)(?P<bare>n))[atU]o?a?(?P<last>C[AP]?|n[AP]|n)(?!u)"
 )
-_WINDOW_WITH: Final = re.compile("[eH]")  # "every", "hourly"
+_WINDOW_WITH: Final = re.compile("[eH]|nin")  # "every", "hourly"
 _AHEAD: Final = re.compile(rf"[oat]?i~*(?P<amount>{AMOUNT}|C)L?~?")  # "daqui a 20 minutos", "in 1h30"
 _AGO: Final = re.compile(rf"g~*(?P<amount>{AMOUNT})g?|~*(?P<last>{AMOUNT})g")  # "há 2 dias", "an hour ago"
 _LATER: Final = re.compile(rf"~*(?P<amount>{AMOUNT})L")  # "two hours from now"
@@ -40,6 +40,7 @@ _FILLER: Final = re.compile("[w,](?!&)|[aoitsx~,w]{4}")
 _SHORT: Final = 3
 """Abbreviated names of days and months are other words, too, where no number stands beside them: "out", "mar"."""
 
+_OF: Final = frozenset({"da", "do", "de", "del", "of", "from"})
 _INFINITIVE: Final = re.compile(r"\w{2,}[aei]r(?:me|l[aeo])?")
 _THAT: Final = frozenset({"que", "that", "pra", "me", "remind", "lembra", "avisa", "recuerdame", "avisame"})
 
@@ -51,6 +52,7 @@ class Scan:
         """`bare`: an amount of time alone is one from now on, as for a timer. Raises NotUnderstood."""
         self.parts = Parts()
         self.used: list[tuple[int, int]] = []
+        self._gone: list[tuple[tuple[int, int], Callable[[], None]]] = []  # what is past, and what stores it
         self._words = words
         self._kinds = words.kinds
         self._rules: Sequence[Callable[[int], int]] = (
@@ -67,6 +69,11 @@ class Scan:
             elif _LEFT_OVER.match(self._kinds, at) and not self._is_other_word(at):
                 raise NotUnderstood
             at = stop or at + 1
+        for span, store in self._gone:
+            if self._is_past(span):
+                store()
+            else:
+                self.used.remove(span)
 
     def spans(self) -> Sequence[tuple[int, int]]:
         """Return where the words of the parts stand in the text; spans that touch are one."""
@@ -98,6 +105,14 @@ class Scan:
         is_name = kind == "M" and self._kinds[at - 1 : at] not in {"o", "i", "s", "x"}
         return is_name or self._is_of_deed(at) or len(self._words.written(self._words.items[at])) <= _SHORT
 
+    def _is_past(self, span: tuple[int, int]) -> bool:
+        """Whether a time that is past is the time meant, and no part of the deed: "send last week's report"."""
+        start, stop = span
+        is_of = self._words.written(self._words.items[start]) in _OF or self._words.following(stop).startswith("'s")
+        others = [other for other in self.used if other != span]
+        is_alone = not (self.parts.days or self.parts.rule or self.parts.is_ahead)
+        return is_alone and not is_of and (not others or any(start in other or stop in other for other in others))
+
     def _is_of_deed(self, at: int) -> bool:
         """Whether an hour is a part of the deed, where another was said before: "before the 5 o'clock patient"."""
         return bool(self.parts.clocks) and not self._is_joined(at) and self._kinds[at - 1 : at] in {"o", "b"}
@@ -115,12 +130,13 @@ class Scan:
         stop = begin = found.end()
         while stop < len(self._kinds) and self._kinds[stop] != "," and not self._begins_deed(stop):
             stop += 1
-        if stop == begin:
-            return 0
         real, days = timedelta(), relativedelta(days=1)
         if found["amount"]:
             real, days = amount(self._words, *found.span("amount"))
         is_before = found["side"] == "b"
+        if stop == begin:
+            self.parts.shift = -real if is_before else real
+            return stop if real and not days else 0
         self.parts.real, self.parts.calendar = (-real, -days) if is_before else (real, days)
         self.parts.event = self._words.between(begin, stop)
         return stop
@@ -178,7 +194,7 @@ class Scan:
             raise NotUnderstood
         self.parts.rule |= rule
         # "the first monday of the month" is said of one, and of every one.
-        self.parts.may_be_once |= "W" in found[0] and "r" in found[0] and "e" not in found[0]
+        self.parts.may_be_once |= "W" in found[0] and "r" in found[0] and "e" not in self._kinds
         if "p" in found[0]:
             self.parts.part = self._words.value(found.end() - 1)
         return found.end()
@@ -191,9 +207,11 @@ class Scan:
         if not found:
             return 0
         real, days = amount(self._words, *found.span("amount" if found["amount"] else "last"))
-        self.parts.real -= real
-        self.parts.calendar -= days
-        self.parts.is_ahead = True
+
+        def store() -> None:
+            self.parts.real, self.parts.calendar, self.parts.is_ahead = -real, -days, True
+
+        self._gone.append((found.span(), store))
         return found.end()
 
     def _bare_duration(self, at: int) -> int:
@@ -221,14 +239,20 @@ class Scan:
         named = day_at(self._words, at + 1 if is_further else at)
         if named is None or ("V" in self._kinds[at : named[0]] and self.parts.days):  # a feast may be the deed
             return 0
-        self.parts.days.append(named[1])
-        return named[0]
+        stop, day = named
+        if day.weeks < 0 or (day.ahead or 0) < 0:
+            self._gone.append(((at, stop), lambda: self.parts.days.append(day)))
+        else:
+            self.parts.days.append(day)
+        return stop
 
     def _clock(self, at: int) -> int:
         is_further = self._kinds[at] in "&," and bool(self.parts.clocks) and self._is_joined(at)
         said = self._said(at + 1 if is_further else at)
         if said is None or self._is_of_deed(at):
             return 0
+        if "U" in self._kinds[max(at - 1, 0) : at + 1] and _WINDOW_WITH.search(self._kinds):  # "every hour until 6pm"
+            raise NotUnderstood
         self.parts.clocks.append(said.clock)
         return said.stop
 

@@ -22,12 +22,12 @@ KINDS: Final = {
     "past": "+", "oclock": "c", "am": "A", "pm": "P", "at": "a", "of": "o", "to": "t", "in": "i", "later": "L",
     "next": "x", "this": "s", "every": "e", "other_day": "O", "other_week": "f", "daily": "D", "hourly": "H",
     "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "other": "z", "feast": "V",
-    "gone": "k", "ago": "g", "often": "j", "next_week": "J", "month_end": "Z", "month_start": "X",
+    "gone": "k", "ago": "g", "often": "j", "between": "l", "next_week": "J", "month_end": "Z", "month_start": "X",
     "until": "U", "for": "F", "from": "S", "before": "b", "after": "v", "about": "~", "comma": ",", "word": "w",
 }  # fmt: skip
 """The letter of each kind of word."""
 
-TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJzj")
+TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJzjl")
 """Kinds that name times wherever they stand: left over in a text, they mean that it was not understood."""
 
 _SHAPES: Final = {
@@ -71,7 +71,7 @@ def table(tag: str) -> Table:
         for value, pattern in (found.items() if isinstance(found, dict) else [("", found)])
         for phrase in _alternatives(pattern)
     ]
-    phrases.sort(key=lambda each: (each[0].count(" "), len(each[0])), reverse=True)
+    phrases.sort(key=lambda each: _size(each[0]), reverse=True)
     values = {f"s{kind}": (kind, "") for kind in _SHAPES} | {"word": ("word", "")}
     # "2h" and "6pm" are a number and a word; "a. m." is no "a".
     halves, units, others = _Alternatives("h", values), _Alternatives("u", values), _Alternatives("o", values)
@@ -107,6 +107,12 @@ class _Alternatives:
         return (
             "(?:" + "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in self._rests.items() if rests) + ")"
         )
+
+
+def _size(phrase: str) -> tuple[int, int]:
+    """Return about how many words and letters a phrase has: the longest is tried first."""
+    said = re.split(r"\(\?[=!]", phrase)[0]
+    return said.count(" "), len(said)
 
 
 def _alternatives(pattern: str) -> Sequence[str]:
@@ -145,6 +151,10 @@ class Tokens:
     def written(self, token: Token) -> str:
         """Return a token as it was written, in lower case without accents."""
         return flat(self.text[token.start : token.end])
+
+    def following(self, stop: int) -> str:
+        """Return the text after the tokens before an index, in lower case without accents."""
+        return flat(self.text[self.items[stop - 1].end :])
 
     def between(self, start: int, stop: int) -> str:
         """Return the text from the token at an index to the one before another."""

@@ -1,15 +1,21 @@
-"""What other people write for times, beside the labelled sets: read on Sunday, 22 November 2026, at 10:15."""
+"""Times in the words of people: two labelled sets, and phrases that were read on Sunday, 22 November 2026, at 10:15."""
 
 from __future__ import annotations
 
-from datetime import datetime
+import sys
+from datetime import UTC, datetime
+from types import FrameType
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from bench.times import DATA, RIGHT, SETS, WRONG, judge, labels
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Repeated, Time, Unclear
 from core.types import Locale
+
+_MIN_RIGHT = 0.98
+_MOST_CALLS = 200_000
 
 PT = {
     "em 90 segundos": "22 10:16",
@@ -61,6 +67,17 @@ PT = {
     "daqui a duas semanas": "6/12 10:15?",
     "quinta que vem às 9h": "26 09:00",
     "dia 5 às 14h": "5/12 14:00",
+    "ver amanhã às 9 o relatório da semana passada": "23 09:00",
+    "o que falamos ontem, às 15h30": "22 15:30",
+    "amanhã às 10 a segunda parcela": "23 10:00",
+    "a cada meia hora": "FREQ=MINUTELY;INTERVAL=30 22 10:45",
+    "amanhã entre 8 e 9 da manhã": "none",
+    "reunião das 15h, 10 minutos antes": "22 14:50",
+    "todo dia às 9 e 21": "none",
+    "mais tarde": "none",
+    "de 15 em 15 minutos até as 18h": "none",
+    "na primeira segunda-feira de dezembro às 9h": "7/12 09:00",
+    "3 vezes por semana": "none",
     "todo dia às 8 até sexta": "FREQ=DAILY;UNTIL=20261128T025959Z 23 08:00",
 }
 EN = {
@@ -110,6 +127,19 @@ EN = {
     "the second option is better": "none",
     "I may go": "none",
     "we march on": "none",
+    "send last week's report tomorrow at 9am": "23 09:00",
+    "last week's report": "none",
+    "yesterday at 5pm": "past",
+    "today at 4pm, before the 5 o'clock call": "22 16:00",
+    "the 3pm meeting 10 minutes before": "22 14:50",
+    "the 10:20am call 10 minutes before": "past",
+    "every day at 9 and 21": "none",
+    "every half hour": "FREQ=MINUTELY;INTERVAL=30 22 10:45",
+    "in two and a half hours": "22 12:45",
+    "every 2 hours until 6pm": "none",
+    "between 8 and 9 tomorrow": "none",
+    "friday week at 10am": "4/12 10:00",
+    "later today": "22 11:15 or 22 12:00 or 22 15:00",
     "on february 29": "29/2/2028 09:00?",
     "on february 30": "none",
     "in a couple of days": "24 10:15?",
@@ -166,6 +196,9 @@ ES = {
     "el sábado a la noche": "28 20:00?",
     "esta noche a las 9": "22 21:00",
     "a las 3 de la madrugada": "23 03:00",
+    "en dos horas y media": "22 12:45",
+    "más tarde": "none",
+    "cada media hora": "FREQ=MINUTELY;INTERVAL=30 22 10:45",
     "tres veces por semana": "none",
 }
 CASES = [
@@ -197,3 +230,106 @@ def shown(time: Time) -> str:
             return f"{offset.total_seconds() / 60:.0f} {event}"
         case Past():
             return "past"
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_labelled_messages_are_read_right_and_none_wrong(name: str) -> None:
+    verdicts = [judge(label) for label in labels(DATA / name)]
+    assert [each.label["say"] for each in verdicts if each.outcome == WRONG] == []
+    assert sum(each.outcome == RIGHT for each in verdicts) >= _MIN_RIGHT * len(verdicts)
+    texts = [each.text_right for each in verdicts if each.text_right is not None]
+    assert sum(texts) >= _MIN_RIGHT * len(texts)
+
+
+def read(phrase: str, now: str, zone: str = "America/New_York", locale: Locale = Locale.EN) -> Time | None:
+    found = find_time(phrase, datetime.fromisoformat(now).replace(tzinfo=ZoneInfo(zone)), locale)
+    return found.time if found else None
+
+
+@pytest.mark.parametrize(
+    ("phrase", "now", "utc"),
+    [
+        ("tomorrow at 2:30am", "2027-03-13T10:00", "2027-03-14T07:30"),  # skipped: the moment after the gap
+        ("tomorrow at 1:30am", "2026-10-31T10:00", "2026-11-01T05:30"),  # there twice: the first
+        ("in 3 hours", "2027-03-14T00:30", "2027-03-14T08:30"),  # real hours, over the gap
+        ("in 3 days", "2027-03-12T08:00", "2027-03-15T12:00"),  # the wall clock
+        ("in a month", "2027-01-31T08:00", "2027-02-28T13:00"),
+        ("on the 31st at 9am", "2027-02-10T08:00", "2027-03-31T13:00"),
+        ("february 29 at noon", "2027-03-01T08:00", "2028-02-29T17:00"),
+        ("january 1st at 9am", "2026-12-31T23:59", "2027-01-01T14:00"),
+    ],
+)
+def test_a_time_keeps_to_the_calendar_and_the_clock(phrase: str, now: str, utc: str) -> None:
+    time = read(phrase, now)
+    assert isinstance(time, Once)
+    assert time.at.astimezone(UTC) == datetime.fromisoformat(utc).replace(tzinfo=UTC)
+
+
+def test_a_bare_hour_offers_both_halves_of_the_day_the_next_one_first() -> None:
+    time = read("at 8", "2026-11-22T10:15")
+    assert isinstance(time, Unclear)
+    assert shown(time) == "22 20:00 or 23 08:00"
+
+
+def test_an_end_bounds_a_recurrence_to_the_end_of_its_day() -> None:
+    time = read("every day at 9am until december 1", "2026-11-22T10:15")
+    assert isinstance(time, Repeated)
+    assert time.rule == "FREQ=DAILY;UNTIL=20261202T045959Z"
+
+
+def test_a_text_in_another_language_than_the_persons_is_read() -> None:
+    for phrase in ("amanhã às 15h", "mañana a las 15h", "tomorrow at 15:00"):
+        for locale in Locale:
+            time = read(phrase, "2026-11-22T10:15", locale=locale)
+            assert time is not None, phrase
+            assert shown(time) == "23 15:00", (phrase, locale)
+
+
+def test_the_words_for_the_time_are_cut_out_of_the_text() -> None:
+    text = "tomorrow call Ana at 3pm, please"
+    found = find_time(text, datetime(2026, 11, 22, 10, 15, tzinfo=UTC), Locale.EN)
+    assert found is not None
+    assert [text[start:end] for start, end in found.spans] == ["tomorrow", "at 3pm"]
+    assert found.without(text) == "call Ana , please"
+
+
+@pytest.mark.parametrize(
+    "words", ["tomorrow at 8 every", "every friday every 2 hours", "on friday on tuesday", "at 25:00"]
+)
+def test_words_that_are_not_understood_to_the_last_are_no_time(words: str) -> None:
+    assert read(words, "2026-11-22T10:15") is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "a ",
+        "de 8 em ",
+        "8 ",
+        "8, ",
+        "8 e ",
+        "segunda , ",
+        "dia 5 e ",
+        "half past ",
+        "1/2 ",
+        "in 5 h and ",
+        "a partir ",
+        "- ",
+    ],
+)
+def test_reading_a_hostile_text_is_bounded_work(words: str) -> None:
+    now = datetime(2026, 11, 22, 10, 15, tzinfo=UTC)
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    find_time("amanhã", now, Locale.PT)  # the tables are read once
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        find_time((words * 32_000)[:32_000], now, Locale.PT)
+    finally:
+        sys.setprofile(before)
+    assert 0 < calls < _MOST_CALLS

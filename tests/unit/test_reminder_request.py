@@ -1,0 +1,107 @@
+"""Messages that ask for a reminder, and those that do not: read on Sunday, 22 November 2026, at 10:15."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from core.features.reminders.request import read_request
+from core.times.reading import Beside, Once, Past, Repeated, Unclear
+from core.types import Locale
+
+NOW = datetime(2026, 11, 22, 10, 15, tzinfo=ZoneInfo("America/Sao_Paulo"))
+
+
+@pytest.mark.parametrize(
+    ("locale", "message", "text", "kind"),
+    [
+        (Locale.PT, "me lembra de pagar o aluguel amanhã às 8", "pagar o aluguel", Once),
+        (Locale.PT, "Amanhã às 15h me avisa que tenho dentista", "tenho dentista", Once),
+        (Locale.PT, "oi, pode me lembrar todo dia às 7h de tomar o remédio? obrigada", "tomar o remédio", Repeated),
+        (Locale.PT, "me lembra às 8 de ligar pro João", "ligar pro João", Unclear),
+        (Locale.PT, "me lembra hoje às 8 da manhã de regar as plantas", "regar as plantas", Past),
+        (Locale.PT, "me lembra 1 hora antes da minha consulta de sair", "sair", Beside),
+        (Locale.PT, "me acorda amanhã às 7h", "Acordar", Once),
+        (Locale.PT, "timer 10 minutos", "Timer", Once),
+        (Locale.EN, "remind me to call Mr. O'Neil tomorrow at 3pm", "call Mr. O'Neil", Once),
+        (Locale.EN, "hey, every friday at 5pm remind me to send the report, thanks", "send the report", Repeated),
+        (Locale.EN, "set a timer for 10 minutes", "Timer", Once),
+        (Locale.EN, "wake me up at 6:30am", "Wake up", Once),
+        (Locale.ES, "recuérdame comprar pan mañana a las 18h", "comprar pan", Once),
+        (Locale.ES, "avisame cada lunes a las 9 de la mañana de sacar la basura", "sacar la basura", Repeated),
+        (Locale.ES, "avísame que tengo dentista mañana a las 15h", "tengo dentista", Once),
+        (Locale.ES, "despiértame mañana a las 6 de la mañana", "Despertar", Once),
+    ],
+)
+def test_a_request_is_read_with_the_persons_own_words(locale: Locale, message: str, text: str, kind: type) -> None:
+    request = read_request(message, NOW, locale)
+    assert request is not None
+    assert request.text == text
+    assert request.found is not None
+    assert isinstance(request.found.time, kind)
+
+
+@pytest.mark.parametrize(
+    ("locale", "message"),
+    [
+        (Locale.PT, "me lembra de comprar leite"),
+        (Locale.EN, "remind me to buy milk"),
+        (Locale.ES, "recuérdame comprar leche"),
+    ],
+)
+def test_a_request_may_name_no_time(locale: Locale, message: str) -> None:
+    request = read_request(message, NOW, locale)
+    assert request is not None
+    assert request.found is None
+    assert request.text.split()[-1] in message
+
+
+@pytest.mark.parametrize(
+    ("locale", "message"),
+    [
+        (Locale.PT, "me lembra qual é a senha do wifi"),
+        (Locale.PT, "eu lembro de você todo dia às 8"),
+        (Locale.PT, "lembra que eu sou alérgica a dipirona"),
+        (Locale.PT, "meu voo é dia 27 às 15h40"),
+        (Locale.EN, "remind me what my landlord is called"),
+        (Locale.EN, "that song reminds me of you every friday night"),
+        (Locale.EN, "remember that I pay rent on the 5th"),
+        (Locale.ES, "recuérdame cuál era la clave del portón"),
+        (Locale.ES, "esa foto me recuerda al verano"),
+        (Locale.EN, ""),
+    ],
+)
+def test_a_question_or_a_memory_is_no_request(locale: Locale, message: str) -> None:
+    assert read_request(message, NOW, locale) is None
+
+
+@pytest.mark.parametrize(
+    ("locale", "message"),
+    [
+        (Locale.PT, "todo dia às 7h me diz o que eu tenho hoje"),
+        (Locale.EN, "every morning at 7am tell me what I have today"),
+        (Locale.ES, "todos los días a las 7 de la mañana dime qué tengo hoy"),
+    ],
+)
+def test_a_briefing_has_no_text_of_its_own(locale: Locale, message: str) -> None:
+    request = read_request(message, NOW, locale)
+    assert request is not None
+    assert request.briefing
+    assert request.text == ""
+    assert request.found is not None
+    assert isinstance(request.found.time, Repeated)
+
+
+def test_the_words_for_the_time_are_kept_beside_the_text() -> None:
+    request = read_request("remind me to stretch in 20 minutes", NOW, Locale.EN)
+    assert request is not None
+    assert request.when == "in 20 minutes"
+
+
+def test_a_text_of_any_length_is_kept_whole() -> None:
+    long = "x" * 5_000
+    request = read_request(f"remind me tomorrow at 9am to send {long}", NOW, Locale.EN)
+    assert request is not None
+    assert request.text == f"send {long}"
