@@ -38,6 +38,10 @@ class FakeClock(Clock):
         heapq.heappush(self._sleepers, (self._elapsed_s + delay_s, next(self._order), wake))
         await wake
 
+    def jump(self, delta: timedelta) -> None:
+        """Set the wall clock forward or back; nobody who sleeps notices."""
+        self._start += delta
+
     async def advance(self, delta_s: float) -> None:
         """Move time on, waking each sleeper at its own moment and letting it run before the next."""
         target_s = self._elapsed_s + delta_s
