@@ -109,5 +109,7 @@ async def slash(server: DiscordServer, cell: Cell, place: str) -> Interaction:
     if name == "admin":
         verb, _, rest = rest.partition(" ")
         name = f"admin {verb}"
+    elif name == "reminders":  # a group has no command of its own name
+        name = "reminders list"
     given: dict[str, Any] = {"text": rest} if rest else unseen if name in COMMANDS and COMMANDS[name].for_all else {}
     return await command(person, name, room=room, **given)

@@ -35,6 +35,7 @@ LONGEST_SLEEP_S: Final = 300.0
 that another process set."""
 
 _RETRY_S: Final = 60.0
+_LAST_POSTS_S: Final = 2.0
 _PAUSED_FOR: Final = timedelta(minutes=1)
 _PURGE_INTERVAL_S: Final = 3600.0
 _RENEW_INTERVAL_S: Final = LEASE.total_seconds() / 4
@@ -108,6 +109,7 @@ class Scheduler:
         self._released: set[str] = set()
         self._claimed: dict[_Chat, _Group] = {}  # by the chats that are being written to
         self._tasks: set[asyncio.Task[None]] = set()
+        self._posting: set[asyncio.Task[None]] = set()
         self._free_at_s: dict[str, float] = {}  # by platform: when the next message may go
         self._renewed_s = self._purged_s = -math.inf
         notifier.on_connect(self.wake)
@@ -125,14 +127,23 @@ class Scheduler:
             yield
         finally:
             self._halted = True
+            await self._end_posts()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _start(self, work: Awaitable[None]) -> None:
+    async def _end_posts(self) -> None:
+        """Let what is being posted be settled, so that the next start does not repeat it."""
+        timer = asyncio.ensure_future(self._clock.sleep(_LAST_POSTS_S))
+        while self._posting and not timer.done():
+            await asyncio.wait({timer, *self._posting}, return_when=asyncio.FIRST_COMPLETED)
+        timer.cancel()
+
+    def _start(self, work: Awaitable[None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -223,7 +234,9 @@ class Scheduler:
         for chat, batches in chats.items():
             groups = tuple(batches.values())
             self._claimed[chat] = tuple(chain(*groups))
-            self._start(self._say_all(chat, deque(groups)))
+            posting = self._start(self._say_all(chat, deque(groups)))
+            self._posting.add(posting)
+            posting.add_done_callback(self._posting.discard)
         await asyncio.sleep(0)  # each takes its place in the line (`_turn`)
 
     async def _say_all(self, chat: _Chat, groups: deque[list[Reminder]]) -> None:
