@@ -27,7 +27,7 @@ from core.times.reading import Beside, Once, Past, Repeated, Time, Unclear
 from core.types import Locale
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
-SETS = ("times_tune.json", "times_tune2.json")
+SETS = ("times_tune.json", "times_tune2.json", "times_tune3.json", "times_report.json")
 RIGHT, WRONG, ASKED, NOTHING = "right", "wrong", "asked", "nothing"
 LOCALES = {"pt": Locale.PT, "en": Locale.EN, "es": Locale.ES}
 _JOINTS = re.compile(r"^(?:(?:de|do|da|to|que|about|of|that|para|pra|pro|el|la|o|a|the|los|as|os)\s+)+")

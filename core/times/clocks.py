@@ -25,8 +25,10 @@ AMOUNT: Final = (
 )
 _HOUR: Final = (
     "(?:(?P<past>[hqn]u?)\\+(?P<past_h>n)"  # "half past six"
-    "|(?P<to>[qn]u?)t(?P<to_h>n)"  # "quarter to nine", "15 para as 8"
+    "|(?P<to>[qn]u?)ta?(?P<to_h>n)"  # "quarter to nine", "15 para as 8"
     "|(?P<clock>C)"  # "8:30", "18h"
+    "|(?P<dotted>:)"  # "15.30", where an hour is plainly meant
+    "|(?P<half_to>h)(?P<half_h>n)(?!u)"  # "half seven", in Britain and Ireland half past
     "|(?P<noon>N)(?:&(?P<noon_half>h))?"  # "meio-dia e meia"
     "|(?P<midnight>G)"
     "|(?P<h>n)c?u?(?:&(?P<more>[hqn])(?!u)|-(?P<less>[qn])|(?P<m>n)(?![uoM/]))?)"  # "8 e meia", "9 menos cuarto"
@@ -35,7 +37,7 @@ _HALF_DAY: Final = (
     "(?:(?P<am>A)|(?P<pm>P))?c?"
     "(?:,?[oaFsit]{0,2}(?P<part>p)|(?P<tonight>I)|o{1,2}(?P<at_noon>N))?"  # "da noite", "de la mañana", "tonight"
 )
-_MARKED: Final = re.compile(f"(?:(?P<at>[oFsU]?a[oa]?|t(?=[nC])|S|o?[oi](?=[NG]))?{_HOUR}{_HALF_DAY})")
+_MARKED: Final = re.compile(f"(?:(?P<at>[oFsUt]?a[oa]?|t(?=[nC])|S|o?[oi](?=[NG]))?{_HOUR}{_HALF_DAY})")
 _MARKS: Final = frozenset({"at", "am", "pm", "part", "tonight", "more", "less"})
 """Groups of which one at least shows that a number is an hour."""
 
@@ -68,6 +70,9 @@ def clock_at(words: Tokens, at: int, *, follows_day: bool) -> Said | None:
         is_apart = "at" not in groups and "part" in groups and words.kinds[groups["part"] - 1] == "a"
         if is_apart or not (_MARKS & groups.keys() or "c" in found[0]):
             return None
+    is_bare = "dotted" in groups and not (follows_day or _MARKS & groups.keys())
+    if is_bare or ("half_to" in groups and words.tag != "en"):
+        return None
     if "u" in found[0] and words.value(at + found[0].index("u")) not in {"hour", "minute"}:
         return None
     hour, minute, exact = _hour(words, groups)
@@ -114,14 +119,16 @@ def of_day(clock: Clock, half: str, *, exact: bool = False) -> Clock:
 
 def _hour(words: Tokens, groups: Mapping[str, int]) -> tuple[int, int, bool]:
     """Return the hour and minute, and whether they say themselves which half of the day they are in."""
+    if "half_h" in groups:
+        return number_of(words.items[groups["half_h"]]), _HALF, False
     if whole := next((name for name in ("past_h", "to_h", "h") if name in groups), ""):
         hour, exact = number_of(words.items[groups[whole]]), words.value(groups[whole]).startswith("0")
         if (less := groups.get("to", groups.get("less"))) is not None:
             return *divmod((hour * 60 - _minutes(words, less)) % _DAY_MINUTES, 60), False
         more = groups.get("past", groups.get("more", groups.get("m")))
         return hour, _minutes(words, more) if more is not None else 0, exact and whole == "h"
-    if "clock" in groups:
-        said = re.findall(r"\d+", words.value(groups["clock"]))
+    if (clock := groups.get("clock", groups.get("dotted"))) is not None:
+        said = re.findall(r"\d+", words.value(clock))
         hour, minute = int(said[0]), int(said[1]) if len(said) > 1 else 0
         return hour, minute, len(said[0]) > 1 or hour == 0
     return (_NOON, _HALF if "noon_half" in groups else 0, True) if "noon" in groups else (_MIDNIGHT, 0, True)

@@ -155,7 +155,7 @@ def _is(day: Day) -> _Make:
 _READ: Final[Sequence[tuple[str, _Make]]] = (
     ("(?:W,?o{0,3})?u?T", _numeric),  # "sexta, dia 27/11", "2026-12-01"
     ("(?:W,?o{0,3})?V", _feast),  # "en navidad", "on new year's eve"
-    ("nuS(?:o?W|d)", _further),  # "a week from friday", "two days from tomorrow"
+    ("nu(?:So?|o)(?:W|d)", _further),  # "a week from friday", "a week on friday", "two days from tomorrow"
     ("J", _is(Day(weeks=1))),  # "pra semana"
     ("(?:W,?)?o{0,2}u?[nr]o{0,3}M(?:(?:,|o)?(?:n(?![uAPc])))?", _named_date),  # "sexta, dia 5 de março de 2027"
     ("(?:W,?o{0,3})?Mo{0,3}[nr](?![uAP])(?:,?n(?![uAPc]))?", _named_date),  # "friday, march 5th, 2027"

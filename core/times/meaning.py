@@ -250,6 +250,8 @@ class Meaning:
     def _repeated(self) -> Time:
         parts, rule = self._parts, dict(self._parts.rule)
         rule.setdefault("FREQ", "DAILY")
+        if parts.until_hour is not None and rule["FREQ"] not in {"HOURLY", "MINUTELY"}:
+            raise NotUnderstood
         if parts.is_ahead:
             raise NotUnderstood
         self._name_days(rule)
@@ -296,8 +298,7 @@ class Meaning:
             if end < first:
                 raise NotUnderstood
             rule["UNTIL"] = self._utc(end)
-        repeated = Repeated(_text(rule), self._aware(first), has_hour)
-        return Unclear((Once(repeated.first, has_hour), repeated)) if self._parts.may_be_once else repeated
+        return Repeated(_text(rule), self._aware(first), has_hour)
 
     def _name_days(self, rule: dict[str, str]) -> None:
         """Add the days that were named beside the recurrence: "every two weeks, on friday", "every year on 3 March"."""
@@ -305,6 +306,8 @@ class Meaning:
             if rule["FREQ"] == "MONTHLY" and day.nth:
                 rule["BYDAY"] = f"{day.nth}{day.weekday}"
             elif rule["FREQ"] in {"WEEKLY", "DAILY"} and day.weekday and not day.day:
+                if rule["FREQ"] == "DAILY" and "INTERVAL" in rule:
+                    rule["INTERVAL"] = _weeks(rule["INTERVAL"])
                 rule |= {"FREQ": "WEEKLY", "BYDAY": ",".join(filter(None, (rule.get("BYDAY"), day.weekday)))}
             elif rule["FREQ"] == "MONTHLY" and day.day and not day.month and "BYDAY" not in rule:
                 rule["BYMONTHDAY"] = str(day.day)
@@ -337,12 +340,28 @@ class Meaning:
         if self._parts.until is not None:
             end = datetime.combine(self._date(self._parts.until), time(23, 59, 59))
             rule["UNTIL"] = self._utc(end)
+        if self._parts.until_hour is not None:
+            rule["UNTIL"] = self._utc(self._next_of(self._parts.until_hour, first))
         if self._parts.lasts is not None:
             rule["UNTIL"] = self._utc(first.replace(tzinfo=None) + self._parts.lasts - timedelta(seconds=1))
         return Repeated(_text(rule), first)
 
+    def _next_of(self, clock: Clock, after: datetime) -> datetime:
+        """Return when a clock on the wall next shows that hour, in either half of the day if none was said."""
+        halves = [clock, Clock((clock.hour + 12) % 24, clock.minute)] if clock.halves else [clock]
+        walls = [datetime.combine(after.date(), time(each.hour, each.minute)) for each in halves]
+        return min(wall if wall >= after.replace(tzinfo=None) else wall + timedelta(days=1) for wall in walls)
+
     def _utc(self, wall: datetime) -> str:
         return f"{self._aware(wall).astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _weeks(days: str) -> str:
+    """Return days as weeks: fifteen are two weeks to people. Raises NotUnderstood for ten."""
+    weeks = {"7": "1", "8": "1", "14": "2", "15": "2", "21": "3", "28": "4"}.get(days)
+    if weeks is None:
+        raise NotUnderstood
+    return weeks
 
 
 def _text(rule: Mapping[str, str]) -> str:

@@ -48,7 +48,8 @@ class Parts:
 
     `part` is a part of the day ("evening"); `real` and `calendar` are an amount of time, from now on if `is_ahead`, or
     beside `event`; `rule` is an RRULE by its parts, which `until`, `lasts` or `start` bound, at hours of `window`;
-    `shift` moves the time ("the 3pm meeting, 10 minutes before"); `may_be_once`: nobody said "every".
+    `shift` moves the time ("the 3pm meeting, 10 minutes before"); `until_hour` is
+    when one of hours or minutes ends.
     """
 
     days: list[Day] = field(default_factory=list)
@@ -60,8 +61,8 @@ class Parts:
     event: str = ""
     shift: timedelta = timedelta()
     rule: dict[str, str] = field(default_factory=dict)
-    may_be_once: bool = False
     until: Day | None = None
+    until_hour: Clock | None = None
     lasts: relativedelta | None = None
     start: Day | None = None
     window: tuple[Clock, Clock] | None = None

@@ -22,7 +22,7 @@ _FREQUENCIES: Final = {
 }
 _MONTH_DAYS: Final = 31
 _PLURAL_WEEKENDS: Final = ("fins", "fines", "finais", "weekends", "findes")
-_NO_PLURALS: Final = frozenset({"tues", "thurs", "segs"})
+_NO_PLURALS: Final = frozenset({"tues", "weds", "thurs", "segs"})
 
 _Make: TypeAlias = Callable[[Tokens, re.Match[str]], Rule | None]
 
@@ -58,6 +58,11 @@ def _is_plural(words: Tokens, found: re.Match[str]) -> bool:
         return True
     written = {words.written(token) for token in words.said(found, "W")}
     return words.tag != "es" and not written & _NO_PLURALS and any(day.endswith("s") for day in written)
+
+
+def _every_year(words: Tokens, found: re.Match[str]) -> Rule | None:
+    [number], [month] = words.said(found, "n"), words.said(found, "M")
+    return {"FREQ": "YEARLY", "BYMONTH": month.value, "BYMONTHDAY": number.value}
 
 
 def _every_other(words: Tokens, found: re.Match[str]) -> Rule:
@@ -142,8 +147,11 @@ _READ: Final[Sequence[tuple[str, _Make]]] = (
     (f"[oia]{{0,2}}e[oa]?[rn]{_LIST}o{{1,2}}u", _month_days),  # "every 1st of the month"
     (f"[oia]{{0,2}}u[nr]{_LIST}o{{0,2}}eo?u", _month_days),  # "los días 1 y 15 de cada mes"
     ("o?nino?u", _every_unit),  # "de 8 em 8 horas"
+    ("[oia]{0,2}eno{0,2}M", _every_year),  # "cada 20 de enero"
+    ("[oia]{0,2}Wz", _every_other),  # "viernes por medio"
     ("[oia]{0,2}zW|[oia]{0,2}enW", _every_other),  # "every other friday", "a cada duas sextas"
     ("[oia]?e[oa]?n?hn?u", _every_half),  # "every half hour"
+    ("[oia]{0,2}eno{1,2}u", _month_days),  # "cada 15 de mes"
     ("[oi]?e~*o?n?r?u", _every_unit),  # "every 3 days", "a cada 2 horas"
     ("ep", _is("DAILY")),  # "every morning"
     (

@@ -152,10 +152,16 @@ class Scan:
 
     def _until(self, at: int) -> int:
         found = _UNTIL.match(self._kinds, at)
-        if not found or not (day := day_at(self._words, found.end())):
+        if not found:
             return 0
-        self.parts.until = day[1]
-        return day[0]
+        if day := day_at(self._words, found.end()):
+            self.parts.until = day[1]
+            return day[0]
+        hour = clock_at(self._words, at + 1, follows_day=True)  # "every half hour until 5 pm"
+        if hour is None or hour.tonight or not {"e", "H"} & set(self._kinds):
+            return 0
+        self.parts.until_hour = hour.clock
+        return hour.stop
 
     def _starting(self, at: int) -> int:
         found = _FROM.match(self._kinds, at)
@@ -194,7 +200,6 @@ class Scan:
             raise NotUnderstood
         self.parts.rule |= rule
         # "the first monday of the month" is said of one, and of every one.
-        self.parts.may_be_once |= "W" in found[0] and "r" in found[0] and "e" not in self._kinds
         if "p" in found[0]:
             self.parts.part = self._words.value(found.end() - 1)
         return found.end()
@@ -259,7 +264,8 @@ class Scan:
     def _said(self, at: int) -> Said | None:
         """Return the hour whose words begin at a token; "tonight" names the day, too."""
         follows_day = bool(self.used) and self.used[-1][1] >= at - 1 and self._kinds[at - 1] in "dW,Mp"
-        said = clock_at(self._words, at, follows_day=follows_day)
+        leads_day = self._kinds[at : at + 1] == ":" and self._kinds[at + 1 : at + 2] in {"d", "W"}  # "7.30 tomorrow"
+        said = clock_at(self._words, at, follows_day=follows_day or leads_day)
         if said is not None and said.tonight and not self.parts.days:
             self.parts.days.append(Day(ahead=0))
         return said

@@ -17,7 +17,8 @@ from typing import Any, Final
 from core.text.unicode import flat
 
 KINDS: Final = {
-    "number": "n", "clock": "C", "date": "T", "ordinal": "r", "weekday": "W", "month": "M", "day": "d", "part": "p",
+    "number": "n", "clock": "C", "dotted": ":", "date": "T",
+    "ordinal": "r", "weekday": "W", "month": "M", "day": "d", "part": "p",
     "unit": "u", "tonight": "I", "noon": "N", "midnight": "G", "half": "h", "quarter": "q", "and": "&", "minus": "-",
     "past": "+", "oclock": "c", "am": "A", "pm": "P", "at": "a", "of": "o", "to": "t", "in": "i", "later": "L",
     "next": "x", "this": "s", "every": "e", "other_day": "O", "other_week": "f", "daily": "D", "hourly": "H",
@@ -35,6 +36,7 @@ _SHAPES: Final = {
     "clock": r"(?:[01]?\d|2[0-4])(?::[0-5]\d(?::\d\d)?|h ?[0-5]\d|\.[0-5]\d(?=\s?[ap]\.?m|\s?h))"
     r"(?: ?(?:hs|hrs|h|min)(?!\w))?"
     r"|(?:[01]?\d|2[0-4]) ?(?:hs|hrs|h)(?![\w])",
+    "dotted": r"(?:[01]?\d|2[0-4])\.[0-5]\d(?![\d.,]*\d)",
     "ordinal": r"\d{1,2}(?:st|nd|rd|th|[ºª°])|\d{1,2}[oa](?!\w)",
     "number": r"\d{1,4}(?![\d.,]*\d)",
     "comma": r"[,;:–—-]",

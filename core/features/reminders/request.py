@@ -101,7 +101,8 @@ def _asked(words: _Words, text: str) -> _Asked | None:
 
 def _read(words: _Words, message: str, asked: _Asked, now: datetime, locale: Locale) -> Request | None:
     head, tail = message[:MAX_CHARS], message[MAX_CHARS:]
-    masked = f"{head[: asked.start]}{',' * (asked.end - asked.start)}{head[asked.end :]}"
+    polite = min(_after_polite(words, flat(head)), asked.start)  # "good morning" names no time
+    masked = f"{',' * polite}{head[polite : asked.start]}{',' * (asked.end - asked.start)}{head[asked.end :]}"
     is_briefing = words.briefing.fullmatch(flat(head[asked.start : asked.end])) is not None
     found = find_time(masked, now, locale, bare=asked.is_timer)
     if found is None and (asked.needs_time or not _names_deed(words, flat(head[asked.end :]).lstrip(_EDGES), masked)):
