@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum, auto
 
 from core.delivery.view import View
@@ -80,5 +81,6 @@ class Notifier:
             await view.show(shown)
             await view.close()
         except asyncio.CancelledError:
-            await view.close(within_s=_LAST_WORDS_S)
+            with suppress(ChannelError):  # the caller is to end, whatever becomes of it
+                await view.close(within_s=_LAST_WORDS_S)
             raise

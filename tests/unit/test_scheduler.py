@@ -285,6 +285,17 @@ async def test_the_name_of_a_message_is_the_same_when_it_is_said_again(town: Tow
     assert first == second != third
 
 
+async def test_the_name_of_a_message_is_another_when_more_is_said_in_it(town: Town) -> None:
+    town.telegram.chat("ana").faults = [ChannelBusy(500.0)]
+    await town.set(ANA, "pay rent", -SECOND)
+    await town.run(1)
+    await town.set(ANA, "buy milk")
+    await town.run(1)
+    assert town.texts(ANA) == ["⏰ 2 reminders:\n• ↻ pay rent\n• buy milk"]
+    first, second = town.telegram.names
+    assert first != second
+
+
 async def test_on_a_disk_too_several_starts_say_everything_once(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
     town = Town(SqlReminders(database))

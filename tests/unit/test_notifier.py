@@ -1,0 +1,39 @@
+"""Whoever stops a message on its way is not kept from ending by a chat that refuses it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from core.delivery.notifier import Notifier
+from core.errors import ChannelGone
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.types import UserKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
+from tests.fakes.clock import FakeClock
+
+
+class SlowChannel(RecordingChannel):
+    """Refuses what is written once `answers` is set."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock, ChannelLimits(4096, 0.0))
+        self.answers = asyncio.Event()
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        del shown
+        await self.answers.wait()
+        raise ChannelGone("blocked")
+
+
+async def test_a_message_that_is_stopped_and_then_refused_is_stopped() -> None:
+    clock = FakeClock()
+    channel, notifier = SlowChannel(clock), Notifier(clock)
+    notifier.connect("telegram", OneChannel(channel))
+    writing = asyncio.create_task(notifier.tell(UserKey("telegram", "1"), OutgoingMessage("hello")))
+    await clock.advance(1)
+    writing.cancel()
+    await clock.advance(0.1)
+    channel.answers.set()
+    await clock.advance(10)
+    assert writing.cancelled()
