@@ -25,6 +25,7 @@ BENCHES = {
     "mind": "how well limited mode understands people, by language",
     "models": "the model leaves beside the bare SDKs, and what imports cost",
     "purge": "what a save waits for beside a purge, and the memory that takes; PURGE_MIB=1024 for a large file",
+    "reminders": "how late reminders are, 10,000 due at once and at rest; what 100,000 that wait cost",
     "room": "ten people who ask at once in one room: the first sign of each, on both platforms",
     "structure": "lines, modules, importers, and the files that one plain message enters",
     "start": "seconds and memory of a start, and of a bot that waits",

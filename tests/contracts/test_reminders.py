@@ -395,6 +395,7 @@ async def test_the_next_due_and_a_claim_look_at_no_more_than_what_is_due(tmp_pat
         assert "reminders_claimable (platform=?" in plan
         assert "SCAN reminders" not in plan
         assert "SCAN each" not in plan
+        assert ("SEARCH each USING INDEX reminders_owner" in plan) == ("JOIN" in sql), "of many due only a person's"
     await database.close()
 
 

@@ -58,7 +58,7 @@ UPDATE reminders SET state = 'sending', tries = tries + 1, claimable = ? WHERE c
             AND chat NOT IN (SELECT value FROM texts(?)) ORDER BY claimable, id LIMIT ?
         ) AS first
     ) AS chosen ON each.platform = chosen.platform AND each."user" = chosen."user"
-    AND each.chat = chosen.chat AND each.topic = chosen.topic WHERE each.claimable <= ?
+    AND each.chat = chosen.chat AND each.topic = chosen.topic WHERE +each.claimable <= ?
 ) RETURNING {_REMINDER}
 """
 
