@@ -21,6 +21,8 @@ from core.limited.scene import UPDATE, Scene
 from core.limited.words import stems, words
 from core.text.replies import MAX_CHOICE_WORDS, means_no, means_yes, numbered
 from core.text.unicode import flat
+from core.times.grammar import find_time
+from core.times.reading import Once, Repeated, Unclear
 from core.types import OpenQuestion
 
 CERTAIN = 0.25
@@ -44,6 +46,7 @@ _SMALL = frozenset(
         Intent.CLOCK,
     }
 )
+_OFFHAND = frozenset({Intent.UNSURE, Intent.TASK})
 _OPEN = frozenset({Intent.UNSURE, Intent.CHAT, Intent.ACK})
 _IT_IS = re.compile(
     r"^(?:(?:now|agora|ahora),? )?(?:é|eh|it'?s|it is|is|es|la|ele é|ela é)(?: (?:now|agora|ahora))?\s+|^[:=\s]+"
@@ -256,7 +259,10 @@ async def _fresh(scene: Scene, cues: Cues, likeness: Likeness, called: Mapping[s
     guess = await _guess(" ".join(unknown), likeness) if unknown else Intent.UNSURE
     grouped: dict[Intent, list[str]] = {}
     for piece, label in zip(pieces, labels, strict=True):
-        grouped.setdefault(label or guess, []).append(piece)
+        intent = label or guess
+        if intent in _OFFHAND and _is_appointment(piece, scene):
+            intent = Intent.SAVE
+        grouped.setdefault(intent, []).append(piece)
     wishes = [Wish(intent, tuple(said)) for intent, said in grouped.items()]
     serious = [wish for wish in wishes if wish.intent not in _SMALL]
     decided = [wish for wish in serious if wish.intent is not Intent.UNSURE]
@@ -269,6 +275,19 @@ async def _fresh(scene: Scene, cues: Cues, likeness: Likeness, called: Mapping[s
     chosen = [*decided, *calls] if calls else chosen  # last: one of them may end the turn
     said = len(scene.message) + len(scene.before)
     return await aside(said, lambda: tuple(_completed(scene, cues, wish) for wish in chosen))
+
+
+def _is_appointment(piece: str, scene: Scene) -> bool:
+    """Return whether a sentence is no question, and begins with an hour ahead: "sexta 17h30 dentista".
+
+    It is kept, as the person is then offered a reminder of it.
+    """
+    found = None if piece.rstrip().endswith("?") else find_time(piece, scene.context.now, scene.locale)
+    if found is None or not found.without(piece):
+        return False
+    time = found.time
+    has_hour = isinstance(time, Unclear) or (isinstance(time, Once | Repeated) and time.has_hour)
+    return has_hour and found.spans[0][0] == 0
 
 
 def _labelled(cues: Cues, message: str) -> tuple[list[str], list[Intent | None]]:

@@ -134,6 +134,9 @@ class Chat(Channel):
         await self._life.step()
         return "1"
 
+    async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
+        raise NotImplementedError
+
 
 class Place(Channels):
     """A platform on which everybody is a `Chat`."""

@@ -516,3 +516,11 @@ async def test_without_a_language_model_the_one_of_a_day_is_deleted() -> None:
     await say(house, "remind me to call the dentist friday at 10")
     await say(house, "cancel my friday reminder")
     assert [each.split(" @")[0] for each in await kept(house)] == ["pay the rent"]
+
+
+@pytest.mark.parametrize("said", ["half past seven tonight call mum", "03/05 14h reunião com o contador"])
+async def test_an_appointment_is_kept_without_a_model_and_a_reminder_offered(said: str) -> None:
+    house = await limited()
+    shown = await say(house, said)
+    assert said.split()[-1] in shown.text
+    assert [each.command.split()[0] for each in shown.choices] == ["/undo", "/remind"]
