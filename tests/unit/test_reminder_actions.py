@@ -522,5 +522,5 @@ async def test_without_a_language_model_the_one_of_a_day_is_deleted() -> None:
 async def test_an_appointment_is_kept_without_a_model_and_a_reminder_offered(said: str) -> None:
     house = await limited()
     shown = await say(house, said)
-    assert said.split()[-1] in shown.text
+    assert said.rsplit(maxsplit=1)[-1] in shown.text
     assert [each.command.split()[0] for each in shown.choices] == ["/undo", "/remind"]
