@@ -16,6 +16,7 @@ BENCHES = {
     "commands": "/memories and /recall at 10,000 memories, beside bare SQLite asked for the same",
     "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",
     "discord": "CPU of an event beside the bare library, time to the first sign, edits at the reported limits",
+    "due": "10,000 reminders due in one minute, at the limits of both platforms; it takes minutes",
     "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
     "export": "an export of a little and of ten years: seconds and memory",
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
