@@ -29,7 +29,14 @@ _ABBREVIATION = re.compile(
     r"(?<!\bas )(?<!\bat )(?<!\bdia )(?<!\blas )\d+)\.$"
 )
 _MAX_ABBREVIATION_CHARS = 16
-_BREAK = re.compile(r"(?<=[.!?…])\s+|\s*[\n;]+\s*")
+_BREAK = re.compile(
+    r"(?<=[.!?…])\s+|\s*[\n;]+\s*|"
+    r",?\s(?:e|and|y)\s(?=(?:(?:guard[ae]|anot[ae]|salv[ae]|lembr[ae]|recuerda|apunta) que|"
+    r"(?:remember|save|note) that|me lembr[ae] d[eoa]s?|remind me to|recu[eé]rdame)\b)",
+    re.IGNORECASE,
+)
+"""Where a sentence ends, and where another wish begins: "remind me to call Ana and remember that …"."""
+
 _AFTER_CUE = re.compile(
     r"[\s:,;.–—-]*(?:(?:isso|isto|this|esto|eso|it|o seguinte|the following) *(?:ai *)?[:,–—-]+\s*)?"
     r"(?:(?:de |do fato de )?(?:que|q)\b|that\b|to\b(?= \w)|(?:de|pra|para)\b(?= \w+[aei]r\b)|"

@@ -250,9 +250,9 @@ def _called(scene: Scene, cues: Cues) -> dict[str, str]:
 
 async def _fresh(scene: Scene, cues: Cues, likeness: Likeness, called: Mapping[str, str]) -> tuple[Wish, ...]:
     pieces, labels = await aside(len(scene.message), partial(_labelled, cues, scene.message))
-    if Intent.KEEP_OUT in labels:
-        return (Wish(Intent.KEEP_OUT, tuple(pieces)),)
     own = [(piece, label) for piece, label in zip(pieces, labels, strict=True) if piece not in called]
+    if any(label is Intent.KEEP_OUT for _, label in own):
+        return (Wish(Intent.KEEP_OUT, tuple(pieces)),)
     pieces = [piece for piece, _ in own]
     labels = [await _second_thought(cues, piece, label, likeness) for piece, label in own]
     unknown = [piece for piece, label in zip(pieces, labels, strict=True) if label is None]

@@ -39,6 +39,9 @@ _MINE = (
     r"(?:\s+\w+){0,2}?\s+(?:my|mine|all|everything|every|what|from memory|memory|memories|memoria|memorias|minhas?|"
     r"meus?|tudo|tod[oa]s?|o que|mis?|lo que|el|la|[ao]s? \w+ d[aoe]s?)\b"
 )
+_NO_REMINDER = r"(?![^.!?;,\n]{0,40}\b(?:lembrete|aviso|alarme|reminder|alarm|recordatorio|alarma)s?\b)"
+"""What is asked of a reminder is no change of a memory."""
+
 _ASKED: Final = {
     _S: re.compile(
         _POLITE + r"(?:remember|memori[sz]e|note|save|store|keep in mind|write down|jot down|make a note|take note|"
@@ -51,11 +54,11 @@ _ASKED: Final = {
     ),
     _U: re.compile(
         _POLITE + r"(?:update|change|correct|replace|atualiz(?:a|e|ar)|mud(?:a|e|ar)|troc(?:a|ar)|troque|corrij[ae]|"
-        r"corrig(?:e|ir)|alter(?:a|e|ar)|actualiz(?:a|ar)|actualice|cambi(?:a|e|ar))\b" + _MINE
+        r"corrig(?:e|ir)|alter(?:a|e|ar)|actualiz(?:a|ar)|actualice|cambi(?:a|e|ar))\b" + _NO_REMINDER + _MINE
     ),
     _D: re.compile(
         _POLITE + r"(?:delete|forget|erase|remove|apag(?:a|ue|ar)|delet(?:a|e|ar)|esque(?:ce|ca|cer)|remov(?:a|e|er)|"
-        r"exclu(?:a|i|ir)|borr(?:a|e|ar)|olvid(?:a|e|ar)|elimin(?:a|e|ar))\b" + _MINE
+        r"exclu(?:a|i|ir)|borr(?:a|e|ar)|olvid(?:a|e|ar)|elimin(?:a|e|ar))\b" + _NO_REMINDER + _MINE
     ),
     _R: re.compile(
         _POLITE + r"(?:(?:remind|ping|alert|notify) me(?! (?:who|what|where|why|how|which|of (?:my|the|what))\b)|"

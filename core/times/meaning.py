@@ -236,7 +236,7 @@ class Meaning:
         halves = [clock, _other_half(clock)] if clock.halves else [clock]
         times = [self._at(self._today, each) for each in halves]
         times = [at if at > self._now else self._at(tomorrow, each) for at, each in zip(times, halves, strict=True)]
-        return Once(times[0]) if len(times) == 1 else _options(sorted(times))
+        return Once(times[0], has_day=False) if len(times) == 1 else _options(sorted(times), has_day=False)
 
     def _some_time_today(self) -> Time:
         """Return what "today" may mean, with no hour: the options that are left of the day."""
@@ -368,8 +368,8 @@ def _text(rule: Mapping[str, str]) -> str:
     return ";".join(f"{name}={value}" for name, value in rule.items())
 
 
-def _options(times: Sequence[datetime]) -> Unclear:
-    return Unclear(tuple(Once(at) for at in times))
+def _options(times: Sequence[datetime], *, has_day: bool = True) -> Unclear:
+    return Unclear(tuple(Once(at, has_day=has_day) for at in times))
 
 
 def _date_or_none(year: int, month: int, day: int) -> date | None:

@@ -5,17 +5,21 @@ Every `datetime` here is aware, in the zone of the `now` that the words were rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """One instant. `has_hour` is False if only a day was named, and the hour is the usual one for it."""
+    """One instant. `has_hour` is False if only a day was named, and the hour is the usual one for it.
+
+    `has_day` is False if only an hour was named, of which this is the next.
+    """
 
     at: datetime
     has_hour: bool = True
+    has_day: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,3 +104,17 @@ def test_the_message_comes_first_then_earlier_messages_then_the_platform_then_po
     assert choose("ok", "es", ["123"]) is ES
     assert choose("ok", "de", []) is EN
     assert choose("ok", "", []) is PT
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("recuérdame cada último viernes del mes pagar a Luis", Locale.ES),
+        ("recuérdame dos horas antes del vuelo hacer la maleta", Locale.ES),
+        ("me lembra às 18h30 e às 20h de tomar remédio", Locale.PT),
+        ("remind me to call Ana", Locale.EN),
+        ("sei lá", None),
+    ],
+)
+def test_requests_for_reminders_are_not_taken_for_another_language(text: str, language: Locale | None) -> None:
+    assert spoken(text) is language

@@ -13,7 +13,7 @@ import pytest
 from core.chatbot import TurnLimits
 from core.dialogue import Prompt, Task
 from core.enclosures import Quote, QuoteKind
-from core.features.reminders.reminders import Kind, Reminder
+from core.features.reminders.reminders import Kind, Reminder, State
 from core.limited import LimitedMind
 from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import OutgoingMessage
@@ -524,3 +524,108 @@ async def test_an_appointment_is_kept_without_a_model_and_a_reminder_offered(sai
     shown = await say(house, said)
     assert said.rsplit(maxsplit=1)[-1] in shown.text
     assert [each.command.split()[0] for each in shown.choices] == ["/undo", "/remind"]
+
+
+@pytest.mark.parametrize(
+    ("message", "due"),
+    [
+        ("change the pills reminder to 9am", "pills @ 2026-03-15 09:00 FREQ=DAILY"),
+        ("muda o lembrete pills pras 21h30", "pills @ 2026-03-15 21:30 FREQ=DAILY"),
+        ("cambia el recordatorio de pills a las 21:30", "pills @ 2026-03-15 21:30 FREQ=DAILY"),
+    ],
+)
+async def test_a_reminder_is_moved_by_words_and_keeps_its_rule(message: str, due: str) -> None:
+    house = await limited()
+    await say(house, "remind me of pills every day at 7am")
+    await say(house, message)
+    assert await kept(house) == [due]
+    assert await house.memories.of(ANA).page(limit=9) == []
+
+
+async def test_another_day_ends_the_rule_of_a_reminder_that_is_moved() -> None:
+    house = await limited()
+    await say(house, "remind me of pills every day at 7am")
+    await say(house, "move the pills reminder to Friday at 6pm")
+    [moved] = await house.reminders.of([ANA])
+    assert not moved.schedule.rule
+
+
+@pytest.mark.parametrize(
+    ("pause", "resume"),
+    [
+        ("pause the pills reminder", "resume the pills reminder"),
+        ("pausa o lembrete pills", "retoma o lembrete pills"),
+        ("pausa el recordatorio de pills", "reanuda el recordatorio de pills"),
+    ],
+)
+async def test_a_reminder_is_paused_by_words_and_goes_on(pause: str, resume: str) -> None:
+    house = await limited()
+    await say(house, "remind me of pills every day at 7am")
+    shown = await say(house, pause)
+    assert "“pills”" in shown.text
+    assert "15" not in shown.text  # no next time is promised
+    [held] = await house.reminders.of([ANA])
+    assert held.state is State.PAUSED
+    await say(house, resume)
+    [going] = await house.reminders.of([ANA])
+    assert going.state is State.WAITING
+
+
+@pytest.mark.parametrize(
+    "message", ["apaga o lembrete do aluguel", "borra el recordatorio de aluguel", "delete the aluguel reminder"]
+)
+async def test_who_deletes_a_reminder_is_not_told_that_nothing_was_deleted(message: str) -> None:
+    house = await limited()
+    await say(house, "me lembra de pagar o aluguel amanhã às 10h")
+    shown = await say(house, message)
+    assert not any(sentence in shown.text for sentence in ("Nada foi apagado", "No se borró", "Nothing was deleted"))
+    assert await kept(house) == []
+
+
+async def test_not_to_be_reminded_is_no_wish_to_keep_a_secret() -> None:
+    house = await limited()
+    await say(house, "recuérdame pagar la luz mañana a las 10")
+    await say(house, "no me recuerdes lo de la luz")
+    assert await kept(house) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "me lembra de comprar ração amanhã às 9 e guarda que o cachorro se chama Rex",
+        "guarda que o cachorro se chama Rex e me lembra de comprar ração amanhã às 9",
+    ],
+)
+async def test_a_reminder_and_a_memory_may_share_a_sentence(message: str) -> None:
+    house = await limited()
+    await say(house, message)
+    assert await kept(house) == ["comprar ração @ 2026-03-15 09:00"]
+    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["o cachorro se chama Rex"]
+
+
+@pytest.mark.parametrize("question", ["what do I have tomorrow?", "o que eu tenho amanhã?", "¿qué tengo mañana?"])
+async def test_what_a_day_has_in_store_is_told(question: str) -> None:
+    house = await limited()
+    await say(house, "remind me to call mom tomorrow at 10am")
+    await say(house, "remind me to call Bob on Friday at 10am")
+    await say(house, "remember that my dentist appointment is tomorrow at 3pm")
+    shown = await say(house, question)
+    assert "call mom" in shown.text
+    assert "dentist" in shown.text
+    assert "Bob" not in shown.text
+
+
+async def test_a_briefing_has_a_name_on_the_button_that_deletes_it() -> None:
+    house = await limited()
+    await say(house, "remind me to call mom tomorrow at 10am")
+    await say(house, "every morning at 7 tell me what I have today")
+    shown = await say(house, "delete all reminders")
+    assert all(len(choice.label) > len("1. ") for choice in shown.choices)
+
+
+async def test_a_list_goes_by_the_clock_of_where_the_person_is() -> None:
+    house = await limited()
+    await say(house, "remind me to call mom tomorrow at 10am")
+    await house.preferences.put(ANA, Preferences(zone="Asia/Tokyo"))  # twelve hours ahead
+    shown = await say(house, "which reminders do I have?")
+    assert "10:00\u202fPM" in shown.text or "10:00 PM" in shown.text

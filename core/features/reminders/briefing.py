@@ -76,14 +76,19 @@ class Briefings:
         """Return the memories that name today, each with its hour, if it has one."""
         room = "" if place.private else room_name(place.chat)
         memory = self._memories.of(await self._memories.owner(place.user), ChangeContext("", room, place.user))
-        dated: list[tuple[datetime | None, str]] = []
-        for number, item in enumerate(await _candidates(memory, now.date(), place.locale), 1):
-            is_today, at = _today(item, now, place.locale)
-            if is_today:
-                dated.append((at, item.content if item.kind is MemoryKind.TEXT else item.bindings[0]))
-            if number % _READ_AT_ONCE == 0:
-                await asyncio.sleep(0)
-        return dated
+        return await dated(memory, now, place.locale)
+
+
+async def dated(memory: UserMemory, now: datetime, locale: Locale) -> Sequence[tuple[datetime | None, str]]:
+    """Return the memories that name the day of `now`, each with its hour, if it has one."""
+    found: list[tuple[datetime | None, str]] = []
+    for number, item in enumerate(await _candidates(memory, now.date(), locale), 1):
+        is_today, at = _today(item, now, locale)
+        if is_today:
+            found.append((at, item.content if item.kind is MemoryKind.TEXT else item.bindings[0]))
+        if number % _READ_AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return found
 
 
 async def _candidates(memory: UserMemory, day: date, locale: Locale) -> Iterable[MemoryItem]:

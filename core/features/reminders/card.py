@@ -8,7 +8,7 @@ from typing import Final
 
 from core.commands.command import Request
 from core.features.reminders.reminders import OPEN, Kind, Reminder, State
-from core.features.reminders.service import may_reword
+from core.features.reminders.service import may_reword, zone_key
 from core.features.reminders.telling import BRIEFING, heading, place_of, undo_button, when
 from core.outgoing import Button
 from core.text.catalogue import text
@@ -36,7 +36,7 @@ async def show_card(request: Request, reminder: Reminder, told: str = "", *, can
 
 
 def line(reminder: Reminder, now: datetime, locale: Locale) -> str:
-    """Return a reminder on one line: its state, its text, and when it is due."""
+    """Return a reminder on one line: its state, its text, and when it is due, by the clock of `now`."""
     return f"{mark(reminder)} {heading(reminder, locale)} · {_briefly(reminder, now, locale)}"
 
 
@@ -64,7 +64,7 @@ def _briefly(reminder: Reminder, now: datetime, locale: Locale) -> str:
     rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
     if rule or reminder.due is None:
         return rule
-    return time_link(wording.told(reminder.due, now, schedule.zone, locale), reminder.due)
+    return time_link(wording.told(reminder.due.astimezone(now.tzinfo), now, zone_key(now), locale), reminder.due)
 
 
 def _buttons(request: Request, reminder: Reminder) -> Sequence[Button]:

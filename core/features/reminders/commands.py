@@ -115,7 +115,7 @@ class ReminderCommands:
             await self._verbs[verb](request, reminder, rest)
 
     async def _page(self, request: Request, number: int) -> None:
-        locale, now = request.locale, request.turn.clock.now()
+        locale, (now, _) = request.locale, local_now(request.turn)
         found = await self._reminders.of(place_of(request.turn))
         if not found:
             await request.tell(NONE if request.incoming.private else NONE_HERE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -25,7 +25,11 @@ class _Words:
 
     polite: re.Pattern[str]
     lists: re.Pattern[str]
+    agenda: re.Pattern[str]
     cancels: tuple[re.Pattern[str], ...]
+    changes: re.Pattern[str]
+    pauses: re.Pattern[str]
+    resumes: re.Pattern[str]
     joint: re.Pattern[str]
     reply: frozenset[str]
 
@@ -33,20 +37,49 @@ class _Words:
 def read_list(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue] | None:
     """Return no arguments for a message that asks which reminders are set; None if it asks for something else."""
     text = flat(message[:_MAX_CHARS])
-    return {} if any(words.lists.match(text, _begin(words, text)) for words in _tables()) else None
+    listed = any(words.lists.match(text, _begin(words, text)) for words in _tables())
+    return {} if listed or asks_for_day(message) else None
+
+
+def asks_for_day(message: str) -> bool:
+    """Return whether a message asks what a day has in store."""
+    text = flat(message[:_MAX_CHARS])
+    return any(words.agenda.match(text, _begin(words, text)) for words in _tables())
+
+
+def asks_to_hold(message: str) -> bool | None:
+    """Return whether a message asks to pause a reminder (True), or to let one go on (False); None for neither."""
+    text = flat(message[:_MAX_CHARS])
+    for words in _tables():
+        if words.pauses.match(text, _begin(words, text)):
+            return True
+        if words.resumes.match(text, _begin(words, text)):
+            return False
+    return None
+
+
+def read_change(message: str) -> str | None:
+    """Return the words for the reminder that a message asks to move, and for its new time; None if it asks for none."""
+    return _which(message, lambda words: (words.changes,))
 
 
 def read_cancel(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue] | None:
-    """Return the arguments of a message that asks to delete a reminder; None if it asks for something else."""
+    """Return the arguments of a message that asks to delete or hold a reminder; None if it asks for something else."""
+    which = _which(message, lambda words: (*words.cancels, words.pauses, words.resumes))
+    return None if which is None else {"which": which}
+
+
+def _which(message: str, patterns: Callable[[_Words], Sequence[re.Pattern[str]]]) -> str | None:
+    """Return what a message says beside a request that one of the patterns reads; None if none of them does."""
     text = flat(message[:_MAX_CHARS])
     for words in _tables():
         begin = _begin(words, text)
-        found = next((found for pattern in words.cancels if (found := pattern.match(text, begin))), None)
+        found = next((found for pattern in patterns(words) if (found := pattern.match(text, begin))), None)
         if found is not None:
             joint = words.joint.match(text, found.end())
             rest = message[joint.end() if joint else found.end() :]
             before = [word for word in (found.groupdict().get("before") or "").split() if word not in FUNCTION_WORDS]
-            return {"which": " ".join((*before, *rest.split())).strip(" .!,?")}
+            return " ".join((*before, *rest.split())).strip(" .!,?")
     return None
 
 
@@ -68,7 +101,11 @@ def _tables() -> tuple[_Words, ...]:
         _Words(
             re.compile(rf"(?:\W*{table['polite']})*\W*"),
             re.compile("|".join(f"(?:{pattern})" for pattern in table["list"])),
+            re.compile(table["agenda"]),
             tuple(map(re.compile, table["cancel"])),
+            re.compile(table["change"]),
+            re.compile(table["pause"]),
+            re.compile(table["resume"]),
             re.compile(rf"\s*{table['joint']}"),
             frozenset(table["reply"].split()),
         )

@@ -5,13 +5,14 @@ Actions and commands share this: both have the words for what to do, and what wa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.features.reminders.reminders import Kind, Reminder, Schedule
+from core.features.reminders.reminders import Kind, Reminder, Schedule, State
 from core.features.reminders.service import Place, Refusal, Reminders, zone_key
 from core.outgoing import Button
 from core.text.catalogue import in_words, text
@@ -26,6 +27,7 @@ _MAX_OPTIONS: Final = 5
 _MAX_MEMORIES: Final = 5
 _EVENING_HOUR: Final = 18
 _MORNING_HOUR: Final = 8
+_HOURS_OF_RULE: Final = re.compile("BYHOUR|HOURLY|MINUTELY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ async def settle_time(turn: Turn, reminders: Reminders, wish: Wish, time: Time |
     `time` is in the person's zone (`local_now`), None if none was named. A time that is not sure, as a model read it,
     is set when the person agrees.
     """
+    time = await _with_rule(turn, reminders, wish, time)
     match time:
         case Once() | Repeated() if is_sure:
             return await put(turn, reminders, wish, time)
@@ -99,6 +102,31 @@ async def settle_time(turn: Turn, reminders: Reminders, wish: Wish, time: Time |
         case Beside():
             return await _beside(turn, reminders, wish, time)
     return await _ask(turn, wish, _usual(local_now(turn)[0]), WHEN)
+
+
+async def _with_rule(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None) -> Time | None:
+    """Return the time with the rule of the reminder that is to be moved, if no more than an hour was named."""
+    old = await reminders.find(place_of(turn), wish.reminder_id) if wish.reminder_id else None
+    if old is None or not old.schedule.rule or _HOURS_OF_RULE.search(old.schedule.rule):
+        return time
+    schedule = old.schedule
+
+    def repeated(each: Once | Repeated) -> Once | Repeated:
+        if isinstance(each, Repeated) or each.has_day:
+            return each
+        wall = schedule.wall.replace(hour=each.at.hour, minute=each.at.minute)
+        return Repeated(schedule.rule, wall.replace(tzinfo=each.at.tzinfo))
+
+    if isinstance(time, Unclear):  # from 8 to 9: rather in the morning, too
+        by_distance = sorted(
+            time.options, key=lambda each: abs(_minutes(as_schedule(each).wall) - _minutes(schedule.wall))
+        )
+        return Unclear(tuple(map(repeated, by_distance)))
+    return repeated(time) if isinstance(time, Once) else time
+
+
+def _minutes(wall: datetime) -> int:
+    return wall.hour * 60 + wall.minute
 
 
 async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeated) -> Told:
@@ -151,7 +179,7 @@ def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
     """Return when a reminder is due, in words with date, hour and zone: its rule, if it repeats, and the next time."""
     schedule, due = reminder.schedule, reminder.due
     rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
-    if due is None:
+    if due is None or (rule and reminder.state in {State.PAUSED, State.REMOVED}):
         return rule
     at = due.astimezone(ZoneInfo(schedule.zone))
     # The zone is one of the link's words: who reads their own hour in its place needs none.
@@ -200,6 +228,7 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> Told:
     if later <= now:
         later += timedelta(days=1)
     past = wording.told(at, now, zone_key(now), turn.locale)
+    past = past[:1].upper() + past[1:]  # it begins the sentence
     return await _ask(turn, replace(wish, past=at), [Once(later)], PASSED, past=past)
 
 
@@ -263,6 +292,8 @@ MOVED = text("reminders.told.moved")
 MOVED_TEXT = text("reminders.told.moved_text")
 REWORDED = text("reminders.told.reworded")
 PAUSED = text("reminders.told.paused")
+PAUSED_TEXT = text("reminders.told.paused_text")
+RESUMED_TEXT = text("reminders.told.resumed_text")
 RESUMED = text("reminders.told.resumed")
 BACK = text("reminders.told.back")
 REMOVED = text("reminders.told.removed")

@@ -9,8 +9,12 @@ from core.dialogue import Step
 from core.features.reminders import card
 from core.features.reminders.asked import QUESTIONS
 from core.features.reminders.reminders import Reminder
-from core.features.reminders.telling import Told, local_now
+from core.features.reminders.service import Reminders
+from core.features.reminders.telling import Told, local_now, place_of
+from core.memory.search import same
 from core.text.markdown import plain_times
+from core.text.replies import numbered
+from core.text.words import FUNCTION_WORDS, folded_words
 from core.times.grammar import find_time
 from core.times.reading import Once, Past, Repeated, Unclear
 from core.turn import Turn
@@ -31,13 +35,13 @@ async def say(turn: Turn, step: Step, answer: Told) -> None:
 
 def line(turn: Turn, reminder: Reminder) -> str:
     """Return a reminder on one line: its words, and when it is due."""
-    return plain_times(card.line(reminder, turn.clock.now(), turn.locale))
+    return plain_times(card.line(reminder, local_now(turn)[0], turn.locale))
 
 
 def on_that_day(turn: Turn, found: Sequence[Reminder], words: str) -> Sequence[Reminder] | None:
     """Return those of the reminders that are due next on the day which the words name; None if they name none."""
     now, _ = local_now(turn)
-    day = _day(words, turn, now)
+    day = day_in(words, turn, now)
     if day is None:
         return None
     begin = day.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -45,7 +49,30 @@ def on_that_day(turn: Turn, found: Sequence[Reminder], words: str) -> Sequence[R
     return [each for each in found if each.due is not None and begin <= each.due.astimezone(now.tzinfo) < end]
 
 
-def _day(words: str, turn: Turn, now: datetime) -> datetime | None:
+async def named_by(turn: Turn, reminders: Reminders, words: str) -> Sequence[Reminder]:
+    """Return the reminders that the words name: by number, by their own words, or by the day they are due."""
+    place = place_of(turn)
+    every = await reminders.of(place)
+    if not words:
+        return every
+    if (numbers := numbered(words, len(every))) is not None:
+        return [every[at] for at in numbers]
+    matching = await reminders.matching(place, words)
+    on_day = on_that_day(turn, every, words)
+    if matching and on_day and (both := [each for each in matching if each in on_day]):
+        return _best(both, words)
+    return _best(matching, words) or on_day or ()
+
+
+def _best(found: Sequence[Reminder], words: str) -> Sequence[Reminder]:
+    """Return those that share the most words with what was said."""
+    wanted = set(folded_words(words)) - FUNCTION_WORDS
+    scores = [sum(any(same(word, own) for own in folded_words(each.text)) for word in wanted) for each in found]
+    return [each for each, score in zip(found, scores, strict=True) if score == max(scores)]
+
+
+def day_in(words: str, turn: Turn, now: datetime) -> datetime | None:
+    """Return an instant on the day that the words name, or None."""
     found = find_time(words, now, turn.locale) if words else None
     match found.time if found is not None else None:
         case Once(at) | Past(at) | Unclear((Once(at), *_)) | Repeated(_, at):

@@ -12,7 +12,8 @@ from typing import Annotated, Final
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step
-from core.features.reminders.actions.saying import say
+from core.features.reminders.actions.saying import named_by, say
+from core.features.reminders.mentions import read_change
 from core.features.reminders.reminders import Kind, Reminder
 from core.features.reminders.request import read_request
 from core.features.reminders.service import Refusal, Reminders, zone_key
@@ -73,11 +74,14 @@ def reminder_set(reminders: Reminders) -> Action:
         """Set the reminder and say when it is due, or ask for what is missing, which ends the turn."""
         kind = Kind.BRIEFING if wanted.briefing else Kind.REMINDER
         wish = Wish(clean(wanted.text), kind=kind)
+        moved = await _to_move(turn, reminders, wish.text)
+        if moved is not None:
+            wish = Wish(moved.text, kind=moved.kind, reminder_id=moved.id)
         if not wish.text and kind is Kind.REMINDER:
             answer = refused(turn, reminders, Refusal.NO_TEXT)
         else:
             time, is_sure = _read(turn, wanted)
-            known = await _known(turn, reminders, wish, time) if is_sure else None
+            known = await _known(turn, reminders, wish, time) if is_sure and moved is None else None
             # A restart repeats a turn that it broke off.
             answer = known or await settle_time(turn, reminders, wish, time, is_sure=is_sure)
         if answer.memory is not None:
@@ -102,6 +106,11 @@ def reminder_set(reminders: Reminders) -> Action:
 
 def read_arguments(message: str, now: datetime, locale: Locale) -> dict[str, JSONValue] | None:
     """Return the arguments that a message gives by its words; None if it asks for no reminder."""
+    if (change := read_change(message)) is not None:
+        found = find_time(change, now, locale)
+        which = change if found is None else found.without(change)
+        when = "" if found is None else " ".join(change[start:end] for start, end in found.spans)
+        return {"text": which, "when": when, "briefing": False} if which else None
     request = read_request(message, now, locale)
     return None if request is None else {"text": request.text, "when": request.when, "briefing": request.briefing}
 
@@ -125,6 +134,14 @@ def _read(turn: Turn, wanted: Wanted) -> tuple[Time | None, bool]:
     if part is not None:
         return part.time, is_asked and turn.is_said_as(when)
     return _given(wanted, said), False
+
+
+async def _to_move(turn: Turn, reminders: Reminders, words: str) -> Reminder | None:
+    """Return the one reminder that the message asks to move, or None."""
+    if read_change(turn.asked.text) is None:
+        return None
+    found = await named_by(turn, reminders, words)
+    return found[0] if len(found) == 1 else None
 
 
 def _given(wanted: Wanted, now: datetime) -> Once | Repeated | Past | None:
