@@ -194,6 +194,14 @@ async def test_what_is_due_is_claimed_in_order_and_nothing_else(store: ReminderS
     assert await store.claim(Claim(START, BOTH)) == []
 
 
+async def test_of_those_due_at_once_the_one_that_was_set_first_comes_first(store: ReminderStore) -> None:
+    set_later = [replace(new(text=str(number)), created_at=START + number * SECOND) for number in range(9)]
+    await added(store, *reversed(set_later))
+    in_order = [str(number) for number in range(9)]
+    assert texts(await store.of([ANA])) == in_order
+    assert texts(await store.claim(Claim(START, ["telegram"]))) == in_order
+
+
 async def test_those_of_one_person_in_one_chat_are_claimed_together(store: ReminderStore) -> None:
     room = replace(new(CARO, "room's", START - SECOND, "room"), private=False)
     await added(

@@ -135,4 +135,4 @@ class InMemoryReminders(ReminderStore):
 
 
 def _by_due(reminders: Iterable[Reminder]) -> Sequence[Reminder]:
-    return sorted(reminders, key=lambda each: (each.due or _FAR, each.id))
+    return sorted(reminders, key=lambda each: (each.due or _FAR, each.created_at, each.id))

@@ -234,8 +234,8 @@ def _settled(present: Reminder, claimed: Reminder, settled: Reminder) -> Reminde
     )
 
 
-def _by_due(reminder: Reminder) -> tuple[int, str]:
-    return NO_LIMIT if reminder.due is None else microseconds(reminder.due), reminder.id
+def _by_due(reminder: Reminder) -> tuple[int, datetime, str]:
+    return NO_LIMIT if reminder.due is None else microseconds(reminder.due), reminder.created_at, reminder.id
 
 
 def _listed(values: Iterable[str]) -> str:
