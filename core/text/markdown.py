@@ -21,7 +21,12 @@ _BLOCK_TICKS: Final = 3
 
 def verbatim(text: str) -> str:
     """Return one line of text so that Markdown shows every character: as it is, or else as code."""
-    if not _SIGNS.intersection(text):
+    signs = _SIGNS.intersection(text)
+    if not text.lstrip().startswith("#"):  # a heading, only at the start
+        signs -= {"#"}
+    if text.count("$") == 1:  # formulas stand between two
+        signs -= {"$"}
+    if not signs:
         return text
     if "`" not in text:
         return f"`{text}`"
