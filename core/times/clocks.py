@@ -18,6 +18,7 @@ LENGTH_S: Final = {"second": 1, "minute": 60, "hour": 3600}
 
 AMOUNT: Final = (
     "(?:n&n?hu"  # "2 e meia horas", "two and a half hours"
+    "|mu"  # "1.5 hours"
     "|n?hn?u"  # "meia hora", "half an hour"
     "|n?qo{0,3}n?u"  # "um quarto de hora", "three quarters of an hour"
     "|nu(?:[&,]?n(?:u|(?![uAPcoMhq])))?(?:&n?[hq])?"  # "1 hora e 20 minutos", "2 horas y media"
@@ -37,7 +38,7 @@ _HALF_DAY: Final = (
     "(?:(?P<am>A)|(?P<pm>P))?c?"
     "(?:,?[oaFsit]{0,2}(?P<part>p)|(?P<tonight>I)|o{1,2}(?P<at_noon>N))?"  # "da noite", "de la mañana", "tonight"
 )
-_MARKED: Final = re.compile(f"(?:(?P<at>[oFsUt]?a[oa]?|t(?=[nC])|S|o?[oi](?=[NG]))?{_HOUR}{_HALF_DAY})")
+_MARKED: Final = re.compile(f"(?:(?P<at>S?[oFsUt]?a[oa]?|t(?=[nC])|S|o?[oi](?=[NG]))?{_HOUR}{_HALF_DAY})")
 _MARKS: Final = frozenset({"at", "am", "pm", "part", "tonight", "more", "less"})
 """Groups of which one at least shows that a number is an hour."""
 
@@ -129,6 +130,8 @@ def _hour(words: Tokens, groups: Mapping[str, int]) -> tuple[int, int, bool]:
         return hour, _minutes(words, more) if more is not None else 0, exact and whole == "h"
     if (clock := groups.get("clock", groups.get("dotted"))) is not None:
         said = re.findall(r"\d+", words.value(clock))
+        if len(said[0]) > 2:  # "at 1830"  # noqa: PLR2004
+            said = [said[0][:2], said[0][2:]]
         hour, minute = int(said[0]), int(said[1]) if len(said) > 1 else 0
         return hour, minute, len(said[0]) > 1 or hour == 0
     return (_NOON, _HALF if "noon_half" in groups else 0, True) if "noon" in groups else (_MIDNIGHT, 0, True)
@@ -147,8 +150,8 @@ def amount(words: Tokens, start: int, stop: int) -> tuple[timedelta, relativedel
     for at, token in enumerate(words.items[start:stop], start):
         if token.kind == "n" and count and words.kinds[at + 1] == "h":
             continue  # "two and a half hours"
-        if token.kind == "n":
-            count = 0.0 if half and not count else float(token.value)
+        if token.kind in "nm":
+            count = 0.0 if half and not count else float(token.value.replace(",", "."))
         elif token.kind in "hq":
             half = 0.5 if token.kind == "h" else 0.25 * (count if not unit and count else 1)
             count = 0.0 if unit or token.kind == "q" else count

@@ -137,7 +137,20 @@ def _week_after(words: Tokens, found: re.Match[str]) -> Day | None:
 
 
 def _next_unit(words: Tokens, found: re.Match[str]) -> Day | None:
-    return {"week": Day(weeks=1), "month": Day(day=1, months=1)}.get(words.said_units(found)[0])
+    units = {"week": Day(weeks=1), "month": Day(day=1, months=1), "year": Day(month=12, day=31, plus=1)}
+    return units.get(words.said_units(found)[0])
+
+
+def _month_alone(words: Tokens, found: re.Match[str]) -> Day | None:
+    month = found.end() - 1
+    return Day(month=number_of(words.items[month]), day=1) if words.kinds[month - 1 : month] == "i" else None
+
+
+def _in_figures(words: Tokens, found: re.Match[str]) -> Day | None:
+    """Return the day of "el 3 del 5" and "dia 3 do 5"."""
+    day, month = (number_of(token) for token in words.said(found, "nr"))
+    is_date = words.written(words.items[found.end() - 2]) in {"do", "del"} and {"u", "o"} & set(found[0][:-3])
+    return Day(month=month, day=day) if is_date and 1 <= day <= _MONTH_DAYS and 1 <= month <= _MONTHS else None
 
 
 def _weekday_of(words: Tokens, found: re.Match[str]) -> str:
@@ -159,6 +172,8 @@ _READ: Final[Sequence[tuple[str, _Make]]] = (
     ("J", _is(Day(weeks=1))),  # "pra semana"
     ("(?:W,?)?o{0,2}u?[nr]o{0,3}M(?:(?:,|o)?(?:n(?![uAPc])))?", _named_date),  # "sexta, dia 5 de março de 2027"
     ("(?:W,?o{0,3})?Mo{0,3}[nr](?![uAP])(?:,?n(?![uAPc]))?", _named_date),  # "friday, march 5th, 2027"
+    ("M(?!n)", _month_alone),  # "in march"
+    ("u?[nr]on(?![uAPc])", _in_figures),  # "el 3 del 5"
     ("rW(?:o{0,3}(?:x?ux?|M))?", _nth_weekday),  # "the last friday of next month", "primer lunes de marzo"
     (f"x?u,?{WHERE}rW", _nth_weekday),  # "next month on the first monday"
     ("ru(?:o{0,3}x?ux?)?", _last_day),  # "the last day of the month"

@@ -16,7 +16,7 @@ from core.times.meaning import Meaning
 from core.times.parts import NotUnderstood
 from core.times.reading import Found, Time
 from core.times.scan import Scan
-from core.times.tokens import table, tokens
+from core.times.tokens import TIMELY, table, tokens
 from core.types import Locale
 
 MAX_CHARS: Final = 1_000
@@ -33,6 +33,11 @@ def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -
     read = [_read(text[:MAX_CHARS], now, code, bare=bare) for code in _languages(locale)]
     # Another language may know fewer of the words, and so find a part of the time only.
     return max(read, key=lambda each: each[1])[0]
+
+
+def names_time(text: str, locale: Locale) -> bool:
+    """Return whether words for times stand in a text of that language, understood or not."""
+    return any(token.kind in TIMELY for token in tokens(text[:MAX_CHARS], locale.code).items)
 
 
 def _languages(locale: Locale) -> Sequence[str]:

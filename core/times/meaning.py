@@ -41,7 +41,7 @@ class Meaning:
         if parts.shift and (parts.rule or parts.window or parts.is_ahead):
             raise NotUnderstood
         if parts.rule or parts.window:
-            return self._repeated()
+            return self._maybe_repeated() if parts.is_rule_unsure else self._repeated()
         if parts.until or (parts.start and (parts.days or parts.is_ahead)):
             raise NotUnderstood
         if parts.start:
@@ -102,9 +102,18 @@ class Meaning:
             ahead = sorted((each for each in options if isinstance(each, Once)), key=lambda each: each.at)
             return Unclear(tuple(ahead)) if len(ahead) > 1 else ahead[0] if ahead else options[0]
         day = self._date(named)
+        if self._may_be_today(named):
+            today, later = self._on(self._today), self._on(day)
+            if isinstance(today, Once) and isinstance(later, Once):
+                return Unclear((today, later))
         if day == self._today and not (parts.clocks or parts.part):
             return self._some_time_today()
         return self._on(day)
+
+    def _may_be_today(self, named: Day) -> bool:
+        """Whether a day of the month is today's, and an hour was said: "dia 31 às 18h", on the 31st."""
+        is_plain = not (named.month or named.months or named.weekday or named.plus)
+        return is_plain and named.day == self._today.day and bool(self._parts.clocks)
 
     def _joined(self, days: Sequence[Day]) -> Day:
         """Return one day of two that name it together: "friday, 27 november", "next week on monday"."""
@@ -247,6 +256,10 @@ class Meaning:
 
     # --- again and again ---
 
+    def _maybe_repeated(self) -> Time:
+        found = self._repeated()
+        return Unclear((found, Once(found.first, found.has_hour))) if isinstance(found, Repeated) else found
+
     def _repeated(self) -> Time:
         parts, rule = self._parts, dict(self._parts.rule)
         rule.setdefault("FREQ", "DAILY")
@@ -272,7 +285,7 @@ class Meaning:
                     raise NotUnderstood
                 clocks = clocks if has_hour else [Clock(int(hour)) for hour in said.split(",")]
         if len(clocks) > 1:
-            if len({clock.minute for clock in clocks}) > 1:
+            if len({clock.minute for clock in clocks}) > 1 or "BYSETPOS" in rule:
                 raise NotUnderstood
             hours_said = ",".join(str(clock.hour) for clock in sorted(clocks, key=lambda each: each.hour))
             rule |= {"BYHOUR": hours_said, "BYMINUTE": str(clocks[0].minute)}

@@ -48,7 +48,7 @@ class Parts:
 
     `part` is a part of the day ("evening"); `real` and `calendar` are an amount of time, from now on if `is_ahead`, or
     beside `event`; `rule` is an RRULE by its parts, which `until`, `lasts` or `start` bound, at hours of `window`;
-    `shift` moves the time ("the 3pm meeting, 10 minutes before"); `until_hour` is
+    `is_rule_unsure`: it may be said of once ("monday and friday"); `shift` moves the time ("the 3pm meeting, 10 minutes before"); `until_hour` is
     when one of hours or minutes ends.
     """
 
@@ -61,6 +61,7 @@ class Parts:
     event: str = ""
     shift: timedelta = timedelta()
     rule: dict[str, str] = field(default_factory=dict)
+    is_rule_unsure: bool = False
     until: Day | None = None
     until_hour: Clock | None = None
     lasts: relativedelta | None = None

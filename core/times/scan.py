@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -11,36 +12,43 @@ from dateutil.relativedelta import relativedelta
 
 from core.times.clocks import AMOUNT, LENGTH_S, Said, amount, calendar, clock_at
 from core.times.days import WHERE, day_at
-from core.times.parts import Day, NotUnderstood, Parts
-from core.times.recurrences import rule_at
+from core.times.parts import Clock, Day, NotUnderstood, Parts
+from core.times.recurrences import is_unsure, rule_at
+from core.times.rules import WEEKDAYS
 from core.times.tokens import TIMELY, Tokens, number_of
 
-_BESIDE: Final = re.compile(rf"(?:{WHERE}~*(?P<amount>{AMOUNT})|[oie]{{0,2}}(?P<day>u))(?P<side>[bv])")  # "1 h before"
+_BESIDE: Final = re.compile(rf"(?:{WHERE}~*(?P<amount>{AMOUNT}|C)|[oie]{{0,2}}(?P<day>u))(?P<side>[bv])")  # "1 h before"
 _UNTIL: Final = re.compile("U[oiat]{0,3}")  # "até", "until the"
 _FROM: Final = re.compile("S[oiats]{0,3}")  # "a partir de", "starting on"
 _LASTING: Final = re.compile("F[ox]{0,3}n?x?(?P<u>u)(?<!Fu)")  # "for the next two weeks"
 _LASTS_WITH: Final = re.compile("[eDO]|F[ox]*nu")  # "every", "daily", "for two"
 _WINDOW: Final = re.compile(  # "das 8 às 18h", "from 9am to 5pm"
-    "(?:[oaS]{0,2}(?P<first>C[AP]?|nc?[AP])|(?:S|o?a)(?P<bare>n))[atU]o?a?(?P<last>C[AP]?|n[AP]|n)(?!u)"
+    "(?:(?:[oaS]{0,2}(?P<first>C[AP]?|nc?[AP])|(?:S|o?a|o)(?P<bare>n))[atU]|l[oa]?(?P<between>C[AP]?|n[AP]?)&)"
+    "o?a?(?P<last>C[AP]?|n[AP]|n)(?!u)"
 )
+_EXCEPT: Final = re.compile("y[oiat]{0,3}(?P<days>E|W(?:(?:[,&]|,&)[oia]{0,2}W){0,5})")  # "menos sábado e domingo"
 _WINDOW_WITH: Final = re.compile("[eH]|nin")  # "every", "hourly"
-_AHEAD: Final = re.compile(rf"[oat]?i~*(?P<amount>{AMOUNT}|C)L?~?")  # "daqui a 20 minutos", "in 1h30"
+_AHEAD: Final = re.compile(rf"[oat]?i~*(?P<amount>{AMOUNT}|C(?:&n(?![uAPc]))?)L?~?")  # "daqui a 20 minutos", "in 1h30"
 _AGO: Final = re.compile(rf"g~*(?P<amount>{AMOUNT})g?|~*(?P<last>{AMOUNT})g")  # "há 2 dias", "an hour ago"
 _LATER: Final = re.compile(rf"~*(?P<amount>{AMOUNT})L")  # "two hours from now"
 _BARE: Final = re.compile(rf"[oatF]{{0,2}}~*(?P<amount>{AMOUNT}|C)")  # "timer for 10 minutes"
-_PART: Final = re.compile("(?:[oaFsi]{0,2}e?(?P<part>p)|[oa]?(?P<tonight>I))")  # "de manhã", "in the evening"
-_LATE_PART: Final = re.compile("(?:[oaFsit]{0,2}e?(?P<part>p)|[oa]?(?P<tonight>I))")  # "para la noche"
+_PART: Final = re.compile("(?:[oaFsi]{0,2}e?(?P<part>p)(?!b)|[oa]?(?P<tonight>I))")  # "de manhã", "in the evening"
+_LATE_PART: Final = re.compile("(?:[oaFsit]{0,2}e?(?P<part>p)(?!b)|[oa]?(?P<tonight>I))")  # "para la noche"
 
-_LEFT_OVER: Final = re.compile(f"[{''.join(sorted(TIMELY))}]|(?<=a)[hq]n")
-"""Words for times: "tomorrow at half 8" is not understood."""
+_LEFT_OVER: Final = re.compile(
+    f"[{''.join(sorted(TIMELY))}]|(?<=a)[hq]n|b[oia]{{0,2}}(?:[dWTIMC]|n[APc]|(?<=a)n)|y[oia]{{0,2}}[dWTBEp]|xnu"
+)
+"""Words for times: "tomorrow at half 8" is not understood, nor "before friday"."""
 
 _FILLER: Final = re.compile("[w,](?!&)|[aoitsx~,w]{4}")
 """Words that no part of a time begins with, for speed."""
 
+_NOON, _HOURS = 12, 24
+
 _SHORT: Final = 3
 """Abbreviated names of days and months are other words, too, where no number stands beside them: "out", "mar"."""
 
-_OF: Final = frozenset({"da", "do", "de", "del", "of", "from"})
+_OF: Final = frozenset({"da", "das", "do", "de", "del", "of", "from"})
 _INFINITIVE: Final = re.compile(r"\w{2,}[aei]r(?:me|l[aeo])?")
 _THAT: Final = frozenset({"que", "that", "pra", "me", "remind", "lembra", "avisa", "recuerdame", "avisame"})
 
@@ -56,7 +64,7 @@ class Scan:
         self._words = words
         self._kinds = words.kinds
         self._rules: Sequence[Callable[[int], int]] = (
-            self._beside, self._until, self._starting, self._window, self._recurrence, self._lasting,
+            self._beside, self._except, self._until, self._starting, self._window, self._recurrence, self._lasting,
             self._ago, self._duration, *([self._bare_duration] if bare else []), self._day, self._clock, self._part,
         )  # fmt: skip
 
@@ -100,7 +108,9 @@ class Scan:
     def _is_other_word(self, at: int) -> bool:
         """Whether a word of times that no part took is another word: an abbreviation, a month that is a name."""
         kind = self._kinds[at]
-        if (kind == "p" and self.parts.clocks) or (kind == "V" and self.parts.days):
+        if kind == "@":
+            return False
+        if (kind in "pb" and self.parts.clocks) or (kind == "V" and self.parts.days):
             return True
         is_name = kind == "M" and self._kinds[at - 1 : at] not in {"o", "i", "s", "x"}
         return is_name or self._is_of_deed(at) or len(self._words.written(self._words.items[at])) <= _SHORT
@@ -115,7 +125,9 @@ class Scan:
 
     def _is_of_deed(self, at: int) -> bool:
         """Whether an hour is a part of the deed, where another was said before: "before the 5 o'clock patient"."""
-        return bool(self.parts.clocks) and not self._is_joined(at) and self._kinds[at - 1 : at] in {"o", "b"}
+        written = {self._words.written(token) for token in self._words.items[max(at - 1, 0) : at + 1]}
+        is_of = bool(written & _OF) or self._kinds[at - 1 : at] in {"o", "b"} or self._kinds[max(at - 2, 0) : at] == "oa"
+        return bool(self.parts.clocks) and not self._is_joined(at) and is_of
 
     def _is_joined(self, at: int) -> bool:
         """Whether the words of another part end there."""
@@ -127,13 +139,23 @@ class Scan:
         found = _BESIDE.match(self._kinds, at)
         if not found or self.parts.event or (found["day"] and self._words.value(found.start("day")) != "day"):
             return 0
-        stop = begin = found.end()
-        while stop < len(self._kinds) and self._kinds[stop] != "," and not self._begins_deed(stop):
-            stop += 1
+        begin = found.end()
         real, days = timedelta(), relativedelta(days=1)
         if found["amount"]:
-            real, days = amount(self._words, *found.span("amount"))
+            if (length := self._length(*found.span("amount"))) is None:
+                return 0
+            real, days = length
         is_before = found["side"] == "b"
+        if not days and (said := clock_at(self._words, begin, follows_day=False)):  # "10 minutes before 6pm"
+            self.parts.shift = -real if is_before else real
+            self.parts.clocks.append(said.clock)
+            return said.stop
+        if days.days and not real and (named := day_at(self._words, begin)) and self._kinds[named[0] :][:1] != "w":
+            self.parts.days.append(replace(named[1], plus=-days.days if is_before else days.days))  # "before christmas"
+            return named[0]
+        stop = begin
+        while stop < len(self._kinds) and self._kinds[stop] != "," and not self._begins_deed(stop):
+            stop += 1
         if stop == begin:
             self.parts.shift = -real if is_before else real
             return stop if real and not days else 0
@@ -170,6 +192,17 @@ class Scan:
         self.parts.start = day[1]
         return day[0]
 
+    def _except(self, at: int) -> int:
+        found, rule = _EXCEPT.match(self._kinds, at), self.parts.rule
+        if not found or not rule:
+            return 0
+        if rule.keys() - {"FREQ", "BYDAY"} or rule["FREQ"] not in {"DAILY", "WEEKLY"}:
+            raise NotUnderstood
+        out = {"SA", "SU"} if found["days"] == "E" else {token.value for token in self._words.said(found, "W")}
+        kept = [day for day in rule.get("BYDAY", ",".join(WEEKDAYS)).split(",") if day not in out]
+        rule |= {"FREQ": "WEEKLY", "BYDAY": ",".join(kept)}
+        return found.end()
+
     def _lasting(self, at: int) -> int:
         found = _LASTING.match(self._kinds, at)
         if not found or not (self.parts.rule or _LASTS_WITH.search(self._kinds)):
@@ -185,12 +218,20 @@ class Scan:
         found = _WINDOW.match(self._kinds, at)
         if not found or not _WINDOW_WITH.search(self._kinds):
             return 0
-        first = self._said(found.start("first") if found["first"] else at)
-        last = self._said(found.start("last"))
-        if first is None or last is None:
+        ends = [self._bound(*found.span(found["first"] and "first" or found["bare"] and "bare" or "between"))]
+        ends.append(self._bound(*found.span("last")))
+        if None in ends:
             return 0
-        self.parts.window = first.clock, last.clock
+        self.parts.window = ends[0], ends[1]
         return found.end()
+
+    def _bound(self, start: int, stop: int) -> Clock | None:
+        """Return the hour that bounds others, which may be a number alone."""
+        if self._kinds[start:stop] == "n":
+            hour = number_of(self._words.items[start])
+            return Clock(hour, halves=hour < _NOON) if hour < _HOURS else None
+        said = self._said(start)
+        return said.clock if said is not None else None
 
     def _recurrence(self, at: int) -> int:
         if not (named := rule_at(self._words, at)):
@@ -198,6 +239,7 @@ class Scan:
         found, rule = named
         if any(self.parts.rule.get(name, value) != value for name, value in rule.items()):
             raise NotUnderstood
+        self.parts.is_rule_unsure = not self.parts.rule and is_unsure(self._words, found)
         self.parts.rule |= rule
         # "the first monday of the month" is said of one, and of every one.
         if "p" in found[0]:
@@ -225,19 +267,22 @@ class Scan:
     def _ahead(self, found: re.Match[str] | None) -> int:
         if not found:
             return 0
-        start, stop = found.span("amount")
-        if self._kinds[start] == "C":  # "1h30"
-            hours, is_amount, minutes = self._words.value(start).partition("h")
-            if not is_amount or not hours.strip().isdecimal():
-                return 0
-            real = timedelta(hours=int(hours), minutes=int(re.sub(r"\D", "", minutes) or 0))
-            days = relativedelta()
-        else:
-            real, days = amount(self._words, start, stop)
-        self.parts.real += real
-        self.parts.calendar += days
+        if (length := self._length(*found.span("amount"))) is None:
+            return 0
+        self.parts.real += length[0]
+        self.parts.calendar += length[1]
         self.parts.is_ahead = True
         return found.end()
+
+    def _length(self, start: int, stop: int) -> tuple[timedelta, relativedelta] | None:
+        """Return the amount of time that tokens are; None for "8:30", which is an hour."""
+        if self._kinds[start] != "C":
+            return amount(self._words, start, stop)
+        hours, is_amount, minutes = self._words.value(start).partition("h")
+        if not is_amount or not hours.strip().isdecimal():
+            return None
+        more = number_of(self._words.items[stop - 1]) if stop - start > 1 else 0  # "1h e 15"
+        return timedelta(hours=int(hours), minutes=int(re.sub(r"\D", "", minutes) or 0) + more), relativedelta()
 
     def _day(self, at: int) -> int:
         is_further = self._kinds[at] == "&" and bool(self.parts.days) and self._is_joined(at)
@@ -245,6 +290,8 @@ class Scan:
         if named is None or ("V" in self._kinds[at : named[0]] and self.parts.days):  # a feast may be the deed
             return 0
         stop, day = named
+        if day.weeks < 0 and self.parts.rule.get("FREQ") == "MONTHLY":  # "every month on the last friday"
+            day = Day(weekday=day.weekday, nth=-1)
         if day.weeks < 0 or (day.ahead or 0) < 0:
             self._gone.append(((at, stop), lambda: self.parts.days.append(day)))
         else:

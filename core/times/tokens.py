@@ -24,20 +24,23 @@ KINDS: Final = {
     "next": "x", "this": "s", "every": "e", "other_day": "O", "other_week": "f", "daily": "D", "hourly": "H",
     "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "other": "z", "feast": "V",
     "gone": "k", "ago": "g", "often": "j", "between": "l", "next_week": "J", "month_end": "Z", "month_start": "X",
+    "except": "y", "unread": "@", "decimal": "m",
     "until": "U", "for": "F", "from": "S", "before": "b", "after": "v", "about": "~", "comma": ",", "word": "w",
 }  # fmt: skip
 """The letter of each kind of word."""
 
-TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJzjl")
+TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJzjl@")
 """Kinds that name times wherever they stand: left over in a text, they mean that it was not understood."""
 
 _SHAPES: Final = {
     "date": r"\d{4}-\d\d-\d\d(?=$|[\st,.;])|\d{1,2}/\d{1,2}(?:/\d{4}|/\d\d)?(?![\d/])|\d{1,2}[.-]\d{1,2}[.-]\d{4}",
     "clock": r"(?:[01]?\d|2[0-4])(?::[0-5]\d(?::\d\d)?|h ?[0-5]\d|\.[0-5]\d(?=\s?[ap]\.?m|\s?h))"
-    r"(?: ?(?:hs|hrs|h|min)(?!\w))?"
-    r"|(?:[01]?\d|2[0-4]) ?(?:hs|hrs|h)(?![\w])",
+    r"(?: ?(?:hs|hrs|h|min|m)(?!\w))?"
+    r"|(?:[01]?\d|2[0-4]) ?(?:hs|hrs|h)(?![\w])"
+    r"|(?<=\b(?:at|as) )(?:[01]\d|2[0-3])[0-5]\d(?: ?(?:hours|hs|hrs|h))?(?![\w.,:/-])",
+    "decimal": r"\d{1,2}[.,]\d(?= ?(?:h|d|m|s))",
     "dotted": r"(?:[01]?\d|2[0-4])\.[0-5]\d(?![\d.,]*\d)",
-    "ordinal": r"\d{1,2}(?:st|nd|rd|th|[ºª°])|\d{1,2}[oa](?!\w)",
+    "ordinal": r"\d{1,2}(?:st|nd|rd|th|[ºª°]|[oa](?!\w))(?![- ]?feira)",
     "number": r"\d{1,4}(?![\d.,]*\d)",
     "comma": r"[,;:–—-]",
 }

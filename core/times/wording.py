@@ -24,6 +24,8 @@ _LAST: Final = -1
 _NTHS: Final = (1, 2, 3, 4, 5, _LAST)
 _WORKDAYS: Final = ((0, 0), (0, 1), (0, 2), (0, 3), (0, 4))
 _END_OF_MONTHS: Final = (28, 29, 30, 31)
+_LATE_DAYS: Final = {(28, 29), (28, 29, 30)}
+"""With BYSETPOS=-1 the 29th and the 30th, in a month that is too short its last day."""
 _END_OF_DAY: Final = (23, 59)
 
 
@@ -154,6 +156,8 @@ def _yearly(rule: Rule, wall: datetime, locale: Locale) -> str:
 
 def _month_days(rule: Rule, wall: datetime) -> Sequence[int]:
     """Return the days of the month that a rule names by number from its beginning; none if it names others."""
+    if rule.positions == (_LAST,) and rule.month_days in _LATE_DAYS:
+        return rule.month_days[-1:]
     days = rule.month_days or (() if rule.days else (wall.day,))
     return () if rule.days or rule.positions or min(days, default=0) < 0 else days
 

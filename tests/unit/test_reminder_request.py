@@ -32,6 +32,12 @@ NOW = datetime(2026, 11, 22, 10, 15, tzinfo=ZoneInfo("America/Sao_Paulo"))
         (Locale.ES, "recuérdame comprar pan mañana a las 18h", "comprar pan", Once),
         (Locale.ES, "avisame cada lunes a las 9 de la mañana de sacar la basura", "sacar la basura", Repeated),
         (Locale.ES, "avísame que tengo dentista mañana a las 15h", "tengo dentista", Once),
+        (Locale.PT, "não esquece de me lembrar amanhã às 8 de ligar", "ligar", Once),
+        (Locale.PT, "me avisa qdo for 18h pra eu sair", "eu sair", Once),
+        (Locale.EN, "set a 10 minute timer", "Timer", Once),
+        (Locale.EN, "set an alarm for 7", "Wake up", Unclear),
+        (Locale.EN, "set a reminder for tomorrow at 8am called pay bills", "pay bills", Once),
+        (Locale.EN, "remind me about tomorrow's meeting at 8am", "meeting", Once),
         (Locale.ES, "despiértame mañana a las 6 de la mañana", "Despertar", Once),
     ],
 )
@@ -49,6 +55,11 @@ def test_a_request_is_read_with_the_persons_own_words(locale: Locale, message: s
         (Locale.PT, "me lembra de comprar leite"),
         (Locale.EN, "remind me to buy milk"),
         (Locale.ES, "recuérdame comprar leche"),
+        (Locale.PT, "me lembra mais tarde de comprar leite"),
+        (Locale.PT, "me lembra até sexta de pagar"),
+        (Locale.EN, "remind me monday or tuesday to call"),
+        (Locale.EN, "remind me later to mow"),
+        (Locale.ES, "recuérdame antes del viernes pagar"),
     ],
 )
 def test_a_request_may_name_no_time(locale: Locale, message: str) -> None:
@@ -70,6 +81,11 @@ def test_a_request_may_name_no_time(locale: Locale, message: str) -> None:
         (Locale.EN, "remember that I pay rent on the 5th"),
         (Locale.ES, "recuérdame cuál era la clave del portón"),
         (Locale.ES, "esa foto me recuerda al verano"),
+        (Locale.PT, "essa música me lembra você toda noite"),
+        (Locale.PT, "me lembra a senha pra entrar no wifi"),
+        (Locale.PT, "me lembra o que eu tenho que fazer amanhã"),
+        (Locale.EN, "remind me what time the game is tomorrow"),
+        (Locale.ES, "recuérdame qué tengo que comprar"),
         (Locale.EN, ""),
     ],
 )
@@ -81,6 +97,7 @@ def test_a_question_or_a_memory_is_no_request(locale: Locale, message: str) -> N
     ("locale", "message"),
     [
         (Locale.PT, "todo dia às 7h me diz o que eu tenho hoje"),
+        (Locale.PT, "toda manhã às 7h me manda minha agenda"),
         (Locale.EN, "every morning at 7am tell me what I have today"),
         (Locale.ES, "todos los días a las 7 de la mañana dime qué tengo hoy"),
     ],

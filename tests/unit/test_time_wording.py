@@ -154,6 +154,12 @@ def test_the_clock_shows_the_hour_as_the_language_writes_it() -> None:
             "el último día de cada mes a las 8:00",
         ),
         (
+            "FREQ=MONTHLY;BYMONTHDAY=28,29,30;BYSETPOS=-1",
+            "todo dia 30 às 8:00",
+            "on the 30th of every month at 8:00 AM",
+            "el día 30 de cada mes a las 8:00",
+        ),
+        (
             "FREQ=MONTHLY;BYDAY=1MO",
             "na primeira segunda de cada mês às 8:00",
             "on the first Monday of every month at 8:00 AM",

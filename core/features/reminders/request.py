@@ -15,8 +15,8 @@ from importlib import resources
 from typing import Final
 
 from core.text.unicode import flat
-from core.times.grammar import MAX_CHARS, find_time
-from core.times.reading import Found
+from core.times.grammar import MAX_CHARS, find_time, names_time
+from core.times.reading import Found, Once
 from core.types import Locale
 
 _EDGES: Final = " \t\n,.;:!?-–—"
@@ -52,6 +52,7 @@ class _Words:
     wake: re.Pattern[str]
     timer: re.Pattern[str]
     deed: re.Pattern[str]
+    task: re.Pattern[str]
     briefing: re.Pattern[str]
     woken: str
     timed: str
@@ -76,12 +77,12 @@ def read_request(message: str, now: datetime, locale: Locale) -> Request | None:
     text = flat(message[:MAX_CHARS])
     tables = sorted(_tables(), key=lambda words: words.code != locale.code)
     for words in tables:
-        if (asked := _asked(words, text)) is not None:
+        if (asked := _asked(words, message, text)) is not None:
             return _read(words, message, asked, now, locale)
     return None
 
 
-def _asked(words: _Words, text: str) -> _Asked | None:
+def _asked(words: _Words, message: str, text: str) -> _Asked | None:
     """Return the request in a text, unless it is a question about something known."""
     begin = _after_polite(words, text)
     for pattern, deed, is_timer in ((words.timer, words.timed, True), (words.wake, words.woken, False)):
@@ -92,8 +93,9 @@ def _asked(words: _Words, text: str) -> _Asked | None:
     if (briefing := words.briefing.search(text)) is not None:
         return _Asked(briefing.start(), briefing.end(), needs_time=True)
     if (found := words.ask.search(text)) and not words.others.search(text[: found.start()]):
-        rest = text[found.end() :].lstrip(_EDGES)
-        return None if words.question.match(rest) else _Asked(found.start(), found.end())
+        # An accent tells what is asked in Spanish from "that".
+        rests = (each[found.end() :].lstrip(_EDGES) for each in (text, message[:MAX_CHARS].lower()))
+        return None if any(map(words.question.match, rests)) else _Asked(found.start(), found.end())
     if (found := words.named.match(text, begin)) and found.end() < len(text):
         return _Asked(found.start(), found.end(), needs_time=text[found.end()] != ":")
     return None
@@ -105,8 +107,11 @@ def _read(words: _Words, message: str, asked: _Asked, now: datetime, locale: Loc
     masked = f"{',' * polite}{head[polite : asked.start]}{',' * (asked.end - asked.start)}{head[asked.end :]}"
     is_briefing = words.briefing.fullmatch(flat(head[asked.start : asked.end])) is not None
     found = find_time(masked, now, locale, bare=asked.is_timer)
-    if found is None and (asked.needs_time or not _names_deed(words, flat(head[asked.end :]).lstrip(_EDGES), masked)):
+    rest = flat(head[asked.end :]).lstrip(_EDGES)
+    if found is None and (asked.needs_time or not (_names_deed(words, rest, masked) or _names_task(words, rest))):
         return None
+    if is_briefing and found is not None and isinstance(found.time, Once) and not found.time.has_hour:
+        return None  # "remind me what I have to do tomorrow" is a question
     spans = found.spans if found is not None else ()
     when = " ".join(head[start:end] for start, end in spans)
     deed = _deed(words, head, sorted([(asked.start, asked.end), *spans])) + tail
@@ -118,6 +123,12 @@ def _names_deed(words: _Words, rest: str, masked: str) -> bool:
     if words.deed.match(rest):
         return not masked.rstrip().endswith("?") or not rest.startswith(("of ", "do ", "da "))
     return not rest.strip(_EDGES)
+
+
+def _names_task(words: _Words, rest: str) -> bool:
+    """Whether a request names what to do behind words for a time that were not understood: "até sexta de pagar"."""
+    locale = next(each for each in Locale if each.code == words.code)
+    return not rest.endswith("?") and words.task.search(rest) is not None and names_time(rest, locale)
 
 
 def _deed(words: _Words, text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -174,7 +185,7 @@ def _tables() -> tuple[_Words, ...]:
             timed=table["timed"],
             **{
                 name: re.compile(rf"(?<!\w)(?:{table[name]})(?!\w)")
-                for name in ("ask", "question", "named", "wake", "timer", "briefing")
+                for name in ("ask", "question", "named", "wake", "timer", "briefing", "task")
             },
         )
         for code, table in data.items()
