@@ -99,8 +99,11 @@ def _numbered(words: Tokens, found: re.Match[str]) -> Day | None:
 def _is_plain(words: Tokens, at: int) -> bool:
     """Whether a number is plainly a day of the month: "5th", "el 24"."""
     token = words.items[at]
+    if token.kind == "r" and words.tag == "en" and not words.written(token)[0].isdigit():  # "on the fifth"
+        before = [words.written(each) for each in words.items[max(at - 2, 0) : at]]
+        return before == ["on", "the"] and words.kinds[at + 1 : at + 2] != "w"
     if token.kind == "r":
-        return words.tag == "en" and words.written(token)[0].isdigit()
+        return words.tag == "en"
     return words.tag == "es" and at > 0 and words.written(words.items[at - 1]) == "el"
 
 

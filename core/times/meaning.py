@@ -18,6 +18,7 @@ from core.times.rules import WEEKDAYS
 _USUAL_HOUR: Final = 9
 _NOON: Final = 12
 _DAWN_ENDS: Final = 5
+_EVENING: Final = 20
 _MOST_DAYS: Final = 2
 _SMALL_HOURS: Final = range(1, 7)
 """Hours that are asked about even on a day that was named: nobody knows which half of the day is meant."""
@@ -102,25 +103,33 @@ class Meaning:
             ahead = sorted((each for each in options if isinstance(each, Once)), key=lambda each: each.at)
             return Unclear(tuple(ahead)) if len(ahead) > 1 else ahead[0] if ahead else options[0]
         day = self._date(named)
-        if self._may_be_today(named):
-            today, later = self._on(self._today), self._on(day)
-            if isinstance(today, Once) and isinstance(later, Once):
-                return Unclear((today, later))
+        if another := self._other_date(named, day):
+            times = [self._on(each) for each in sorted((another, day))]
+            if all(isinstance(each, Once) for each in times):
+                return Unclear(tuple(each for each in times if isinstance(each, Once)))
         if day == self._today and not (parts.clocks or parts.part):
             return self._some_time_today()
         return self._on(day)
 
-    def _may_be_today(self, named: Day) -> bool:
-        """Whether a day of the month is today's, and an hour was said: "dia 31 às 18h", on the 31st."""
-        is_plain = not (named.month or named.months or named.weekday or named.plus)
-        return is_plain and named.day == self._today.day and bool(self._parts.clocks)
+    def _other_date(self, named: Day, day: date) -> date | None:
+        """Return another date that a day of the month may mean.
+
+        Said on the 31st, "dia 31 às 18h" may be today; "friday the 13th" may be the next 13th, which is no friday.
+        """
+        if named.day <= 0 or named.month or named.months or named.plus:
+            return None
+        if named.weekday:
+            nearest = self._date(Day(day=named.day))
+            return nearest if nearest != day else None
+        is_ahead = any(self._at(self._today, clock) > self._now for clock in self._clocks())
+        return self._today if named.day == self._today.day and is_ahead else None
 
     def _joined(self, days: Sequence[Day]) -> Day:
         """Return one day of two that name it together: "friday, 27 november", "next week on monday"."""
         first, second = days
         if second.weekday and not second.day and not second.nth and first.day:
             first, second = second, first
-        if first.weekday and not first.day and not first.nth and second.day > 0:
+        if first.weekday and not first.day and not first.nth and second.day > 0 and not second.weekday:
             return Day(second.ahead, second.year, second.month, second.day, first.weekday)
         if first.ahead is not None and (second.day > 0 or second.weekday):
             date_ahead = self._today + timedelta(days=first.ahead)
@@ -184,7 +193,9 @@ class Meaning:
     def _clocks(self) -> list[Clock]:
         """Return the hours that were said, each before or after noon by a part of the day said apart."""
         parts = self._parts
-        return [of_day(clock, parts.part) if clock.halves and parts.part else clock for clock in parts.clocks]
+        said = (clock.halves or clock.hour == _NOON for clock in parts.clocks)  # "tonight at 12" is midnight
+        clocks = zip(parts.clocks, said, strict=True)
+        return [of_day(clock, parts.part) if parts.part and is_open else clock for clock, is_open in clocks]
 
     def _usual(self) -> Clock:
         return Clock(self._hours.get(self._parts.part, _USUAL_HOUR))
@@ -227,7 +238,9 @@ class Meaning:
     def _later_today(self, day: date) -> Time:
         """Return a time for the rest of a part of today that has begun: in an hour, if it is still that day."""
         later = self._now + timedelta(hours=1)
-        same = later.date() == day and self._parts.part in {"evening", "night", "afternoon"} and later.hour >= _NOON
+        ends = _EVENING if self._parts.part == "afternoon" else 24
+        same = later.date() == day and self._parts.part in {"evening", "night", "afternoon"}
+        same = same and _NOON <= later.hour < ends
         return (
             Once(later.replace(second=0, microsecond=0), has_hour=False) if same else Past(self._at(day, self._usual()))
         )
@@ -292,6 +305,8 @@ class Meaning:
         return self._counted(rule, clocks, has_hour=has_hour)
 
     def _counted(self, rule: dict[str, str], clocks: Sequence[Clock], *, has_hour: bool) -> Time:
+        if len(clocks) > 1 and self._parts.days and "BYDAY" in self._parts.rule:  # "every mon at 9 and wed at 10"
+            raise NotUnderstood
         begin = self._date(self._parts.start) if self._parts.start else self._today
         times = {(clock.hour, clock.minute) for clock in clocks}
         start = datetime.combine(begin, time(*min(times)))

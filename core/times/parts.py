@@ -48,8 +48,8 @@ class Parts:
 
     `part` is a part of the day ("evening"); `real` and `calendar` are an amount of time, from now on if `is_ahead`, or
     beside `event`; `rule` is an RRULE by its parts, which `until`, `lasts` or `start` bound, at hours of `window`;
-    `is_rule_unsure`: it may be said of once ("monday and friday"); `shift` moves the time ("the 3pm meeting, 10 minutes before"); `until_hour` is
-    when one of hours or minutes ends.
+    `is_rule_unsure`: it may be said of once ("monday and friday"); `until_hour` is when one of hours or minutes ends.
+    `shift` moves the time ("the 3pm meeting, 10 minutes before").
     """
 
     days: list[Day] = field(default_factory=list)

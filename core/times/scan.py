@@ -17,7 +17,9 @@ from core.times.recurrences import is_unsure, rule_at
 from core.times.rules import WEEKDAYS
 from core.times.tokens import TIMELY, Tokens, number_of
 
-_BESIDE: Final = re.compile(rf"(?:{WHERE}~*(?P<amount>{AMOUNT}|C)|[oie]{{0,2}}(?P<day>u))(?P<side>[bv])")  # "1 h before"
+_BESIDE: Final = re.compile(
+    rf"(?:{WHERE}~*(?P<amount>{AMOUNT}|C)|[oie]{{0,2}}(?P<day>u))(?P<side>[bv])"
+)  # "1 h before"
 _UNTIL: Final = re.compile("U[oiat]{0,3}")  # "até", "until the"
 _FROM: Final = re.compile("S[oiats]{0,3}")  # "a partir de", "starting on"
 _LASTING: Final = re.compile("F[ox]{0,3}n?x?(?P<u>u)(?<!Fu)")  # "for the next two weeks"
@@ -126,7 +128,9 @@ class Scan:
     def _is_of_deed(self, at: int) -> bool:
         """Whether an hour is a part of the deed, where another was said before: "before the 5 o'clock patient"."""
         written = {self._words.written(token) for token in self._words.items[max(at - 1, 0) : at + 1]}
-        is_of = bool(written & _OF) or self._kinds[at - 1 : at] in {"o", "b"} or self._kinds[max(at - 2, 0) : at] == "oa"
+        is_of = (
+            bool(written & _OF) or self._kinds[at - 1 : at] in {"o", "b"} or self._kinds[max(at - 2, 0) : at] == "oa"
+        )
         return bool(self.parts.clocks) and not self._is_joined(at) and is_of
 
     def _is_joined(self, at: int) -> bool:
@@ -145,23 +149,45 @@ class Scan:
             if (length := self._length(*found.span("amount"))) is None:
                 return 0
             real, days = length
-        is_before = found["side"] == "b"
-        if not days and (said := clock_at(self._words, begin, follows_day=False)):  # "10 minutes before 6pm"
-            self.parts.shift = -real if is_before else real
-            self.parts.clocks.append(said.clock)
-            return said.stop
-        if days.days and not real and (named := day_at(self._words, begin)) and self._kinds[named[0] :][:1] != "w":
-            self.parts.days.append(replace(named[1], plus=-days.days if is_before else days.days))  # "before christmas"
-            return named[0]
-        stop = begin
-        while stop < len(self._kinds) and self._kinds[stop] != "," and not self._begins_deed(stop):
-            stop += 1
+        if found["side"] == "b":
+            real, days = -real, -days
+        if moved := self._moved(begin, real, days.days):
+            return moved
+        stop = self._event_end(begin)
         if stop == begin:
-            self.parts.shift = -real if is_before else real
-            return stop if real and not days else 0
-        self.parts.real, self.parts.calendar = (-real, -days) if is_before else (real, days)
+            return stop if self._moved_back(real, days.days) else 0
+        if self.parts.days or self.parts.clocks:
+            raise NotUnderstood
+        self.parts.real, self.parts.calendar = real, days
         self.parts.event = self._words.between(begin, stop)
         return stop
+
+    def _moved(self, at: int, real: timedelta, days: int) -> int:
+        """Take an hour or a day that is named there, moved: "10 minutes before 6pm", "the day before christmas"."""
+        if not days and (said := clock_at(self._words, at, follows_day=False)):
+            self.parts.shift = real
+            self.parts.clocks.append(said.clock)
+            return said.stop
+        if days and not real and (named := day_at(self._words, at)) and self._kinds[named[0] :][:1] != "w":
+            self.parts.days.append(replace(named[1], plus=days))
+            return named[0]
+        return 0
+
+    def _moved_back(self, real: timedelta, days: int) -> bool:
+        """Move what was named before: "the exam is on friday at 9, remind me the day before"."""
+        if real and not days:
+            self.parts.shift = real
+            return True
+        if days and not real and self.parts.days:
+            last = self.parts.days[-1]
+            self.parts.days[-1] = replace(last, plus=last.plus + days)
+            return True
+        return False
+
+    def _event_end(self, at: int) -> int:
+        while at < len(self._kinds) and self._kinds[at] != "," and not self._begins_deed(at):
+            at += 1
+        return at
 
     def _begins_deed(self, at: int) -> bool:
         """Whether what is to be done begins there: "to take", "de pegar", "para salir"."""
@@ -218,11 +244,11 @@ class Scan:
         found = _WINDOW.match(self._kinds, at)
         if not found or not _WINDOW_WITH.search(self._kinds):
             return 0
-        ends = [self._bound(*found.span(found["first"] and "first" or found["bare"] and "bare" or "between"))]
-        ends.append(self._bound(*found.span("last")))
-        if None in ends:
+        begins = next(name for name in ("first", "bare", "between") if found[name])
+        first, last = self._bound(*found.span(begins)), self._bound(*found.span("last"))
+        if first is None or last is None:
             return 0
-        self.parts.window = ends[0], ends[1]
+        self.parts.window = first, last
         return found.end()
 
     def _bound(self, start: int, stop: int) -> Clock | None:

@@ -33,7 +33,8 @@ TIMELY: Final = frozenset("CTWMdpINGeOfDHKQYBEZXVJzjl@")
 """Kinds that name times wherever they stand: left over in a text, they mean that it was not understood."""
 
 _SHAPES: Final = {
-    "date": r"\d{4}-\d\d-\d\d(?=$|[\st,.;])|\d{1,2}/\d{1,2}(?:/\d{4}|/\d\d)?(?![\d/])|\d{1,2}[.-]\d{1,2}[.-]\d{4}",
+    "date": r"\d{4}-\d\d-\d\d(?=$|[\st,.;])|\d{4}/\d\d?/\d\d?(?![\d/])|\d{1,2}/\d{1,2}(?:/\d{4}|/\d\d)?(?![\d/])"
+    r"|\d{1,2}[.-]\d{1,2}[.-]\d{4}",
     "clock": r"(?:[01]?\d|2[0-4])(?::[0-5]\d(?::\d\d)?|h ?[0-5]\d|\.[0-5]\d(?=\s?[ap]\.?m|\s?h))"
     r"(?: ?(?:hs|hrs|h|min|m)(?!\w))?"
     r"|(?:[01]?\d|2[0-4]) ?(?:hs|hrs|h)(?![\w])"

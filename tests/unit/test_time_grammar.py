@@ -98,6 +98,21 @@ PT = {
     "19h30m": "22 19:30",
     "às 15h de Lisboa": "none",
     "nos próximos 3 dias às 9h": "none",
+    "dia 22 às 18h": "22 18:00 or 22/12 18:00",
+    "dia 22 às 9h": "22/12 09:00",
+    "quinta dia 25 às 10h": "25 10:00 or 25/2/2027 10:00",
+    "quinta dia 26 às 10h": "26 10:00",
+    "3a feira às 10h": "24 10:00",
+    "daqui 1h e 15": "22 11:30",
+    "a cada 6h": "FREQ=HOURLY;INTERVAL=6 22 16:15",
+    "de 8/8h": "FREQ=HOURLY;INTERVAL=8 22 18:15",
+    "a cada 1h30": "FREQ=MINUTELY;INTERVAL=90 22 11:45",
+    "todo dia 12 de junho": "FREQ=YEARLY;BYMONTH=6;BYMONTHDAY=12 12/6/2027 09:00?",
+    "um dia antes do natal": "24/12 09:00?",
+    "prova dia 2 às 19h, um dia antes": "1/12 19:00",
+    "dentista amanhã às 15h, 1h antes pra sair": "23 14:00",
+    "amanhã às 15h com 30 min de antecedência": "23 14:30",
+    "todo dia às 8, 5 vezes": "none",
     "amanhã às 9 a reunião das 15h": "23 09:00",
 }
 EN = {
@@ -184,6 +199,13 @@ EN = {
     "before friday": "none",
     "in march": "1/3/2027 09:00?",
     "next year": "1/1/2027 09:00?",
+    "on the fifth at 9am": "5/12 09:00",
+    "on 2026/12/24 at 9am": "24/12 09:00",
+    "tonight at 12": "23 00:00",
+    "every mon at 9am and wed at 10am": "none",
+    "every march 3rd": "FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=3 3/3/2027 09:00?",
+    "friday the 13th on saturday": "none",
+    "two weeks before christmas": "11/12 09:00?",
 }
 ES = {
     "en 90 segundos": "22 10:16",
@@ -244,6 +266,8 @@ ES = {
     "los días 1 y 15": "FREQ=MONTHLY;BYMONTHDAY=1,15 1/12 09:00?",
     "el 3 del 5 a las 10": "3/5/2027 10:00",
     "antes del viernes": "none",
+    "el otro jueves a las 9": "none",
+    "en un par de horas": "22 12:15",
     "10 minutos antes de las 6 de la tarde": "22 17:50",
     "cada quincena los viernes a las 9": "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR 27 09:00",
     "a las 15h hora de Madrid": "none",
@@ -332,6 +356,12 @@ def test_an_end_bounds_a_recurrence_to_the_end_of_its_day() -> None:
     time = read("every day at 9am until december 1", "2026-11-22T10:15")
     assert isinstance(time, Repeated)
     assert time.rule == "FREQ=DAILY;UNTIL=20261202T045959Z"
+
+
+def test_an_afternoon_that_is_over_is_that_of_tomorrow() -> None:
+    time = read("por la tarde", "2026-11-22T21:30", locale=Locale.ES)
+    assert time is not None
+    assert shown(time) == "23 15:00?"
 
 
 def test_a_text_in_another_language_than_the_persons_is_read() -> None:
