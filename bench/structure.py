@@ -15,7 +15,9 @@ from bench.table import show
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("bot", "adapters", "core")
-NOT_ENGINE = ("core.features", "core.providers", "core.storage", "core.limited", "core.library", "core.ask")
+NOT_ENGINE = (
+    "core.features", "core.providers", "core.storage", "core.limited", "core.times", "core.library", "core.ask",
+)  # fmt: skip
 STORES = ("stores", "threads", "people", "decisions", "broadcasts", "calls", "codes", "store")
 """What modules are called that hold the port of a store."""
 
