@@ -122,3 +122,22 @@ def test_a_text_of_any_length_is_kept_whole() -> None:
     request = read_request(f"remind me tomorrow at 9am to send {long}", NOW, Locale.EN)
     assert request is not None
     assert request.text == f"send {long}"
+
+
+@pytest.mark.parametrize(
+    ("locale", "message", "text"),
+    [
+        (Locale.PT, "me lembra quando eu sair às 18h30 de comprar pão", "quando eu sair comprar pão"),
+        (Locale.EN, "remind me when I get home at 6pm to feed the cat", "when I get home feed the cat"),
+        (Locale.EN, "remind me an hour before my flight", "my flight"),
+    ],
+)
+def test_an_occasion_belongs_to_the_text(locale: Locale, message: str, text: str) -> None:
+    request = read_request(message, NOW, locale)
+    assert request is not None
+    assert request.text == text
+
+
+@pytest.mark.parametrize("message", ["me lembra quando eu pago o aluguel?", "remind me when I pay rent?"])
+def test_a_question_about_when_is_no_request(message: str) -> None:
+    assert read_request(message, NOW, Locale.EN) is None

@@ -16,7 +16,7 @@ from typing import Final
 
 from core.text.unicode import flat
 from core.times.grammar import MAX_CHARS, find_time, names_time
-from core.times.reading import Found, Once
+from core.times.reading import Beside, Found, Once
 from core.types import Locale
 
 _EDGES: Final = " \t\n,.;:!?-–—"
@@ -115,7 +115,8 @@ def _read(words: _Words, message: str, asked: _Asked, now: datetime, locale: Loc
     spans = found.spans if found is not None else ()
     when = " ".join(head[start:end] for start, end in spans)
     deed = _deed(words, head, sorted([(asked.start, asked.end), *spans])) + tail
-    return Request("" if is_briefing else deed.strip() or asked.deed, found, when, is_briefing)
+    event = found.time.event if found is not None and isinstance(found.time, Beside) else ""
+    return Request("" if is_briefing else deed.strip() or asked.deed or event, found, when, is_briefing)
 
 
 def _names_deed(words: _Words, rest: str, masked: str) -> bool:
