@@ -280,6 +280,7 @@ class Scheduler:
             except Exception:
                 if settled is not None:
                     raise
+                # Whatever broke one reminder, it is tried again like a refused one, and the others go on.
                 _log.exception("a reminder broke")
                 settled = self._refused(group)
             else:
