@@ -20,7 +20,6 @@ from core.features.admin.admin import Verb, person
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
 from core.features.ledger.calls import Ledger, Scope, Sum
 from core.features.preferences.store import PreferenceStore
-from core.features.reminders.calendar import to_ics
 from core.features.reminders.reminders import ReminderStore, State
 from core.features.transfer.files import Copies, Spool, private_file
 from core.features.transfer.reminder_entries import to_entry
@@ -104,6 +103,8 @@ class Takeout:
             FileExistsError: there is a file of that name.
             StorageError: it cannot be written, or what is kept cannot be read.
         """
+        from core.features.reminders.calendar import to_ics  # its library takes 28 ms to load
+
         reminders = await self._reminders.of(await self._memories.accounts(user))
         if reminders:
             with _written(path) as file:
