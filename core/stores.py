@@ -5,10 +5,10 @@ Each docstring is the promise; `tests/contracts/` holds every implementation to 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from core.threads import Threads, ToldMemories
 from core.types import (
@@ -19,6 +19,7 @@ from core.types import (
     MemoryItem,
     MemoryKind,
     Message,
+    Span,
     UserKey,
     Vector,
     Vectors,
@@ -55,6 +56,15 @@ class Said:
     chat: ChatKey
 
 
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A past message that a search found: the message, where it was said, what was said before it, and its BM25."""
+
+    said: Said
+    before: Message | None
+    score: float
+
+
 class HistoryStore(Threads, ToldMemories, Protocol):
     """Every message ever said, by thread. Order is the order of `append`.
 
@@ -76,6 +86,15 @@ class HistoryStore(Threads, ToldMemories, Protocol):
 
     async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Said]:
         """Return those of the messages that are in threads of that person's, and where each was said, as asked."""
+
+    async def search(
+        self, user: UserKey, query: str, *, limit: int, room: str = "", said: Span | None = None, skip: str = ""
+    ) -> Sequence[Quoted]:
+        """Return up to `limit` past messages of a person, and answers to them, that have words of a query.
+
+        What is redacted, withheld or forgotten is not found. With a `room`, only what was said there; without, only
+        what was said in private. `said` is when; the thread `skip` is left out, as the model reads it anyway.
+        """
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""
@@ -105,6 +124,18 @@ class ChangeContext:
 NO_CHANGE_CONTEXT = ChangeContext()
 
 
+Merge: TypeAlias = Callable[[MemoryItem, MemoryDraft], tuple[MemoryDraft, tuple[str, ...]]]
+"""Given a memory and the same said again: what it is then, and the rooms in which it is heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What `save` stored: the memory that holds each draft, in order, and the ids of those that are new."""
+
+    items: Sequence[MemoryItem]
+    new: frozenset[str]
+
+
 class MemoryStore(Protocol):
     """The truth about memories. The owner is the first argument of every verb, so that no query can forget it.
 
@@ -131,6 +162,27 @@ class MemoryStore(Protocol):
             ValueError: a draft without a binding, or with an empty one; nothing is stored.
         """
 
+    async def save(
+        self,
+        owner: UserKey,
+        drafts: Sequence[MemoryDraft],
+        *,
+        at: datetime,
+        merge: Merge,
+        source_ids: Sequence[int] = (),
+        vectors: Mapping[str, Vector] | None = None,
+        space: str = "",
+        context: ChangeContext = NO_CHANGE_CONTEXT,
+    ) -> Saved:
+        """Store the drafts that are new; what is known already (`find`) becomes what `merge` makes of both.
+
+        A memory that was said again gains the sources; one that changes by it is recorded as changed, without an
+        earlier version. Looking and writing are one transaction, so that two who save the same store it once.
+
+        Raises:
+            ValueError: a draft without a binding, or with an empty one; nothing is stored.
+        """
+
     async def update(
         self,
         owner: UserKey,
@@ -143,8 +195,15 @@ class MemoryStore(Protocol):
         context: ChangeContext = NO_CHANGE_CONTEXT,
         rooms: Sequence[str] = (),
         shared: bool = False,
+        source_ids: Sequence[int] = (),
+        keeps_past: bool = False,
     ) -> MemoryItem | None:
-        """Replace kind, content and bindings; None, and nothing changed, if the owner has no such memory.
+        """Replace what a memory says; None, and nothing changed, if the owner has no such memory.
+
+        With `keeps_past`, what it said until now is stored as an earlier version: a memory with an id of its own,
+        `until` this time, whose `current` is this one; it keeps age, sources, rooms and vectors. It is deleted with its
+        `current`, taken back with the act, and returned by `get`, `earlier` and a `search` of the past only.
+        `source_ids` are added to the sources.
 
         Phrases whose text stays keep their id and vectors; `created_at` and sources stay. The new words may be spoken
         of in `context.room`, in `rooms`, and in every room if `shared`: the rooms of the old ones are dropped.
@@ -231,8 +290,11 @@ class MemoryStore(Protocol):
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
 
+    async def earlier(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+        """Return the earlier versions of those memories of the owner's, the newest first."""
+
     async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
-        """Return the owner's memory of that kind and content (compared by `core.text.unicode.fold`), or None.
+        """Return the owner's memory of that kind and content, or None; case, accents and punctuation do not count.
 
         One that has the content to the letter comes first. With a `room`, others count only if they were said there.
         """
@@ -262,6 +324,61 @@ class MemoryStore(Protocol):
         """Delete everything of all of the owner's accounts, links included; return how many memories that were."""
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory that a search may return, before it is read.
+
+    `number` is greater for a newer one. `phrases` are the ids of its phrases. `words` holds for each query the memory's
+    BM25 score, over this owner's memories alone, and how much of the query's words it holds, weighed by rarity (0..1).
+    """
+
+    number: int
+    phrases: tuple[int, ...]
+    words: tuple[tuple[float, float], ...]
+
+
+Order: TypeAlias = Callable[[Sequence[Candidate], int], Sequence[int]]
+"""Given candidates, and how many memories the owner has: the numbers of those to read, in this order.
+
+It is called on the store's thread, and must neither wait nor take long.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search asks a store for.
+
+    Candidates are the memories of the phrases `nearest`, and for each query the `depth` best by words.
+    `version` is that of the index by which `nearest` were found. In a `room` only what is audible there counts, with
+    `said` only what was said then; what is past at `at` counts only with `past`.
+    """
+
+    queries: tuple[str, ...]
+    nearest: frozenset[int]
+    version: int
+    order: Order
+    at: datetime
+    depth: int = 32
+    room: str = ""
+    past: bool = False
+    said: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """What an index lacks.
+
+    `removed` tells that it may hold what is gone, and has to be compared with `embedded`. `partial`: some of the new
+    phrases have no vector.
+    """
+
+    version: int
+    ids: Sequence[int]
+    vectors: Vectors
+    removed: int
+    partial: bool
+
+
 class PhraseStore(Protocol):
     """What memories are searched by: their phrases, the vectors of these, and their words.
 
@@ -279,6 +396,21 @@ class PhraseStore(Protocol):
         """Return the phrase ids of the owner's memories that may be spoken of in that room: said there, or shared.
 
         They are in ascending order.
+        """
+
+    async def search(self, owner: UserKey, search: Search) -> Sequence[MemoryItem] | None:
+        """Return the memories that `search.order` names, in its order; None if the owner's `version` is another.
+
+        All is read in one job: a word counts by how few of the owner's memories hold it, whoever else uses it.
+        """
+
+    async def version(self, owner: UserKey) -> int:
+        """Return a number that changes with every change of the owner's memories, by whatever process."""
+
+    async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
+        """Return the phrases with an id greater than `after` that are embedded in that space, and their vectors.
+
+        `removed` counts what was ever removed, or embedded later than it was stored.
         """
 
     async def newest_phrase(self, owner: UserKey) -> int:

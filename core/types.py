@@ -305,12 +305,26 @@ class MemoryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """The time from `start` up to, and without, `end`; both are aware."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryDraft:
-    """A memory to be saved. `bindings` are the short phrases it is found by: at least one, none empty."""
+    """A memory to be saved. `bindings` are the short phrases it is found by: at least one, none empty.
+
+    `until` is when it stops being true, None if nobody knows of an end. `meant` is the day or the minute that its words
+    mean, ISO 8601 without a zone ("2026-11-23", "2026-11-23T15:00"), or "".
+    """
 
     kind: MemoryKind
     content: str
     bindings: tuple[str, ...]
+    until: datetime | None = None
+    meant: str = ""
 
     def to_json(self) -> dict[str, JSONValue]:
         """Return the JSON form for the store and exports."""
@@ -322,7 +336,8 @@ class MemoryItem:
     """A stored memory. `id` is random text; `source_ids` are the stored messages of the person that it comes from.
 
     `rooms` are the rooms in which the person said it (PLATFORM:ID; none: in private only). A `shared` one may be spoken
-    of in every room; a `pinned` one comes first in lists.
+    of in every room; a `pinned` one comes first in lists. `current` is "", or the id of the memory that tells what is
+    true since `until`: then this one is an earlier version of it, which lists and searches leave out unless asked.
     """
 
     id: str
@@ -335,11 +350,18 @@ class MemoryItem:
     rooms: tuple[str, ...] = ()
     shared: bool = False
     pinned: bool = False
+    until: datetime | None = None
+    meant: str = ""
+    current: str = ""
 
     @property
     def draft(self) -> MemoryDraft:
         """The draft that would store it."""
-        return MemoryDraft(self.kind, self.content, self.bindings)
+        return MemoryDraft(self.kind, self.content, self.bindings, self.until, self.meant)
+
+    def is_past(self, now: datetime) -> bool:
+        """Return whether it is no longer true: something else is, or its time is over."""
+        return bool(self.current) or (self.until is not None and self.until <= now)
 
     def in_zone(self, zone: tzinfo) -> MemoryItem:
         """Return the memory with its times in that zone."""
@@ -389,10 +411,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
-    """A memory found by a search, the phrase that matched best, and scores in 0..1 (higher is nearer)."""
+    """A memory found by a search, and the phrase that matched best.
+
+    `score` orders the hits of one search. `chance` is the calibrated probability, 0..1, that the memory answers the
+    question: it means the same whoever asks, and however many memories they have. `dense` is the cosine of the nearest
+    phrase, `lexical` the BM25 score of its words.
+    """
 
     item: MemoryItem
     matched: str
     score: float
     dense: float = 0.0
     lexical: float = 0.0
+    chance: float = 0.0
