@@ -328,13 +328,14 @@ class MemoryStore(Protocol):
 class Candidate:
     """A memory that a search may return, before it is read.
 
-    `number` is greater for a newer one. `phrases` are the ids of its phrases. `words` holds for each query the memory's
-    BM25 score, over this owner's memories alone, and how much of the query's words it holds, weighed by rarity (0..1).
+    `number` is greater for a newer one. `phrases` are the ids of its phrases. `words` holds for each query how much of
+    it the memory's words cover, 0..1: each word weighs its IDF over this owner's memories alone. That is BM25 with
+    k1 = 0, divided by what the whole query weighs; how often a word stands there, or how long the memory is, is noise.
     """
 
     number: int
     phrases: tuple[int, ...]
-    words: tuple[tuple[float, float], ...]
+    words: tuple[float, ...]
 
 
 Order: TypeAlias = Callable[[Sequence[Candidate], int], Sequence[int]]

@@ -415,7 +415,7 @@ class MemoryHit:
 
     `score` orders the hits of one search. `chance` is the calibrated probability, 0..1, that the memory answers the
     question: it means the same whoever asks, and however many memories they have. `dense` is the cosine of the nearest
-    phrase, `lexical` the BM25 score of its words.
+    phrase, `lexical` how much of the question's words it covers, each weighed by its IDF.
     """
 
     item: MemoryItem
