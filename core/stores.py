@@ -156,7 +156,8 @@ class MemoryStore(Protocol):
     ) -> Sequence[MemoryItem]:
         """Store all drafts, in order. `vectors` maps phrase texts to vectors of `space`; others stay unembedded.
 
-        It was said in `context.room` ("": in private), and by `context.account` if that is one of the owner's.
+        It was said in `context.room` ("": in private), and by `context.account` if that is one of the owner's. The
+        times of a draft are its `said_at`, at most `at`.
 
         Raises:
             ValueError: a draft without a binding, or with an empty one; nothing is stored.

@@ -318,6 +318,7 @@ class MemoryDraft:
 
     `until` is when it stops being true, None if nobody knows of an end. `meant` is the day or the minute that its words
     mean, ISO 8601 without a zone ("2026-11-23", "2026-11-23T15:00"), or "".
+    `said_at` is when it was said, if that was before it is saved; None: when it is saved.
     """
 
     kind: MemoryKind
@@ -325,6 +326,7 @@ class MemoryDraft:
     bindings: tuple[str, ...]
     until: datetime | None = None
     meant: str = ""
+    said_at: datetime | None = None
 
     def to_json(self) -> dict[str, JSONValue]:
         """Return the JSON form for the store and exports."""

@@ -26,7 +26,7 @@ MAX_PHRASE_CHARS = 200
 
 def cleaned(draft: MemoryDraft) -> MemoryDraft:
     """Return the draft with clean texts, and each binding once; empty ones are left out."""
-    return MemoryDraft(draft.kind, clean(draft.content), _once(clean(binding) for binding in draft.bindings))
+    return replace(draft, content=clean(draft.content), bindings=_once(clean(binding) for binding in draft.bindings))
 
 
 def phrases_of(draft: MemoryDraft) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def distinct(drafts: Sequence[MemoryDraft]) -> Sequence[MemoryDraft]:
 
 def merged(known: MemoryDraft, draft: MemoryDraft) -> MemoryDraft:
     """Return what is known, with those bindings of the draft that it lacks."""
-    return MemoryDraft(known.kind, known.content, _once((*known.bindings, *draft.bindings)))
+    return replace(known, bindings=_once((*known.bindings, *draft.bindings)))
 
 
 def said_again(item: MemoryItem, draft: MemoryDraft, room: str) -> tuple[MemoryDraft, tuple[str, ...]]:

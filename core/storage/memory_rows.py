@@ -151,13 +151,16 @@ async def insert(
     [(whose, said_by)] = await transaction.run(
         f"SELECT {OWNER}, {_ACCOUNT}", (*user_key(owner), *user_key(context.account or owner), *user_key(owner))
     )
-    now = microseconds(at)
     await transaction.run_many(
         """
         INSERT INTO memories (key, owner, account, kind, content, digest, created_at, updated_at)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        ((m.key, whose, said_by, m.draft.kind, m.draft.content, digest(m.draft.content), now, now) for m in memories),
+        (
+            (m.key, whose, said_by, m.draft.kind, m.draft.content, digest(m.draft.content), said, said)
+            for m in memories
+            for said in [microseconds(min(m.draft.said_at or at, at))]
+        ),
     )
     await insert_phrases(
         transaction, ((m.key, text, place) for m in memories for text, place in positions_of(m.draft).items())

@@ -7,6 +7,7 @@ import json
 import re
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 
@@ -77,7 +78,7 @@ def checked(draft: MemoryDraft) -> MemoryDraft:
     bindings = tuple(dict.fromkeys(storable(binding) for binding in draft.bindings))
     if not bindings or not all(binding.strip() for binding in bindings):
         raise ValueError("a memory needs at least one binding, and none may be empty")
-    return MemoryDraft(draft.kind, storable(draft.content), bindings)
+    return replace(draft, content=storable(draft.content), bindings=bindings)
 
 
 def phrases_of(draft: MemoryDraft) -> Sequence[str]:

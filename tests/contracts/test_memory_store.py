@@ -71,6 +71,15 @@ async def test_what_was_added_comes_back_whole_and_in_order(store: SearchableMem
     assert await store.count(ANA) == 2
 
 
+async def test_what_was_said_before_it_is_saved_has_that_time_and_nothing_is_said_later(
+    store: SearchableMemoryStore,
+) -> None:
+    before, after = (replace(WIFI, said_at=START + timedelta(days=days)) for days in (-400, 1))
+    items = await store.add(ANA, [before, replace(after, content="other")], at=START, context=ChangeContext("act"))
+    assert [item.created_at for item in items] == [START - timedelta(days=400), START]
+    assert [change.at for change in await store.changes(ANA, act="act")] == [START, START]
+
+
 async def test_nothing_to_add_adds_nobody(store: SearchableMemoryStore) -> None:
     assert list(await store.add(ANA, [], at=START)) == []
     assert list(await store.owners()) == []

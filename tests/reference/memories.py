@@ -46,7 +46,8 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         account = self._account(owner, context.account or owner)
         entries = []
         for draft in ready:
-            item = MemoryItem(random_id(), draft.kind, draft.content, draft.bindings, at, at, sources, rooms)
+            said_at = min(draft.said_at or at, at)
+            item = MemoryItem(random_id(), draft.kind, draft.content, draft.bindings, said_at, said_at, sources, rooms)
             entry = Entry(next(self._numbers), account, item)
             entries.append(entry)
             self._keep(owner, entry, vectors or {}, space)
