@@ -18,7 +18,7 @@ from bot.cli.backup import backup_, restore_
 from bot.cli.memories import app as memories_app
 from bot.cli.memories import reindex_
 from bot.cli.people import actions_app, users_app
-from bot.cli.personal import export_, forget_
+from bot.cli.personal import export_, forget_, import_
 from bot.cli.reminders import app as reminders_app
 from bot.cli.setup import setup_
 from bot.cli.shell import JsonOption, load_settings, show
@@ -120,6 +120,7 @@ app.command("usage")(usage_)
 app.command("backup")(backup_)
 app.command("restore")(restore_)
 app.command("export")(export_)
+app.command("import")(import_)
 app.command("forget")(forget_)
 app.command("reindex")(reindex_)
 

@@ -1,18 +1,31 @@
-"""`elefante export` and `elefante forget`: write out or delete everything that is stored of one person."""
+"""`elefante export`, `import` and `forget`: write out, take in or delete what is stored of one person."""
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
+
+import typer
 
 from bot.cli.shell import JsonOption, NewFile, UserOption, YesOption, busy, confirm, load_settings, person, run, show
 from bot.settings.settings import Settings
 from bot.wiring import build
-from core.errors import StorageError
+from core.errors import ConfigError, StorageError
 from core.features.admin.decisions import DecisionKind, record_deed
 from core.features.transfer.export import CALENDAR_SUFFIX, file_name
+from core.features.transfer.import_ import SHOWN, known_of, save
+from core.features.transfer.intake import Intake, read
+from core.memory.user_memory import UndoResult
+from core.stores import ChangeContext
+from core.text.unicode import one_line
 from core.types import UserKey
+
+MAX_BYTES: Final = 500_000_000
+"""The largest file that is read from the shell, unpacked."""
+
+_MAX_SHOWN_CHARS: Final = 100
 
 
 def export_(file: NewFile = None, user: UserOption = "", as_json: JsonOption = False) -> None:
@@ -25,6 +38,36 @@ def export_(file: NewFile = None, user: UserOption = "", as_json: JsonOption = F
     loaded = load_settings()
     with busy("writing"):
         done = run(export(loaded, person(user, loaded), file))
+    show(done, as_json=as_json, plain=render)
+
+
+def import_(
+    file: Annotated[Path | None, typer.Argument(help="An export, or a list; see docs/commands.md.")] = None,
+    user: UserOption = "",
+    undo: Annotated[str, typer.Option("--undo", help="Take back the import that printed this name.")] = "",
+    yes: YesOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Save the memories of a file: an export of ours, of ChatGPT, Claude or mem0, or a list as text, CSV or JSON.
+
+    Reminders of an export are left out: /import in a chat sets them there.
+
+    Example: elefante import chatgpt.zip
+    """
+    loaded = load_settings()
+    whose = person(user, loaded)
+    if undo:
+        show(run(taken_back(loaded, whose, undo)), as_json=as_json, plain=render)
+        return
+    if file is None:
+        raise ConfigError("import", "name a file")
+    held, known = run(look(loaded, whose, file))
+    shown = [f"- {one_line(each.draft.content, _MAX_SHOWN_CHARS)}" for each in held.taken[:SHOWN]]
+    left_out = held.refused + held.unset + len(held.reminders)
+    counts = f"{len(held.taken)} memories, {known} of them known already, for {whose}; {left_out} entries are left out"
+    confirm("\n".join((*shown, f"Save {counts}?")), yes=yes)
+    with busy("saving"):
+        done = run(take_in(loaded, whose, held))
     show(done, as_json=as_json, plain=render)
 
 
@@ -69,6 +112,53 @@ async def export(settings: Settings, user: UserKey, file: Path | None) -> Docume
         return {"user": str(user), "file": str(path), "calendar": str(calendar) if coming else None, **asdict(tally)}
 
 
+async def look(settings: Settings, user: UserKey, file: Path) -> tuple[Intake, int]:
+    """Return what a file holds for a person, and how many of its memories are known already.
+
+    Raises:
+        InputError: nothing of it can be imported.
+        StorageError: it cannot be opened.
+    """
+    async with build(settings) as app:
+        accounts = await app.features.memories.accounts(user)
+        try:
+            with file.open("rb") as opened:
+                held = read(opened, accounts, name=file.name, max_bytes=MAX_BYTES)
+        except OSError as error:
+            raise StorageError(f"{file} cannot be read: {error.strerror}") from error
+        return held, len(await known_of(app.features.memories.of(accounts[0]), held.taken))
+
+
+async def take_in(settings: Settings, user: UserKey, held: Intake) -> Document:
+    """Save the memories of a file as one act, and return its name and how many were new and known."""
+    async with build(settings) as app:
+        act = ChangeContext(uuid.uuid4().hex, account=user)
+        memory = app.features.memories.of(await app.features.memories.owner(user), act)
+        known = await known_of(memory, held.taken)
+        await save(memory, held.taken, known)
+        return {"user": str(user), "saved": len(held.taken) - len(known), "known": len(known), "act": act.act}
+
+
+async def taken_back(settings: Settings, user: UserKey, act: str) -> Document:
+    """Take back an import, and return how many memories that changed.
+
+    Raises:
+        ConfigError: there is no such act, it is too late, or a memory was changed since.
+    """
+    async with build(settings) as app:
+        undone = await app.features.memories.of(await app.features.memories.owner(user)).undo(act)
+    if undone.result is not UndoResult.DONE:
+        raise ConfigError("--undo", f"nothing was changed: {_WHY_NOT[undone.result]}")
+    return {"user": str(user), "undone": len(undone.changes)}
+
+
+_WHY_NOT: Final = {
+    UndoResult.NOTHING: "this person has no such import, or it was taken back before",
+    UndoResult.TOO_LATE: "it is too late",
+    UndoResult.CHANGED: "one of the memories was changed since",
+}
+
+
 async def kept(settings: Settings, user: UserKey) -> Document:
     """Return how much is stored of a person, over all their linked accounts."""
     async with build(settings) as app:
@@ -99,6 +189,13 @@ async def forget(settings: Settings, user: UserKey) -> Document:
 
 def render(document: Document) -> str:
     """Return the document as text for a person."""
+    if "saved" in document:
+        undo = f"elefante import --user {document['user']} --undo {document['act']}"
+        return (
+            f"Saved {document['saved']} new memories; {document['known']} were known already.\nTo take it back: {undo}"
+        )
+    if "undone" in document:
+        return f"Taken back: {document['undone']} memories."
     if "file" in document:
         counts = ", ".join(f"{name} {document[name]}" for name in ("memories", "threads", "messages", "reminders"))
         return "\n".join(filter(None, (f"{document['file']}  ({counts})", document["calendar"])))

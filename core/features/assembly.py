@@ -152,7 +152,7 @@ class Features:
             DueMessages(self.locales, Briefings(reminders, stores.memories, clock).told),
             clock,
             allowed=permission_by(access, stores.decisions),
-            purge=reminders.purge,
+            purge=self._purge,
         )
         reminders.wake = self.scheduler.wake
         self._listed = ListedMemories()
@@ -187,6 +187,11 @@ class Features:
         )
         self.admin = Admin(self._verbs(machine, draw))
         self.commands = CommandTable(self._commands())
+
+    async def _purge(self) -> None:
+        """Remove reminders that are over, and questions that nobody answered, with what they hold."""
+        await self.reminders.purge()
+        await self.confirmations.expire()
 
     async def open(self) -> None:
         """Put into force what was decided before this start."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from tests.e2e.command import Elefante, document
 from tests.fakes.export_file import ExportFile
 
+IMPORTS = Path(__file__).parents[1] / "data" / "imports"
 SAID = "Lembre que a senha do cofre é zebra77\n"
 
 
@@ -90,6 +92,47 @@ def test_a_person_is_taken_out_and_taken_in_again_by_somebody_else(elefante: Ele
     handed = elefante("chat", said="/export\n", **elsewhere).stdout
     [name] = re.findall(r"📄 ~/elsewhere/exports/(\S+)", handed)
     assert ExportFile.model_validate_json((tmp_path / "elsewhere" / "exports" / name).read_text("utf-8")).memories
+
+
+def test_a_list_that_is_sent_in_the_terminal_waits_for_a_yes_through_a_restart_and_is_taken_back_whole(
+    elefante: Elefante, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_bytes((IMPORTS / "notes.md").read_bytes())
+    english = {"LANG": "en_US.UTF-8"}
+    shown = elefante("chat", said="/import notes.md\n", **english).stdout
+    assert "The file holds 7 memories." in shown
+    assert "My brother's birthday is 3 May" in shown
+    [code] = re.findall(r"/import ([A-Z]{4})", shown)
+    assert document(elefante("memories", "list", "--json"))["total"] == 0
+    assert "Saved 7 new memories." in elefante("chat", said=f"/import {code}\n", **english).stdout
+    assert document(elefante("memories", "list", "--json"))["total"] == 7
+    elefante("chat", said="/undo\n", **english)
+    assert document(elefante("memories", "list", "--json"))["total"] == 0
+    assert "✖ Cancel" in elefante("chat", said="/import notes.md\n/b\n", **english).stdout
+    assert document(elefante("memories", "list", "--json"))["total"] == 0
+
+
+def test_the_shell_takes_in_an_archive_after_a_yes_and_takes_it_back(elefante: Elefante, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "chatgpt.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.write(IMPORTS / "chatgpt_conversations.json", "conversations.json")
+        packed.writestr("chat.html", "<html></html>")
+    asked = elefante("import", "chatgpt.zip")
+    assert asked.returncode == 2
+    assert "- User is allergic to prawns.\nSave 1 memories, 0 of them known already, for console:ana" in asked.stderr
+    done = document(elefante("import", "chatgpt.zip", "--yes", "--json"))
+    assert (done["saved"], done["known"]) == (1, 0)
+    [memory] = document(elefante("memories", "list", "--json"))["memories"]
+    assert (memory["content"], memory["created_at"][:10]) == ("User is allergic to prawns.", "2025-01-01")
+    assert document(elefante("import", "chatgpt.zip", "--yes", "--json"))["known"] == 1
+    assert elefante("import", "--undo", done["act"]).stdout == "Taken back: 1 memories.\n"
+    assert document(elefante("memories", "list", "--json"))["total"] == 0
+    again = elefante("import", "--undo", done["act"])
+    assert (again.returncode, "taken back before" in again.stderr) == (2, True)
+    assert elefante("import").returncode == 2
+    (tmp_path / "bad.json").write_bytes(b"[1,")
+    refused = elefante("import", "bad.json", "--yes")
+    assert (refused.returncode, refused.stderr) == (1, "elefante: line 1 of the file is not JSON\n")
+    assert elefante("import", "nowhere.txt", "--yes").returncode == 1
 
 
 @pytest.mark.spec("T12", "T15")

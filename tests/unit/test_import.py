@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_bindings
-from core.errors import ChannelGone
-from core.features.transfer import export, import_
+from core.errors import ChannelGone, InputError
+from core.features.transfer import export, intake
+from core.features.transfer.intake import read
 from core.outgoing import ChannelLimits
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
@@ -166,10 +168,14 @@ async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> N
     [
         (b"\xff\xfe not utf-8", "I do not understand that file: it is not text in UTF-8"),
         (file_of("a").decode().encode("utf-16"), "it is not text in UTF-8"),
-        (b"hello", "not JSON"),
-        (b"", "not JSON"),
-        (b'{"memories": 3}', "I do not understand that file"),
-        (b'"just a text"', "I do not understand that file"),
+        ("uma lista".encode("utf-16-le"), "it is not text in UTF-8"),
+        ("café".encode("latin-1"), "it is not text in UTF-8"),
+        (b"", "There is no memory or reminder in that file"),
+        (b" \r\r\n\t", "There is no memory or reminder in that file"),
+        (b'{"memories": 3}', "neither a text nor JSON with memories"),
+        (b"<!DOCTYPE html><p>a", "neither a text nor JSON with memories"),
+        (b'[{"content": ' + b"9" * 5000 + b"}]", "neither a text nor JSON with memories"),
+        (b"[1, 2, 1e999, NaN]", "There is no memory or reminder in that file"),
         (b"[" * 100_000, "I do not understand that file: its JSON is nested too deeply"),
         (b'{"memories":' + b"[" * 9_000 + b"]" * 9_000 + b"}", "nested too deeply"),
         (b'[{"content": ' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}]", "nested too deeply"),
@@ -179,8 +185,10 @@ async def test_a_code_says_yes_once_to_what_was_shown_and_to_nothing_else() -> N
         (b'[{"bindings": ["x"]}, null, 5]', "There is no memory or reminder in that file"),
         (file_of("a", version=2), "newer version of Elefante"),
         (file_of("a", version="x"), "newer version of Elefante"),
-        (json.dumps(["a"] * (import_.MAX_MEMORIES + 1)).encode(), "more than 20000 memories"),
-        (b" " * (import_.MAX_BYTES + 1), "too large: I read at most 5 MB"),
+        (b"a fact\r" * (intake.MAX_MEMORIES + 1), "more than 20000 memories"),
+        (b"[]," * 1_500_000, "more than 20000 memories"),
+        (json.dumps(["a"] * (intake.MAX_MEMORIES + 1)).encode(), "more than 20000 memories"),
+        (b" " * (intake.MAX_BYTES + 1), "too large: I read at most 5 MB"),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -220,7 +228,7 @@ async def test_no_export_with_values_of_the_wrong_kind_fails_or_is_saved_by_half
         assert await ana.memories() == []
         if found := re.findall(r"/import ([A-Z]{4})", said):
             assert "went wrong" not in await ana.say(f"/import {found[0]}")
-            assert len(await ana.memories()) == len(import_.read(raw, [ANA]).taken)
+            assert len(await ana.memories()) == len(read(BytesIO(raw), [ANA]).taken)
 
 
 @pytest.mark.parametrize("user", [["a"], {"a": 1}, None, 5, True])
@@ -270,15 +278,15 @@ async def test_without_a_file_it_is_said_how_and_with_memory_off_nothing_is_take
     ids=range(8),
 )
 def test_simple_files_of_others_are_read(raw: bytes, expected: list[tuple[str, tuple[str, ...]]]) -> None:
-    held = import_.read(raw, [ANA])
+    held = read(BytesIO(raw), [ANA])
     assert [(each.draft.content, each.draft.bindings) for each in held.taken] == expected
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
 def test_no_bytes_whatsoever_break_the_reader(raw: bytes) -> None:
     try:
-        held = import_.read(raw, [ANA])
-    except import_.NotReadable:
+        held = read(BytesIO(raw), [ANA])
+    except InputError:
         return
     assert all(each.draft.content and each.draft.bindings for each in held.taken)
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from core.features.reminders.reminders import Kind, Reminder, Schedule, State
 from core.features.reminders.service import Place
 from core.features.reminders.telling import as_time
 from core.features.transfer import export
-from core.features.transfer.import_ import MAX_MEMORIES, read
+from core.features.transfer.intake import MAX_MEMORIES, read
 from core.types import ChatKey, Locale, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House
@@ -244,7 +245,7 @@ async def test_what_cannot_be_set_is_counted_and_left_out(changes: dict[str, Any
 async def test_of_a_file_that_is_no_export_reminders_are_not_taken() -> None:
     async with Importer() as ana:
         raw = json.dumps({"memories": ["a"], "reminders": [RENT]}).encode()
-        assert (await ana.say("/import", raw)).startswith("The file holds 1 memory.\nNothing is saved yet.")
+        assert (await ana.say("/import", raw)).startswith("The file holds 1 memory.\n- “a”\nNothing is saved yet.")
 
 
 async def test_there_may_be_so_many_entries_in_all() -> None:
@@ -269,7 +270,7 @@ async def test_no_values_of_the_wrong_kind_fail_or_are_set_by_half(entries: Any)
         assert "went wrong" not in await ana.say("/import", raw)
         told = await ana.press("Save")
         assert "went wrong" not in told
-        assert len(await mine(ana.house)) == len(read(raw, [ANA]).reminders)
+        assert len(await mine(ana.house)) == len(read(BytesIO(raw), [ANA]).reminders)
 
 
 async def test_what_repeats_goes_on_from_its_next_instant() -> None:

@@ -6,14 +6,13 @@ One /undo takes them all back.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from io import BytesIO
+from typing import Final
 
 from core.actions.change_report import UNDO, undo_button
-from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
 from core.commands.command import Command, Request
 from core.confirmations import Confirmations
 from core.errors import ChannelError, ChannelGone, FileTooLarge, InputError
@@ -21,185 +20,34 @@ from core.features.preferences.commands import NOT_REMEMBERING
 from core.features.reminders.reminders import IMPORTED, Reminder, State
 from core.features.reminders.service import Place, Refusal, Reminders
 from core.features.reminders.telling import as_time
-from core.features.transfer.export import FORMAT, VERSION
-from core.features.transfer.reminder_entries import TakenReminder, from_entry, same
+from core.features.transfer.intake import (
+    MAX_BYTES,
+    MAX_MEMORIES,
+    MAX_UNPACKED_BYTES,
+    Intake,
+    NothingKnown,
+    NotText,
+    Taken,
+    TooDeep,
+    TooLarge,
+    TooMany,
+    TooNew,
+    read,
+)
+from core.features.transfer.reminder_entries import TakenReminder, same
 from core.memory.memories import Memories
+from core.memory.user_memory import UserMemory
 from core.outgoing import Button
 from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
-from core.text.unicode import clean, fold, one_line
-from core.types import ConversationKey, MemoryDraft, MemoryKind, UserKey, Vector
-
-MAX_BYTES: Final = 5_000_000
-MAX_MEMORIES: Final = 20_000
-MAX_ROOMS: Final = 50
-MAX_DEPTH: Final = 64
-_CONTENTS: Final = ("content", "memory", "text")
-
-
-class NotReadable(InputError):
-    """The file has none of these forms; `line` is the first wrong one, 0 for the file as a whole."""
-
-    def __init__(self, line: int = 0) -> None:
-        super().__init__(f"line {line} cannot be read" if line else "the file cannot be read")
-        self.line = line
-
-
-class NotText(NotReadable):
-    """The file is not UTF-8."""
-
-
-class TooDeep(NotReadable):
-    """The JSON is nested deeper than MAX_DEPTH."""
-
-
-class TooNew(InputError):
-    """The file was exported by a newer version of this program."""
-
-
-class TooMany(InputError):
-    """The file has more memories and reminders than MAX_MEMORIES."""
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A memory of the file; `shared` and `rooms` are what the file says only in a person's own export."""
-
-    draft: MemoryDraft
-    pinned: bool = False
-    shared: bool = False
-    rooms: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Intake:
-    """The memories of a file, each once; `refused` counts the entries that cannot be saved.
-
-    `reminders` are those that were still to come, each once, if the file is an export; `unset` counts the others.
-    """
-
-    taken: tuple[Taken, ...]
-    refused: int = 0
-    reminders: tuple[TakenReminder, ...] = ()
-    unset: int = 0
-
-
-def read(raw: bytes, accounts: Collection[UserKey]) -> Intake:
-    """Return what is in a file, for the person with those accounts.
-
-    The rooms of a memory and of a reminder, and whether a memory is shared, are taken from the person's own export
-    only: in somebody else's export these are another person's rooms and another person's choice.
-
-    Raises:
-        NotReadable, TooNew, TooMany: nothing of it can be imported.
-    """
-    try:
-        document = _parsed(raw)
-    except RecursionError as error:
-        raise TooDeep from error
-    if _is_too_deep(document):
-        raise TooDeep
-    entries, own = document, False
-    timed: list[Any] = []
-    if isinstance(document, dict):
-        if document.get("format") == FORMAT:
-            if not isinstance(document.get("version"), int) or document["version"] > VERSION:
-                raise TooNew("it has a newer form")
-            own = document.get("user") in [str(account) for account in accounts]  # it may be of any type
-            if isinstance(document.get("reminders"), list):  # there were none before
-                timed = document["reminders"]
-        entries = document.get("memories")
-    if not isinstance(entries, list):
-        raise NotReadable
-    if len(entries) + len(timed) > MAX_MEMORIES:
-        raise TooMany("it holds too many")
-    read_entries = [_entry(entry, own=own) for entry in entries]
-    taken = [each for each in read_entries if each is not None]
-    reminders = [from_entry(entry, accounts if own else ()) for entry in timed]
-    coming = [each for each in reminders if each is not None]
-    distinct = {same(each): each for each in coming}.values()
-    return Intake(_distinct(taken), len(entries) - len(taken), tuple(distinct), len(timed) - len(coming))
-
-
-def _parsed(raw: bytes) -> Any:
-    """Return the one JSON document, or the list of documents of a file with one a line."""
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise NotText from error
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-        if len(lines) < 2 or not lines[0][1].rstrip().endswith(("}", '"')):  # noqa: PLR2004 - it was meant as one
-            raise NotReadable(getattr(error, "lineno", 0)) from error
-        return [_line(number, line) for number, line in lines]
-
-
-def _is_too_deep(document: Any) -> bool:
-    """Whether the document has more levels than MAX_DEPTH; recursion over it could fail later."""
-    level = [document]
-    for _ in range(MAX_DEPTH):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-    return bool(level)
-
-
-def _line(number: int, line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise NotReadable(number) from error
-
-
-def _entry(entry: Any, *, own: bool) -> Taken | None:
-    """Return one memory, or None if the entry cannot be saved."""
-    if isinstance(entry, str):
-        entry = {"content": entry}
-    if not isinstance(entry, Mapping):
-        return None
-    said = next((entry[name] for name in _CONTENTS if entry.get(name)), "")
-    structured = isinstance(said, dict | list)
-    content = clean(json.dumps(said, ensure_ascii=False) if structured else str(said))
-    kind = to_kind("json" if structured else str(entry.get("type")), content)
-    bindings = _bindings(entry.get("bindings"), content)
-    if not content or not bindings or len(content) > MAX_CONTENT_CHARS:
-        return None
-    draft = MemoryDraft(kind, content, bindings)
-    rooms = _texts(entry.get("rooms"))[:MAX_ROOMS] if own else ()
-    return Taken(draft, entry.get("pinned") is True, own and entry.get("shared") is True, rooms)
-
-
-def _bindings(given: Any, content: str) -> tuple[str, ...]:
-    """Return the given phrases; without any, the beginning of the content."""
-    return to_bindings(_texts(given)) or to_bindings([one_line(content, MAX_BINDING_CHARS)])
-
-
-def _texts(given: Any) -> tuple[str, ...]:
-    return tuple(each for each in given if isinstance(each, str)) if isinstance(given, list) else ()
-
-
-def _distinct(taken: Iterable[Taken]) -> tuple[Taken, ...]:
-    """Return each memory once; of two that are equal, the phrases of both, and only the rooms that both have."""
-    found: dict[tuple[MemoryKind, str], Taken] = {}
-    for each in taken:
-        key = (each.draft.kind, fold(each.draft.content))  # as a memory compares them
-        found[key] = _both(found[key], each) if key in found else each
-    return tuple(found.values())
-
-
-def _both(one: Taken, other: Taken) -> Taken:
-    bindings = to_bindings((*one.draft.bindings, *other.draft.bindings))
-    draft = MemoryDraft(one.draft.kind, one.draft.content, bindings)
-    rooms = tuple(room for room in one.rooms if room in other.rooms)
-    return Taken(draft, one.pinned or other.pinned, one.shared and other.shared, rooms)
-
+from core.text.markdown import quoted
+from core.types import ConversationKey, Vector
 
 _MEGABYTE: Final = 1_000_000
+SHOWN: Final = 5
+"""So many memories of a file are shown before it is saved."""
+
+_CANCEL: Final = "no"
 _EMBEDDED_AT_ONCE: Final = 50
 """Up to so many memories get vectors before they are saved; those of a larger file are found by words until then."""
 
@@ -226,6 +74,9 @@ class ImportCommand:
             await request.tell(NOT_REMEMBERING)
         elif request.incoming.file:
             await self._preview(request)
+        elif argument.startswith(f"{_CANCEL} "):
+            held = await self._confirmations.take(request.incoming.conversation, argument[len(_CANCEL) :], Intake)
+            await request.tell(CANCELLED if held else NOT_CONFIRMED)
         elif argument:
             await self._confirmed(request, argument)
         else:
@@ -238,9 +89,9 @@ class ImportCommand:
             return
         new, old = await self._sorted(request, held.reminders)
         if not held.taken and not new and not old:
-            await request.tell(NOTHING_IN_IT)
+            await request.tell(NOTHING_NOTED if held.of_talk else NOTHING_IN_IT)
             return
-        locale, known = request.locale, len(await _known(request, held.taken))
+        locale, known = request.locale, len(await known_of(request.turn.memory, held.taken))
         heard = sum(bool(each.shared or each.rooms) for each in held.taken)
         total, unset = len(new) + len(old), held.unset + len(held.reminders) - len(new) - len(old)
         held = replace(held, reminders=(*new, *old))
@@ -252,32 +103,33 @@ class ImportCommand:
         lines += [counted(REMINDERS_IN_IT, locale, total)] if total else []
         lines += [counted(REMINDERS_KNOWN, locale, len(old))] if old else []
         lines += [counted(REMINDERS_LEFT, locale, unset)] if unset else []
+        lines += [OF_TALK[locale]] if held.of_talk else []
+        lines += [f"- {quoted(each.draft.content)}" for each in held.taken[:SHOWN]]
         lines.append(TO_CONFIRM[locale].format(code=code))
-        confirm = Button(counted(SAVE, locale, len(held.taken) + total), f"/import {code}", in_place=True)
-        await request.turn.tell("\n".join(lines), choices=[confirm])
+        choices = [
+            Button(counted(SAVE, locale, len(held.taken) + total), f"/import {code}", in_place=True),
+            Button(CANCEL[locale], f"/import {_CANCEL} {code}", in_place=True),
+        ]
+        await request.turn.tell("\n".join(lines), choices=choices)
 
     async def _read(self, request: Request) -> Intake | None:
         """Return what is in the file, or None after saying why it cannot be imported."""
         accounts = await self._memories.accounts(request.incoming.user)
+        incoming = request.incoming
+        name = next((each.name for each in incoming.attachments if each.name), incoming.file.partition("?")[0])
         try:
             raw = await request.fetch(MAX_BYTES)
-            return await asyncio.to_thread(read, raw, accounts)
+            return await asyncio.to_thread(read, BytesIO(raw), accounts, name=name)
         except ChannelGone:
             raise
         except FileTooLarge:
             await request.tell(TOO_LARGE, megabytes=MAX_BYTES // _MEGABYTE)
         except ChannelError:
             await request.tell(NOT_HAD)
-        except NotText:
-            await request.tell(NOT_TEXT)
-        except TooDeep:
-            await request.tell(TOO_DEEP)
-        except TooNew:
-            await request.tell(TOO_NEW)
-        except TooMany:
-            await request.tell(TOO_MANY, count=MAX_MEMORIES)
-        except NotReadable as error:
-            await request.tell(BAD_LINE if error.line else BAD_FILE, line=error.line)
+        except InputError as error:
+            line = getattr(error, "line", 0)
+            why = REFUSALS.get(type(error), BAD_LINE if line else BAD_FILE)
+            await request.tell(why, line=line, count=MAX_MEMORIES, megabytes=MAX_UNPACKED_BYTES // _MEGABYTE)
         return None
 
     async def _confirmed(self, request: Request, code: str) -> None:
@@ -286,8 +138,8 @@ class ImportCommand:
             await request.tell(NOT_CONFIRMED)
             return
         await request.turn.status(SAVING[request.locale])
-        known = await _known(request, held.taken)
-        await _save(request, held.taken, known)
+        known = await known_of(request.turn.memory, held.taken)
+        await save(request.turn.memory, held.taken, known)
         new, old = await self._sorted(request, held.reminders)
         set_now = await self._set(request, new)
         lines = [counted(SAVED, request.locale, len(held.taken) - len(known))] if held.taken else []
@@ -335,16 +187,14 @@ class ImportCommand:
         return len(made)
 
 
-async def _known(request: Request, taken: Sequence[Taken]) -> set[str]:
+async def known_of(memory: UserMemory, taken: Sequence[Taken]) -> set[str]:
     """Return the ids of the person's memories that the file has as well."""
-    memory = request.turn.memory
     found = [await memory.store.find(memory.owner, each.draft.kind, each.draft.content) for each in taken]
     return {item.id for item in found if item is not None}
 
 
-async def _save(request: Request, taken: Sequence[Taken], known: Collection[str]) -> None:
+async def save(memory: UserMemory, taken: Sequence[Taken], known: Collection[str]) -> None:
     """Save what the file has; a memory that is known already may be told where it could before, and nowhere else."""
-    memory = request.turn.memory
     drafts = [each.draft for each in taken]
     vectors: Mapping[str, Vector] = {}
     if len(drafts) <= _EMBEDDED_AT_ONCE:
@@ -372,15 +222,25 @@ SAVE = forms("transfer.import.save")
 TO_CONFIRM = text("transfer.import.to_confirm")
 SAVED = forms("transfer.import.saved")
 NOT_CONFIRMED = text("transfer.import.not_confirmed")
+CANCEL = text("transfer.import.cancel")
+CANCELLED = text("transfer.import.cancelled")
+OF_TALK = text("transfer.import.of_talk")
+NOTHING_NOTED = text("transfer.import.nothing_noted")
 NOTHING_IN_IT = text("transfer.import.nothing_in_it")
 TOO_LARGE = text("transfer.import.too_large")
-TOO_MANY = text("transfer.import.too_many")
-TOO_NEW = text("transfer.import.too_new")
 NOT_HAD = text("transfer.import.not_had")
-NOT_TEXT = text("transfer.import.not_text")
-TOO_DEEP = text("transfer.import.too_deep")
 BAD_FILE = text("transfer.import.bad_file")
 BAD_LINE = text("transfer.import.bad_line")
+REFUSALS: Final = {
+    NotText: text("transfer.import.not_text"),
+    TooDeep: text("transfer.import.too_deep"),
+    NothingKnown: text("transfer.import.nothing_known"),
+    TooNew: text("transfer.import.too_new"),
+    TooMany: text("transfer.import.too_many"),
+    TooLarge: text("transfer.import.too_much_inside"),
+}
+"""Why a file is refused, by the type of the error; BAD_FILE or BAD_LINE otherwise."""
+
 REMINDERS_IN_IT = forms("transfer.import.reminders_in_it")
 REMINDERS_KNOWN = forms("transfer.import.reminders_known")
 REMINDERS_LEFT = forms("transfer.import.reminders_left")
