@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
-from core.storage.database import Database, Transaction
+from core.storage.database import Database, Query
 
 FIRST_ROWS: Final = 32
 """What has no more rows than these is written in one transaction: all of it, or nothing."""
@@ -16,7 +17,7 @@ _TURN_S: Final = 0.02
 _MAX_ROWS: Final = 2000
 
 T = TypeVar("T")
-Step: TypeAlias = Callable[[Transaction, int], Awaitable[int]]
+Step: TypeAlias = Callable[[Query, int], int]
 """Changes at most so many rows, and returns how many it did."""
 
 
@@ -32,10 +33,7 @@ async def in_batches(database: Database, step: Step) -> int:
     """
     total, size = 0, FIRST_ROWS
     while True:
-        async with database.transaction() as transaction:
-            began_s = time.perf_counter()
-            done = await step(transaction, size)
-        spent_s = time.perf_counter() - began_s
+        done, spent_s = await database.write(partial(_timed, step, size))
         total += done
         if done < size:
             return total
@@ -44,17 +42,20 @@ async def in_batches(database: Database, step: Step) -> int:
         await asyncio.sleep(spent_s)  # for other processes: they poll
 
 
-async def each_batch(
-    database: Database, rows: Sequence[T], write: Callable[[Transaction, Sequence[T]], Awaitable[None]]
-) -> None:
+def _timed(step: Step, size: int, query: Query) -> tuple[int, float]:
+    began_s = time.perf_counter()
+    return step(query, size), time.perf_counter() - began_s
+
+
+async def each_batch(database: Database, rows: Sequence[T], write: Callable[[Query, Sequence[T]], None]) -> None:
     """Write rows some at a time, each batch in a transaction of its own."""
     at = 0
 
-    async def step(transaction: Transaction, size: int) -> int:
+    def step(query: Query, size: int) -> int:
         nonlocal at
         batch = rows[at : at + size]
         if batch:
-            await write(transaction, batch)
+            write(query, batch)
         at += len(batch)
         return len(batch)
 
@@ -63,8 +64,4 @@ async def each_batch(
 
 def statement(sql: str, *parameters: object) -> Step:
     """Return the step that runs a statement which returns what it changed; its last parameter is how many it may."""
-
-    async def step(transaction: Transaction, size: int) -> int:
-        return len(await transaction.run(sql, (*parameters, size)))
-
-    return step
+    return lambda query, size: len(query.run(sql, (*parameters, size)))

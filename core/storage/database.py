@@ -1,4 +1,4 @@
-"""What the stores ask of a storage engine: queries, transactions, and the removal of deleted bytes.
+"""What the stores ask of a storage engine: queries, jobs, transactions, and the removal of deleted bytes.
 
 The stores write SQL that SQLite and PostgreSQL both take; `tests/portable_sql.py` judges every statement that they run
 by PostgreSQL's grammar. A value is a `?`; `"user"` is quoted; a query in `FROM (...)` has a name; a condition is a
@@ -13,11 +13,24 @@ A unary plus (`+owner = ...`) keeps SQLite from using the column's index, and me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
+T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
+
+
+class Query(Protocol):
+    """Statements of one job, run on the engine's thread. Given by `Database.read` and `Database.write`."""
+
+    def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Run one statement and return its rows."""
+        ...
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run one statement for each row of parameters; none for no rows."""
+        ...
 
 
 class Transaction(Protocol):
@@ -40,6 +53,27 @@ class Database(Protocol):
 
         Raises:
             StorageError: the query failed, or the database is closed.
+        """
+        ...
+
+    async def read(self, job: Callable[[Query], T]) -> T:
+        """Return what a function of statements returns, all over one state of what is committed.
+
+        The function runs on the engine's thread, in one piece: it neither waits nor takes long.
+
+        Raises:
+            StorageError: a statement failed, or the database is closed.
+        """
+        ...
+
+    async def write(self, job: Callable[[Query], T]) -> T:
+        """Run a function of statements as one transaction and return what it returns; on an exception change nothing.
+
+        It runs as for `read`. Another process that writes is waited for. Whoever is cancelled meanwhile leaves no half
+        of it: once begun, the job runs to its end.
+
+        Raises:
+            StorageError: the engine refused; nothing was changed.
         """
         ...
 

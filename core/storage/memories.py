@@ -8,31 +8,47 @@ made good by `purge`.
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from core.storage import memory_changes, memory_rows
 from core.storage.batches import each_batch, in_batches, statement
-from core.storage.database import Row, Transaction
+from core.storage.database import Query
 from core.storage.memory_changes import Step
-from core.storage.memory_rows import ALL, EVERYWHERE, ITEMS, OWNER, THOSE, Named, in_order, items, stored
+from core.storage.memory_rows import (
+    ALL,
+    EARLIER,
+    EVERYWHERE,
+    FIND,
+    OWNER,
+    THOSE,
+    Embedded,
+    Stored,
+    found_values,
+    in_order,
+    items,
+    stored,
+    those,
+)
 from core.storage.phrases import SqlPhrases, narrowed
 from core.storage.record import (
     NO_LIMIT,
     OF_USER,
     checked,
-    digest,
     microseconds,
+    moment,
+    phrases_of,
     random_id,
     storable,
     to_json,
     user_key,
 )
-from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, Merge, Saved
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 
-_COUNT = f"SELECT count(*) FROM memories AS m WHERE m.owner = {OWNER}"
+_COUNT = f"SELECT count(*) FROM memories AS m WHERE m.owner = {OWNER} AND m.current = ''"
 _ORDER = "m.pinned DESC, m.created_at DESC, m.id DESC"
 _PLACE = f"SELECT pinned, created_at, id FROM memories WHERE owner = {OWNER} AND key = ?"
 _ID = f"SELECT id FROM owners WHERE {OF_USER}"
@@ -75,24 +91,25 @@ class SqlMemories(SqlPhrases, MemoryStore):
         Raises:
             ValueError: a draft without a binding, or with an empty one; nothing is stored.
         """
-        memories = [Named(random_id(), checked(draft)) for draft in drafts]
-        if not memories:
-            return []
-        added: list[Row] = []
+        embedded = Embedded.of(vectors, space)
+        saved = await self._save(owner, drafts, None, at=at, source_ids=source_ids, embedded=embedded, context=context)
+        return saved.items
 
-        async def write(transaction: Transaction, batch: Sequence[Named]) -> None:
-            await memory_rows.insert(transaction, owner, batch, at, context)
-            await memory_rows.insert_terms(transaction, self._lexicon, batch)
-            await memory_rows.insert_sources(transaction, batch, source_ids)
-            await memory_rows.put_phrase_vectors(transaction, batch, vectors or {}, space)
-            rows = await transaction.run(THOSE, (*user_key(owner), to_json([each.key for each in batch])))
-            if context.act:
-                steps = [Step(None, stored(row)) for row in sorted(rows)]
-                await memory_changes.record(transaction, owner, storable(context.act), at, steps)
-            added.extend(rows)
-
-        await each_batch(self._database, memories, write)
-        return in_order(added, [memory.key for memory in memories])
+    async def save(
+        self,
+        owner: UserKey,
+        drafts: Sequence[MemoryDraft],
+        *,
+        at: datetime,
+        merge: Merge,
+        source_ids: Sequence[int] = (),
+        vectors: Mapping[str, Vector] | None = None,
+        space: str = "",
+        context: ChangeContext = NO_CHANGE_CONTEXT,
+    ) -> Saved:
+        """Store the drafts that are new; what is known becomes what `merge` makes of both: see `add`."""
+        embedded = Embedded.of(vectors, space)
+        return await self._save(owner, drafts, merge, at=at, source_ids=source_ids, embedded=embedded, context=context)
 
     async def update(
         self,
@@ -106,27 +123,34 @@ class SqlMemories(SqlPhrases, MemoryStore):
         context: ChangeContext = NO_CHANGE_CONTEXT,
         rooms: Sequence[str] = (),
         shared: bool = False,
+        source_ids: Sequence[int] = (),
+        keeps_past: bool = False,
     ) -> MemoryItem | None:
-        """Replace kind, content, bindings and the rooms that heard them; None if the owner has no such memory.
+        """Replace what a memory says and the rooms that heard it; None if the owner has no such memory.
 
         Raises:
             ValueError: no binding, or an empty one; nothing is changed.
         """
-        memory = Named(storable(memory_id), checked(draft))
-        those = (*user_key(owner), to_json([memory.key]))
-        async with self._database.transaction() as transaction:
-            before = await transaction.run(THOSE, those)
-            if not before:
-                return None
-            await memory_rows.replace(transaction, self._lexicon, memory, at)
-            await memory_rows.put_phrase_vectors(transaction, [memory], vectors or {}, space)
-            heard = [context.room, *rooms, EVERYWHERE if shared else ""]
-            await memory_rows.replace_rooms(transaction, memory.key, heard)
-            [row] = await transaction.run(THOSE, those)
-            if context.act:
-                step = Step(stored(before[0]), stored(row))
-                await memory_changes.record(transaction, owner, storable(context.act), at, [step])
-        return stored(row).item
+        ready, embedded = checked(draft), Embedded.of(vectors, space)
+        now = moment(microseconds(at))
+
+        def job(query: Query) -> MemoryItem | None:
+            for before in those(query, owner, [storable(memory_id)]):
+                whose = memory_rows.owner_number(query, owner)
+                steps = []
+                if keeps_past and not before.item.current:
+                    past = replace(before.item, id=random_id(), current=before.item.id, until=now, pinned=False)
+                    steps = [Step(None, memory_rows.insert_past(query, self._lexicon, whose, before, past))]
+                after = _changed(before, ready, now, (context.room, *rooms), source_ids, shared=shared)
+                removed = memory_rows.replace(query, self._lexicon, whose, after, embedded)
+                memory_rows.insert_sources(query, after.number, after.item.source_ids)
+                steps.append(Step(before, after))
+                memory_changes.record(query, whose, storable(context.act), at, steps)
+                memory_rows.bump(query, whose, removed)
+                return after.item
+            return None
+
+        return await self._database.write(job)
 
     async def delete(
         self,
@@ -136,28 +160,31 @@ class SqlMemories(SqlPhrases, MemoryStore):
         at: datetime | None = None,
         context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
-        """Delete those of the ids that the owner has, with all their rows; return what was deleted.
+        """Delete those of the ids that the owner has, and their earlier versions, with all their rows.
 
-        With a `context.act`, and `at`, what was deleted is kept as a change until `purge`; without, nothing is.
+        Return those that were asked for. With a `context.act`, and `at`, all is kept as changes until `purge`; without,
+        nothing is.
         """
-        deleted: list[Row] = []
+        deleted: dict[str, MemoryItem] = {}
 
-        async def write(transaction: Transaction, batch: Sequence[str]) -> None:
-            keys = to_json(list(batch))
-            rows = await transaction.run(THOSE, (*user_key(owner), keys))
-            if rows:
-                await memory_rows.remove(transaction, owner, keys)
+        def write(query: Query, batch: Sequence[str]) -> None:
+            gone = _with_earlier(query, owner, batch)
+            if not gone:
+                return
+            memory_rows.remove(query, [each.number for each in gone])
+            whose = memory_rows.owner_number(query, owner)
             if context.act and at is not None:
-                steps = [Step(stored(row), None) for row in sorted(rows)]
-                await memory_changes.record(transaction, owner, storable(context.act), at, steps)
+                steps = [Step(each, None) for each in gone]
+                memory_changes.record(query, whose, storable(context.act), at, steps)
             else:
-                await memory_changes.drop(transaction, [item.id for item in items(rows)])
-            deleted.extend(rows)
+                memory_changes.drop(query, [each.item.id for each in gone])
+            memory_rows.bump(query, whose, sum(len(phrases_of(each.item.draft)) for each in gone))
+            deleted.update((each.item.id, each.item) for each in gone)
 
         await each_batch(self._database, list(dict.fromkeys(memory_ids)), write)
         if deleted:  # what can come back is kept; of the rest no byte
             await (self._database.truncate_log() if context.act else self._database.scrub())
-        return in_order(deleted, memory_ids)
+        return [deleted[key] for key in dict.fromkeys(memory_ids) if key in deleted]
 
     async def flag(
         self,
@@ -168,17 +195,27 @@ class SqlMemories(SqlPhrases, MemoryStore):
         shared: bool | None = None,
         room: str = "",
     ) -> Sequence[MemoryItem]:
-        """Set what is given of those of the owner's memories, add a room that they were said in, and return them."""
-        those = (*user_key(owner), to_json(list(memory_ids)))
-        async with self._database.transaction() as transaction:
-            keys = [item.id for item in items(await transaction.run(THOSE, those))]
+        """Set what is given of those of the owner's memories, add a room that they were said in, and return them.
+
+        One that is shared no more has no earlier version that is.
+        """
+
+        def job(query: Query) -> Sequence[MemoryItem]:
+            whose = memory_rows.owner_number(query, owner)
+            found = those(query, owner, memory_ids)
             if pinned is not None:
-                flags = [(int(pinned), key) for key in keys]
-                await transaction.run_many("UPDATE memories SET pinned = ? WHERE key = ?", flags)
+                flags = [(int(pinned), each.number) for each in found]
+                query.run_many("UPDATE memories SET pinned = ? WHERE id = ?", flags)
             if shared is False:
-                await memory_rows.drop_rooms(transaction, keys, EVERYWHERE)
-            await memory_rows.insert_rooms(transaction, keys, room, EVERYWHERE if shared else "")
-            return in_order(await transaction.run(THOSE, those), memory_ids)
+                everywhere = [(EVERYWHERE, each.number) for each in _with_earlier(query, owner, memory_ids)]
+                query.run_many("DELETE FROM rooms WHERE room = ? AND memory = ?", everywhere)
+            heard = [storable(room), EVERYWHERE if shared else ""]
+            for each in found:
+                memory_rows.insert_rooms(query, whose, each.number, heard)
+            memory_rows.bump(query, whose)
+            return in_order(query.run(THOSE, (*user_key(owner), to_json(list(memory_ids)))), memory_ids)
+
+        return await self._database.write(job)
 
     async def changes(
         self,
@@ -207,8 +244,8 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
     async def undo(self, owner: UserKey, act: str) -> Sequence[Change] | None:
         """Take back all of an act, in one transaction, and return its changes, the newest first, marked as undone."""
-        async with self._database.transaction() as transaction:
-            changes = await memory_changes.undo(transaction, self._lexicon, owner, storable(act))
+        undo = partial(memory_changes.undo, lexicon=self._lexicon, owner=owner, act=storable(act))
+        changes = await self._database.write(undo)
         if any(change.before is None for change in changes):
             await self._database.scrub()
         return changes or None
@@ -232,27 +269,28 @@ class SqlMemories(SqlPhrases, MemoryStore):
         Raises:
             ValueError: one of them is linked already, or both are the same.
         """
-        await self._settle()
-        async with self._database.transaction() as transaction:
+
+        def job(query: Query) -> None:
             numbers = []
             for user in (owner, other):
-                await memory_rows.name_owner(transaction, user)
-                numbers += [number for (number,) in await transaction.run(_ID, user_key(user))]
-            linked = await transaction.run(
+                memory_rows.make_owner(query, user)
+                numbers += [number for (number,) in query.run(_ID, user_key(user))]
+            linked = query.run(
                 "SELECT 1 FROM owners WHERE linked IS NOT NULL AND (id IN (?, ?) OR linked IN (?, ?))", numbers * 2
             )
             if linked or owner == other:
                 raise ValueError("an account is linked to one other")
-            await transaction.run("UPDATE owners SET linked = ? WHERE id = ?", numbers)
+            query.run("UPDATE owners SET linked = ? WHERE id = ?", numbers)
+
+        await self._settle()
+        await self._database.write(job)
         await self._settle()
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
         """Give the other account back what came from it; do nothing if they are not linked."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                f"UPDATE owners SET linked = NULL WHERE id = ({_ID}) AND linked = ({_ID})",
-                (*user_key(other), *user_key(owner)),
-            )
+        part = f"UPDATE owners SET linked = NULL WHERE id = ({_ID}) AND linked = ({_ID})"
+        values = (*user_key(other), *user_key(owner))
+        await self._database.write(lambda query: query.run(part, values))
         await self._settle()
 
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
@@ -270,17 +308,13 @@ class SqlMemories(SqlPhrases, MemoryStore):
         rows = await self._database.rows(THOSE, (*user_key(owner), to_json(list(memory_ids))))
         return in_order(rows, memory_ids)
 
+    async def earlier(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+        """Return the earlier versions of those memories of the owner's, the newest first."""
+        return items(await self._database.rows(EARLIER, (*user_key(owner), to_json(list(memory_ids)))))
+
     async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
         """Return the owner's memory of that kind and content, one that has it to the letter first, or None."""
-        text, room = storable(content), storable(room)
-        rows = await self._database.rows(
-            f"""
-            {ITEMS} AND m.digest = ? AND m.kind = ?
-            AND (? = '' OR m.content = ? OR EXISTS (SELECT 1 FROM rooms WHERE memory = m.id AND room = ?))
-            ORDER BY m.content != ?, m.id LIMIT 1
-            """,
-            (*user_key(owner), digest(text), kind, room, text, room, text),
-        )
+        rows = await self._database.rows(FIND, found_values(owner, kind, content, room))
         return stored(rows[0]).item if rows else None
 
     async def page(
@@ -300,7 +334,10 @@ class SqlMemories(SqlPhrases, MemoryStore):
             chosen += f" AND (m.pinned, m.created_at, m.id) < ({_PLACE})"
             values += [*person, storable(before)]
         # What is skipped is counted off by the index alone: of no more rows than are returned is the text read.
-        page = f"SELECT m.id FROM memories AS m WHERE m.owner = {OWNER} {chosen} ORDER BY {_ORDER} LIMIT ? OFFSET ?"
+        page = f"""
+            SELECT m.id FROM memories AS m WHERE m.owner = {OWNER} AND m.current = '' {chosen}
+            ORDER BY {_ORDER} LIMIT ? OFFSET ?
+        """
         rows = await self._database.rows(
             f"{ALL} WHERE m.id IN ({page}) ORDER BY {_ORDER}", (*person, *values, max(limit, 0), skip)
         )
@@ -323,17 +360,21 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
     async def forget(self, owner: UserKey) -> int:
         """Delete everything of all of the owner's accounts, down to the last byte; return how many memories."""
-        async with self._database.transaction() as transaction:
-            [(count,)] = await transaction.run(_COUNT, user_key(owner))
-            await transaction.run(
+
+        def job(query: Query) -> int:
+            [(count,)] = query.run(_COUNT, user_key(owner))
+            query.run(
                 f"""
                 UPDATE owners SET platform = '', "user" = CAST(id AS TEXT) WHERE id = {OWNER} OR linked = {OWNER}
                 """,
                 user_key(owner) * 2,
             )  # no query finds them any more
+            return int(count)
+
+        count = await self._database.write(job)
         await self._remove_forgotten()
         await self._database.scrub()
-        return int(count)
+        return count
 
     async def _remove_forgotten(self) -> bool:
         """Remove what belongs to owners without a name; return whether there was one."""
@@ -342,8 +383,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
         for table in _BELONGING_TO_AN_ACCOUNT:
             rows = f"SELECT id FROM {table} WHERE owner IN ({_FORGOTTEN}) LIMIT ?"
             await in_batches(self._database, statement(f"DELETE FROM {table} WHERE id IN ({rows}) RETURNING id"))
-        async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM owners WHERE platform = ''")
+        await self._database.write(lambda query: query.run("DELETE FROM owners WHERE platform = ''"))
         return True
 
     async def _settle(self) -> None:
@@ -352,14 +392,117 @@ class SqlMemories(SqlPhrases, MemoryStore):
             for found in (_JOINING, _PARTING):
                 await in_batches(self._database, partial(_move, table, found.format(table=table)))
 
+    async def _save(
+        self,
+        owner: UserKey,
+        drafts: Sequence[MemoryDraft],
+        merge: Merge | None,
+        *,
+        at: datetime,
+        source_ids: Sequence[int],
+        embedded: Embedded,
+        context: ChangeContext,
+    ) -> Saved:
+        """Store the drafts; without `merge` every one is new."""
+        ready, now, sources = [checked(draft) for draft in drafts], moment(microseconds(at)), sorted(set(source_ids))
+        keys: list[str] = []
+        held: dict[str, MemoryItem] = {}
+        new: set[str] = set()
 
-async def _move(table: str, found: str, transaction: Transaction, size: int) -> int:
-    rows = await transaction.run(found, (size,))
-    await transaction.run_many(
+        def write(query: Query, batch: Sequence[MemoryDraft]) -> None:
+            whose = memory_rows.make_owner(query, owner)
+            account = memory_rows.account_number(query, whose, context.account or owner)
+            steps, removed = [], 0
+            for draft in batch:
+                before = None if merge is None else _known(query, owner, draft, context.room)
+                if merge is None or before is None:
+                    item = _new(draft, now, sources, context.room)
+                    after = memory_rows.insert(query, self._lexicon, whose, Stored(0, account, item), embedded)
+                    new.add(item.id)
+                    steps.append(Step(None, after))
+                else:
+                    merged, rooms = merge(before.item, draft)
+                    shared = before.item.shared
+                    after = _changed(before, checked(merged), now, rooms, sources, shared=shared)
+                    memory_rows.insert_sources(query, after.number, sources)
+                    if (after.item.draft, after.item.rooms) == (before.item.draft, before.item.rooms):
+                        item = replace(after.item, updated_at=before.item.updated_at)
+                    else:
+                        item = after.item
+                        removed += memory_rows.replace(query, self._lexicon, whose, after, embedded)
+                        steps.append(Step(before, after))
+                keys.append(item.id)
+                held[item.id] = item
+            memory_changes.record(query, whose, storable(context.act), at, steps)
+            memory_rows.bump(query, whose, removed)
+
+        if ready:
+            await each_batch(self._database, ready, write)
+        return Saved([held[key] for key in keys], frozenset(new))
+
+
+def _known(query: Query, owner: UserKey, draft: MemoryDraft, room: str) -> Stored | None:
+    """Return the owner's memory of that kind and content, if there is one."""
+    rows = query.run(FIND, found_values(owner, draft.kind, draft.content, room))
+    return stored(rows[0]) if rows else None
+
+
+def _with_earlier(query: Query, owner: UserKey, keys: Sequence[str]) -> list[Stored]:
+    """Return those of the memories that the owner has, and their earlier versions, oldest first."""
+    values = (*user_key(owner), to_json(list(keys)))
+    rows = {row[0]: row for sql in (THOSE, EARLIER) for row in query.run(sql, values)}
+    return [stored(row) for _, row in sorted(rows.items())]
+
+
+def _new(draft: MemoryDraft, now: datetime, sources: Sequence[int], room: str) -> MemoryItem:
+    said_at = now if draft.said_at is None else min(draft.said_at, now)
+    return MemoryItem(
+        id=random_id(),
+        kind=draft.kind,
+        content=draft.content,
+        bindings=draft.bindings,
+        created_at=said_at,
+        updated_at=said_at,
+        source_ids=tuple(sources),
+        rooms=_rooms([room]),
+        until=draft.until,
+        meant=draft.meant,
+    )
+
+
+def _changed(
+    before: Stored, draft: MemoryDraft, now: datetime, rooms: Iterable[str], sources: Iterable[int], *, shared: bool
+) -> Stored:
+    """Return a memory as it is with other words, heard where these were said, and with more sources."""
+    item = replace(
+        before.item,
+        kind=draft.kind,
+        content=draft.content,
+        bindings=draft.bindings,
+        updated_at=now,
+        source_ids=tuple(sorted({*before.item.source_ids, *sources})),
+        rooms=_rooms(rooms),
+        shared=shared,
+        until=draft.until,
+        meant=draft.meant,
+    )
+    return replace(before, item=item)
+
+
+def _rooms(rooms: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({storable(room) for room in rooms if room}))
+
+
+def _move(table: str, found: str, query: Query, size: int) -> int:
+    rows = query.run(found, (size,))
+    moved = to_json([row[0] for row in rows])
+    if table == "memories":
+        whose = "SELECT owner FROM memories WHERE id IN (SELECT value FROM numbers(?))"
+        for number in {owner for (owner,) in query.run(whose, (moved,))} | {owner for _, owner, _ in rows}:
+            memory_rows.bump(query, number, removed=1)
+    query.run_many(
         f"UPDATE {table} SET owner = ?, account = ? WHERE id = ?", [(owner, account, i) for i, owner, account in rows]
     )
     for each in _MOVED_WITH_THEIR_MEMORY if table == "memories" else ():
-        await transaction.run_many(
-            f"UPDATE {each} SET owner = ? WHERE memory = ?", [(owner, i) for i, owner, _ in rows]
-        )
+        query.run_many(f"UPDATE {each} SET owner = ? WHERE memory = ?", [(owner, i) for i, owner, _ in rows])
     return len(rows)

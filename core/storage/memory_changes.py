@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.storage import memory_rows
-from core.storage.database import Row, Transaction
+from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon
-from core.storage.memory_rows import EVERYWHERE, OWNER, THOSE, Named, Stored, read, stored, written
-from core.storage.record import microseconds, moment, to_json, user_key
+from core.storage.memory_rows import OWNER, Stored, read, those, written
+from core.storage.record import microseconds, moment, phrases_of, to_json, user_key
 from core.types import Change, ChangeKind, UserKey
 
 CHANGE = "id, account, act, kind, at, key, before, after, undone"
@@ -54,56 +54,56 @@ def change(row: Row) -> Change:
     return Change(act, ChangeKind(kind), moment(at_us), old, new, bool(undone))
 
 
-async def record(transaction: Transaction, owner: UserKey, act: str, at: datetime, steps: Iterable[Step]) -> None:
-    """Write what one act made of memories."""
+def record(query: Query, owner: int, act: str, at: datetime, steps: Iterable[Step]) -> None:
+    """Write what an act made of memories; nothing for the act ""."""
     rows = []
-    for step in steps:
+    for step in steps if act else ():
         texts = [None if each is None else written(each) for each in (step.before, step.after)]
         known = step.memory
-        rows.append((*user_key(owner), known.account, act, step.kind, microseconds(at), known.item.id, *texts))
-    await transaction.run_many(
-        f"""
-        INSERT INTO changes (owner, account, act, kind, at, key, before, after)
-        VALUES ({OWNER}, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        rows,
+        rows.append((owner, known.account, act, step.kind, microseconds(at), known.item.id, *texts))
+    query.run_many(
+        "INSERT INTO changes (owner, account, act, kind, at, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
     )
 
 
-async def drop(transaction: Transaction, keys: Sequence[str]) -> None:
+def drop(query: Query, keys: Sequence[str]) -> None:
     """Remove every change of those memories, and so every word of theirs."""
-    await transaction.run("DELETE FROM changes WHERE key IN (SELECT value FROM texts(?))", (to_json(list(keys)),))
+    query.run("DELETE FROM changes WHERE key IN (SELECT value FROM texts(?))", (to_json(list(keys)),))
 
 
-async def purge(transaction: Transaction, keys: Sequence[str], *, before: datetime) -> None:
+def purge(query: Query, keys: Sequence[str], *, before: datetime) -> None:
     """Remove every change of those of the memories that were deleted before then, and not again since."""
-    await transaction.run(
-        f"DELETE FROM changes WHERE key IN ({_GONE_OF_THOSE})", (to_json(list(keys)), microseconds(before))
-    )
+    query.run(f"DELETE FROM changes WHERE key IN ({_GONE_OF_THOSE})", (to_json(list(keys)), microseconds(before)))
 
 
-async def undo(transaction: Transaction, lexicon: Lexicon, owner: UserKey, act: str) -> list[Change]:
+def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Change]:
     """Undo an act and return its changes; change nothing, and return none, where it cannot be undone."""
-    person = user_key(owner)
-    rows = await transaction.run(
+    rows = query.run(
         f"SELECT {CHANGE} FROM changes WHERE owner = {OWNER} AND act = ? AND act != '' AND undone = 0 ORDER BY id",
-        (*person, act),
+        (*user_key(owner), act),
     )
     steps = _steps(rows)
-    found = [stored(row) for row in await transaction.run(THOSE, (*person, to_json(list(steps))))]
-    now = {each.item.id: each for each in found}
+    now = {each.item.id: each for each in those(query, owner, list(steps))}
     numbers = to_json([row[0] for row in rows])
-    overtaken = await transaction.run(_OVERTAKEN, (numbers, act))
-    if overtaken or not all(_said(now.get(key)) == _said(step.after) for key, step in steps.items()):
+    overtaken = query.run(_OVERTAKEN, (numbers, act))
+    as_left = all(_said(now.get(key)) == _said(step.after) for key, step in steps.items())
+    if overtaken or not as_left or not _are_whole(query, owner, steps):
         return []
-    new = [key for key, step in steps.items() if step.before is None]
-    if new:
-        await memory_rows.remove(transaction, owner, to_json([*new]))
+    whose, removed = memory_rows.owner_number(query, owner), 0
+    memory_rows.remove(query, [now[key].number for key, step in steps.items() if step.before is None and key in now])
     for key, step in steps.items():
-        await _take_back(transaction, lexicon, owner, step, now.get(key))
-    await transaction.run("UPDATE changes SET undone = 1 WHERE id IN (SELECT value FROM numbers(?))", (numbers,))
-    await drop(transaction, new)
+        removed += _take_back(query, lexicon, whose, step, now.get(key))
+    query.run("UPDATE changes SET undone = 1 WHERE id IN (SELECT value FROM numbers(?))", (numbers,))
+    drop(query, [key for key, step in steps.items() if step.before is None])
+    memory_rows.bump(query, whose, removed)
     return [replace(change(row), undone=True) for row in reversed(rows)]
+
+
+def _are_whole(query: Query, owner: UserKey, steps: Mapping[str, Step]) -> bool:
+    """Return whether each earlier version that would come back has the memory that it is a version of."""
+    versions = {step.before.item.current for step in steps.values() if step.before is not None} - {""}
+    there = {each.item.id for each in those(query, owner, list(versions - steps.keys()))}
+    return versions <= there | steps.keys()
 
 
 def _said(memory: Stored | None) -> tuple[object, ...]:
@@ -120,15 +120,14 @@ def _steps(rows: Sequence[Row]) -> Mapping[str, Step]:
     return steps
 
 
-async def _take_back(
-    transaction: Transaction, lexicon: Lexicon, owner: UserKey, step: Step, now: Stored | None
-) -> None:
-    """Write a memory that was changed or deleted as it was before; do nothing for one that was not there before."""
+def _take_back(query: Query, lexicon: Lexicon, owner: int, step: Step, now: Stored | None) -> int:
+    """Write a memory that was changed or deleted as it was before, without new vectors; return how many phrases went.
+
+    Its flag and its sources stay as they are now.
+    """
     if step.before is None:
-        return
+        return len(phrases_of(now.item.draft)) if now is not None else 0
     if now is None or step.after is None:
-        await memory_rows.restore(transaction, lexicon, owner, step.before)
-    else:
-        old = step.before.item
-        await memory_rows.replace(transaction, lexicon, Named(old.id, old.draft), old.updated_at)
-        await memory_rows.replace_rooms(transaction, old.id, [*old.rooms, EVERYWHERE if old.shared else ""])
+        memory_rows.insert(query, lexicon, owner, step.before)
+        return 0
+    return memory_rows.replace(query, lexicon, owner, step.before)

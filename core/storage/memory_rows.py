@@ -1,6 +1,6 @@
 """How a memory is written to and read from its tables: its row, phrases, vectors, terms, rooms and sources.
 
-Whoever writes has begun the transaction.
+Whoever writes has begun the transaction. Every change of a person's memories ends in `bump`.
 """
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.storage.database import Row, Transaction
+from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.record import (
     OF_USER,
@@ -24,7 +24,6 @@ from core.storage.record import (
     to_json,
     user_key,
 )
-from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 
 OWNER = f"(SELECT coalesce(linked, id) FROM owners WHERE {OF_USER})"
@@ -34,7 +33,7 @@ EVERYWHERE = "*"
 """The room of what is shared. Rooms of a platform are PLATFORM:ID."""
 
 ALL = """
-    SELECT m.id, m.account, m.key, m.kind, m.content, m.created_at, m.updated_at, m.pinned,
+    SELECT m.id, m.account, m.key, m.kind, m.content, m.created_at, m.updated_at, m.pinned, m.until, m.meant, m.current,
         (SELECT json_list(text) FROM
             (SELECT text FROM phrases WHERE memory = m.id AND position IS NOT NULL ORDER BY position) AS bindings),
         (SELECT json_list(message) FROM (SELECT message FROM sources WHERE memory = m.id ORDER BY message) AS messages),
@@ -44,40 +43,75 @@ ALL = """
 ITEMS = f"{ALL} WHERE m.owner = {OWNER}"
 # The plus keeps SQLite from reading all of the owner's rows: each key leads to its own.
 THOSE = f"{ALL} WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM texts(?))"
-_ACCOUNT = f"(SELECT id FROM owners WHERE {OF_USER} AND linked = {OWNER})"
-_PUT_VECTOR = "ON CONFLICT (phrase, space) DO UPDATE SET vector = excluded.vector"
+EARLIER = f"""
+    {ALL} WHERE +m.owner = {OWNER} AND m.current != '' AND m.current IN (SELECT value FROM texts(?))
+    ORDER BY m.until DESC, m.id DESC
+"""
+FIND = f"""
+    {ITEMS} AND m.digest = ? AND m.kind = ? AND m.current = ''
+    AND (? = '' OR m.content = ? OR EXISTS (SELECT 1 FROM rooms WHERE memory = m.id AND room = ?))
+    ORDER BY m.content != ?, m.id LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A memory with the number of its row, which says how old it is among others, and that of its account's owner."""
+    """A memory with the number of its row, which says how old it is among others, and that of its account's owner.
+
+    The number of one that is not stored yet is 0. The account is None for the owner's own.
+    """
 
     number: int
     account: int | None
     item: MemoryItem
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Vectors of a space, ready to be stored, by the texts of their phrases."""
+
+    space: str
+    blobs: Mapping[str, bytes]
+
+    @classmethod
+    def of(cls, vectors: Mapping[str, Vector] | None, space: str) -> Embedded:
+        """Return the vectors as they are stored.
+
+        Raises:
+            ValueError: there are some, and their space has no name.
+        """
+        if vectors and not space:
+            raise ValueError("vectors need the name of their space")
+        return cls(space, {storable(text): to_blob(vector) for text, vector in (vectors or {}).items()})
+
+
+UNEMBEDDED = Embedded("", {})
+
+
 def stored(row: Row) -> Stored:
-    """Read a row of ITEMS or THOSE."""
-    number, account, key, kind, content, created_at, updated_at, pinned, bindings, sources, rooms = row
-    heard = json.loads(rooms)
+    """Read a row of ALL."""
+    number, account, key, kind, content, created_at, updated_at, pinned, until, meant, current, *lists = row
+    bindings, sources, heard = map(json.loads, lists)
     item = MemoryItem(
         id=key,
         kind=MemoryKind(kind),
         content=content,
-        bindings=tuple(json.loads(bindings)),
+        bindings=tuple(bindings),
         created_at=moment(created_at),
         updated_at=moment(updated_at),
-        source_ids=tuple(json.loads(sources)),
+        source_ids=tuple(sources),
         rooms=tuple(room for room in heard if room != EVERYWHERE),
         shared=EVERYWHERE in heard,
         pinned=bool(pinned),
+        until=None if until is None else moment(until),
+        meant=meant,
+        current=current,
     )
     return Stored(number, account, item)
 
 
 def items(rows: Sequence[Row]) -> list[MemoryItem]:
-    """Read rows of ITEMS or THOSE, in their order."""
+    """Read rows of ALL, in their order."""
     return [stored(row).item for row in rows]
 
 
@@ -85,6 +119,17 @@ def in_order(rows: Sequence[Row], memory_ids: Sequence[str]) -> list[MemoryItem]
     """Read rows of THOSE, in the order of the ids."""
     found = {item.id: item for item in items(rows)}
     return [found[key] for key in dict.fromkeys(memory_ids) if key in found]
+
+
+def those(query: Query, owner: UserKey, keys: Sequence[str]) -> list[Stored]:
+    """Return those of the memories that the owner has, oldest first."""
+    return [stored(row) for row in sorted(query.run(THOSE, (*user_key(owner), to_json(list(keys)))))]
+
+
+def found_values(owner: UserKey, kind: MemoryKind, content: str, room: str) -> Sequence[object]:
+    """Return the values of FIND."""
+    text, room = storable(content), storable(room)
+    return (*user_key(owner), digest(kind, text), kind, room, text, room, text)
 
 
 def written(memory: Stored) -> str:
@@ -102,6 +147,9 @@ def written(memory: Stored) -> str:
             "rooms": list(item.rooms),
             "shared": item.shared,
             "pinned": item.pinned,
+            "until": _time(item.until),
+            "meant": item.meant,
+            "current": item.current,
         }
     )
 
@@ -109,6 +157,7 @@ def written(memory: Stored) -> str:
 def read(key: str, account: int | None, text: str) -> Stored:
     """Undo `written`."""
     kept = json.loads(text)
+    until = kept.get("until")  # changes of before memories had versions lack the last three
     item = MemoryItem(
         id=key,
         kind=MemoryKind(kept["kind"]),
@@ -120,16 +169,15 @@ def read(key: str, account: int | None, text: str) -> Stored:
         rooms=tuple(kept["rooms"]),
         shared=kept["shared"],
         pinned=kept["pinned"],
+        until=None if until is None else moment(until),
+        meant=kept.get("meant", ""),
+        current=kept.get("current", ""),
     )
     return Stored(kept["number"], account, item)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A draft, made storable, with the id that it gets or has."""
-
-    key: str
-    draft: MemoryDraft
+def _time(at: datetime | None) -> int | None:
+    return None if at is None else microseconds(at)
 
 
 def positions_of(draft: MemoryDraft) -> Mapping[str, int | None]:
@@ -138,180 +186,161 @@ def positions_of(draft: MemoryDraft) -> Mapping[str, int | None]:
     return {phrase: places.get(phrase) for phrase in phrases_of(draft)}
 
 
-async def name_owner(transaction: Transaction, user: UserKey) -> None:
-    """Write the account's row, if there is none."""
-    await transaction.run('INSERT INTO owners (platform, "user") VALUES (?, ?) ON CONFLICT DO NOTHING', user_key(user))
+def owner_number(query: Query, user: UserKey) -> int:
+    """Return the number of the account's owner, 0 if nothing is known of them."""
+    [(number,)] = query.run(f"SELECT coalesce({OWNER}, 0)", user_key(user))
+    return int(number)
 
 
-async def insert(
-    transaction: Transaction, owner: UserKey, memories: Sequence[Named], at: datetime, context: ChangeContext
-) -> None:
-    """Write the rows of new memories, of their phrases and of the room they were said in."""
-    await name_owner(transaction, owner)
-    [(whose, said_by)] = await transaction.run(
-        f"SELECT {OWNER}, {_ACCOUNT}", (*user_key(owner), *user_key(context.account or owner), *user_key(owner))
+def make_owner(query: Query, user: UserKey) -> int:
+    """Return the number of the account's owner, whose row is made now if there is none."""
+    if not owner_number(query, user):
+        query.run('INSERT INTO owners (platform, "user") VALUES (?, ?)', user_key(user))
+    return owner_number(query, user)
+
+
+def account_number(query: Query, owner: int, account: UserKey | None) -> int | None:
+    """Return the number of an account that is linked to the owner's; None for any other."""
+    rows = (
+        query.run(f"SELECT id FROM owners WHERE {OF_USER} AND linked = ?", (*user_key(account), owner))
+        if account
+        else []
     )
-    await transaction.run_many(
-        """
-        INSERT INTO memories (key, owner, account, kind, content, digest, created_at, updated_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        """,
+    return rows[0][0] if rows else None
+
+
+def bump(query: Query, owner: int, removed: int = 0) -> None:
+    """Tell that an owner's memories changed; `removed`: that phrases are gone, or embedded after they were stored."""
+    query.run("UPDATE owners SET version = version + 1, removed = removed + ? WHERE id = ?", (removed, owner))
+
+
+def insert(query: Query, lexicon: Lexicon, owner: int, memory: Stored, embedded: Embedded = UNEMBEDDED) -> Stored:
+    """Write a memory with all its rows; return it with the number of its row, which it keeps if it has one."""
+    item, account = memory.item, memory.account
+    columns = "key, owner, account, kind, content, digest, created_at, updated_at, pinned, until, meant, current"
+    values: tuple[object, ...] = (
+        *(item.id, owner, account, item.kind, item.content, digest(item.kind, item.content)),
+        *(microseconds(item.created_at), microseconds(item.updated_at), int(item.pinned)),
+        *(_time(item.until), item.meant, item.current),
+    )
+    if memory.number:
+        columns, values = f"{columns}, id", (*values, memory.number)
+    marks = ", ".join("?" * len(values))
+    [(number,)] = query.run(f"INSERT INTO memories ({columns}) VALUES ({marks}) RETURNING id", values)
+    _insert_phrases(query, owner, number, positions_of(item.draft), embedded)
+    _insert_terms(query, lexicon, account or owner, number, item.draft)
+    insert_sources(query, number, item.source_ids)
+    insert_rooms(query, owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
+    return Stored(number, account, item)
+
+
+def replace(query: Query, lexicon: Lexicon, owner: int, new: Stored, embedded: Embedded = UNEMBEDDED) -> int:
+    """Write anew what a memory says and where it is heard; return how many phrases went, or got a vector only now.
+
+    Phrases whose text stays keep their rows, and so their ids and vectors.
+    """
+    number, item = new.number, new.item
+    query.run(
+        "UPDATE memories SET kind = ?, content = ?, digest = ?, updated_at = ?, until = ?, meant = ? WHERE id = ?",
         (
-            (m.key, whose, said_by, m.draft.kind, m.draft.content, digest(m.draft.content), said, said)
-            for m in memories
-            for said in [microseconds(min(m.draft.said_at or at, at))]
+            *(item.kind, item.content, digest(item.kind, item.content)),
+            *(microseconds(item.updated_at), _time(item.until), item.meant, number),
         ),
     )
-    await insert_phrases(
-        transaction, ((m.key, text, place) for m in memories for text, place in positions_of(m.draft).items())
-    )
-    await insert_rooms(transaction, [m.key for m in memories], context.room)
+    old: dict[str, int] = dict(query.run("SELECT text, id FROM phrases WHERE memory = ?", (number,)))
+    positions = positions_of(item.draft)
+    gone = [phrase_id for text, phrase_id in old.items() if text not in positions]
+    query.run_many("DELETE FROM phrases WHERE id = ?", ((phrase_id,) for phrase_id in gone))
+    stay = {text: phrase_id for text, phrase_id in old.items() if text in positions}
+    query.run_many("UPDATE phrases SET position = ? WHERE id = ?", ((positions[text], i) for text, i in stay.items()))
+    _put_vectors(query, embedded, stay)
+    _insert_phrases(query, owner, number, {t: place for t, place in positions.items() if t not in old}, embedded)
+    if old.keys() != positions.keys():
+        query.run("DELETE FROM terms WHERE memory = ?", (number,))
+        _insert_terms(query, lexicon, new.account or owner, number, item.draft)
+    query.run("DELETE FROM rooms WHERE memory = ?", (number,))
+    insert_rooms(query, owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
+    return len(gone) + len(stay.keys() & embedded.blobs.keys())
 
 
-async def insert_phrases(transaction: Transaction, rows: Iterable[tuple[str, str, int | None]]) -> None:
-    """Write phrases, given as (memory id, text, position)."""
-    await transaction.run_many(
-        "INSERT INTO phrases (memory, owner, text, position) SELECT id, owner, ?, ? FROM memories WHERE key = ?",
-        ((text, place, key) for key, text, place in rows),
-    )
-
-
-async def insert_terms(transaction: Transaction, lexicon: Lexicon, memories: Sequence[Named]) -> None:
-    """Write what the memories are found by, word by word, under who said each."""
-    await transaction.run_many(
+def insert_past(query: Query, lexicon: Lexicon, owner: int, before: Stored, past: MemoryItem) -> Stored:
+    """Write a copy of a memory, its vectors included, as an earlier version of it."""
+    copy = insert(query, lexicon, owner, Stored(0, before.account, past))
+    query.run(
         """
-        INSERT INTO terms (account, term, memory)
-        SELECT coalesce(m.account, m.owner), term.value, m.id
-        FROM memories AS m CROSS JOIN texts(?) AS term WHERE m.key = ?
-        """,
-        ((to_json([*lexicon.index_terms(phrases_of(m.draft))]), m.key) for m in memories),
-    )
-
-
-async def insert_sources(transaction: Transaction, memories: Sequence[Named], source_ids: Sequence[int]) -> None:
-    """Write which messages the memories rest on."""
-    await transaction.run_many(
-        "INSERT INTO sources (memory, message) SELECT id, ? FROM memories WHERE key = ?",
-        ((source_id, m.key) for m in memories for source_id in sorted(set(source_ids))),
-    )
-
-
-async def insert_rooms(transaction: Transaction, keys: Iterable[str], *rooms: str) -> None:
-    """Write in which rooms memories may be spoken of; "" is none."""
-    await transaction.run_many(
-        """
-        INSERT INTO rooms (owner, room, memory) SELECT owner, ?, id FROM memories WHERE key = ? ON CONFLICT DO NOTHING
-        """,
-        ((storable(room), key) for key in keys for room in rooms if room),
-    )
-
-
-async def drop_rooms(transaction: Transaction, keys: Iterable[str], room: str) -> None:
-    """Remove a room from those in which memories may be spoken of."""
-    await transaction.run_many(
-        "DELETE FROM rooms WHERE room = ? AND memory = (SELECT id FROM memories WHERE key = ?)",
-        ((room, key) for key in keys),
-    )
-
-
-async def replace_rooms(transaction: Transaction, key: str, rooms: Iterable[str]) -> None:
-    """Write in which rooms a memory may be spoken of, in place of those where it could be before."""
-    await transaction.run("DELETE FROM rooms WHERE memory = (SELECT id FROM memories WHERE key = ?)", (key,))
-    await insert_rooms(transaction, [key], *rooms)
-
-
-async def restore(transaction: Transaction, lexicon: Lexicon, owner: UserKey, stored: Stored) -> None:
-    """Write a memory that was deleted as it was, with the number of its row; its phrases are new, without vectors."""
-    item = stored.item
-    memory = Named(item.id, item.draft)
-    times = (microseconds(item.created_at), microseconds(item.updated_at))
-    await transaction.run(
-        f"""
-        INSERT INTO memories (id, account, key, kind, content, digest, created_at, updated_at, pinned, owner)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {OWNER})
-        """,
-        (
-            *(
-                stored.number,
-                stored.account,
-                item.id,
-                item.kind,
-                item.content,
-                digest(item.content),
-                *times,
-                int(item.pinned),
-            ),
-            *user_key(owner),
-        ),
-    )
-    await insert_phrases(transaction, ((item.id, text, place) for text, place in positions_of(memory.draft).items()))
-    await insert_terms(transaction, lexicon, [memory])
-    await insert_sources(transaction, [memory], item.source_ids)
-    await insert_rooms(transaction, [item.id], *item.rooms, EVERYWHERE if item.shared else "")
-
-
-async def put_phrase_vectors(
-    transaction: Transaction, memories: Sequence[Named], vectors: Mapping[str, Vector], space: str
-) -> None:
-    """Write the vectors of those phrases of the memories that `vectors` names by their text."""
-    known = {storable(text): to_blob(vector) for text, vector in vectors.items()}
-    rows = [(known[text], m.key, text, space) for m in memories for text in phrases_of(m.draft) if text in known]
-    if rows:
-        await _name_space(transaction, space)
-    await transaction.run_many(
-        f"""
         INSERT INTO vectors (phrase, space, vector)
-        SELECT p.id, s.id, ? FROM memories AS m JOIN phrases AS p ON p.memory = m.id CROSS JOIN spaces AS s
-        WHERE m.key = ? AND p.text = ? AND s.name = ? {_PUT_VECTOR}
+        SELECT new.id, v.space, v.vector FROM phrases AS new JOIN phrases AS old ON old.text = new.text
+        JOIN vectors AS v ON v.phrase = old.id WHERE new.memory = ? AND old.memory = ?
         """,
-        rows,
+        (copy.number, before.number),
+    )
+    return copy
+
+
+def insert_sources(query: Query, number: int, source_ids: Iterable[int]) -> None:
+    """Write which messages a memory rests on."""
+    query.run_many(
+        "INSERT INTO sources (memory, message) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        ((number, source_id) for source_id in source_ids),
     )
 
 
-async def put_vectors(transaction: Transaction, owner: UserKey, vectors: Mapping[int, Vector], space: str) -> None:
+def insert_rooms(query: Query, owner: int, number: int, rooms: Iterable[str]) -> None:
+    """Write in which rooms a memory may be spoken of; "" is none."""
+    query.run_many(
+        "INSERT INTO rooms (owner, room, memory) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        ((owner, room, number) for room in rooms if room),
+    )
+
+
+def put_vectors(query: Query, owner: int, vectors: Mapping[int, bytes], space: str) -> None:
     """Write vectors by phrase id; ids that the owner does not have are left out."""
-    await _name_space(transaction, space)
-    await transaction.run_many(
-        f"""
-        INSERT INTO vectors (phrase, space, vector)
-        SELECT p.id, s.id, ? FROM phrases AS p CROSS JOIN spaces AS s
-        WHERE p.id = ? AND p.owner = {OWNER} AND s.name = ? {_PUT_VECTOR}
-        """,
-        ((to_blob(vector), int(i), *user_key(owner), space) for i, vector in vectors.items()),
+    held = query.run(
+        "SELECT id FROM phrases WHERE owner = ? AND id IN (SELECT value FROM numbers(?))",
+        (owner, to_json(list(vectors))),
     )
+    _put(query, space, [(phrase_id, vectors[phrase_id]) for (phrase_id,) in held])
 
 
-async def replace(transaction: Transaction, lexicon: Lexicon, memory: Named, at: datetime) -> None:
-    """Write a memory anew; phrases whose text stays keep their rows, and so their ids and vectors."""
-    draft = memory.draft
-    await transaction.run(
-        "UPDATE memories SET kind = ?, content = ?, digest = ?, updated_at = ? WHERE key = ?",
-        (draft.kind, draft.content, digest(draft.content), microseconds(at), memory.key),
-    )
-    old: dict[str, int] = dict(
-        await transaction.run(
-            "SELECT p.text, p.id FROM phrases AS p JOIN memories AS m ON m.id = p.memory WHERE m.key = ?", (memory.key,)
+def remove(query: Query, numbers: Sequence[int]) -> None:
+    """Remove memories, with every row and every word of theirs."""
+    query.run("DELETE FROM memories WHERE id IN (SELECT value FROM numbers(?))", (to_json(list(numbers)),))
+
+
+def _insert_phrases(
+    query: Query, owner: int, number: int, positions: Mapping[str, int | None], embedded: Embedded
+) -> None:
+    ids = {}
+    for text, place in positions.items():
+        [(ids[text],)] = query.run(
+            "INSERT INTO phrases (memory, owner, text, position) VALUES (?, ?, ?, ?) RETURNING id",
+            (number, owner, text, place),
         )
-    )
-    new = positions_of(draft)
-    await transaction.run_many("DELETE FROM phrases WHERE id = ?", ((i,) for text, i in old.items() if text not in new))
-    await transaction.run_many(
-        "UPDATE phrases SET position = ? WHERE id = ?",
-        ((place, old[text]) for text, place in new.items() if text in old),
-    )
-    await insert_phrases(transaction, ((memory.key, text, place) for text, place in new.items() if text not in old))
-    await transaction.run("DELETE FROM terms WHERE memory = (SELECT id FROM memories WHERE key = ?)", (memory.key,))
-    await insert_terms(transaction, lexicon, [memory])
+    _put_vectors(query, embedded, ids)
 
 
-async def remove(transaction: Transaction, owner: UserKey, keys: str) -> None:
-    """Remove the owner's memories of a JSON list of ids, with every row and every word of theirs."""
-    await transaction.run(
-        f"DELETE FROM memories WHERE owner = {OWNER} AND key IN (SELECT value FROM texts(?))", (*user_key(owner), keys)
+def _insert_terms(query: Query, lexicon: Lexicon, account: int, number: int, draft: MemoryDraft) -> None:
+    query.run_many(
+        "INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)",
+        ((account, term, number) for term in lexicon.index_terms(phrases_of(draft))),
     )
 
 
-async def _name_space(transaction: Transaction, space: str) -> None:
-    if not space:
-        raise ValueError("vectors need the name of their space")
-    await transaction.run("INSERT INTO spaces (name) VALUES (?) ON CONFLICT DO NOTHING", (space,))
+def _put_vectors(query: Query, embedded: Embedded, phrase_ids: Mapping[str, int]) -> None:
+    """Write the vectors of those of the phrases that have one."""
+    known = [(phrase_id, embedded.blobs[text]) for text, phrase_id in phrase_ids.items() if text in embedded.blobs]
+    _put(query, embedded.space, known)
+
+
+def _put(query: Query, space: str, vectors: Sequence[tuple[int, bytes]]) -> None:
+    if not vectors:
+        return
+    query.run("INSERT INTO spaces (name) VALUES (?) ON CONFLICT DO NOTHING", (space,))
+    [(number,)] = query.run("SELECT id FROM spaces WHERE name = ?", (space,))
+    query.run_many(
+        """
+        INSERT INTO vectors (phrase, space, vector) VALUES (?, ?, ?)
+        ON CONFLICT (phrase, space) DO UPDATE SET vector = excluded.vector
+        """,
+        ((phrase_id, number, vector) for phrase_id, vector in vectors),
+    )

@@ -8,17 +8,19 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from core.storage import memory_rows
-from core.storage.database import Database, Row
+from core.storage.database import Database, Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import EVERYWHERE, OWNER
-from core.storage.record import storable, to_json, user_key
-from core.stores import PhraseStore
-from core.types import MemoryKind, UserKey, Vector, Vectors
+from core.storage.memory_search import State, found_memories, state_of
+from core.storage.record import storable, to_blob, to_json, user_key
+from core.stores import Fresh, PhraseStore, Search
+from core.types import MemoryItem, MemoryKind, UserKey, Vector, Vectors
 
 Terms: TypeAlias = tuple[str, ...]
 
@@ -26,6 +28,13 @@ _CHUNK_ROWS = 2000
 _NEWEST_ROWS = 64
 """How many memories are looked at for one keyword."""
 
+_KEPT_COUNTS = 1000
+_OF_SPACE = """
+    FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
+    WHERE p.owner = ? AND v.space = (SELECT id FROM spaces WHERE name = ?) AND p.id > ?
+"""
+_EMBEDDED = f"SELECT count(*), coalesce(max(p.id), 0) {_OF_SPACE}"
+_VECTORS = f"SELECT p.id, v.vector {_OF_SPACE} AND p.id <= ? ORDER BY p.id LIMIT ?"
 _ACCOUNTS = f"SELECT id FROM owners WHERE id = {OWNER} OR linked = {OWNER}"
 _AUDIBLE = f"owner = {OWNER} AND room IN ('{EVERYWHERE}', ?)"
 """Which rows of `rooms` let a memory be spoken of in a room."""
@@ -48,6 +57,44 @@ class SqlPhrases(PhraseStore):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lexicon = Lexicon()
+        self._counts: dict[tuple[int, str], int] = {}
+
+    async def search(self, owner: UserKey, search: Search) -> Sequence[MemoryItem] | None:
+        """Return the memories that `search.order` names, in its order; None if the owner's `version` is another."""
+        if len(self._counts) > _KEPT_COUNTS:
+            self._counts.clear()
+        job = partial(found_memories, lexicon=self._lexicon, owner=owner, search=search, counts=self._counts)
+        return await self._database.read(job)
+
+    async def version(self, owner: UserKey) -> int:
+        """Return a number that changes with every change of the owner's memories, by whatever process."""
+        return (await self._database.read(partial(state_of, owner=owner))).version
+
+    async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
+        """Return the phrases with an id greater than `after` that are embedded in that space, and their vectors.
+
+        What changes while they are read belongs to a later version.
+        """
+
+        def job(query: Query) -> tuple[State, int, int, int, list[Row]]:
+            state = state_of(query, owner)
+            [(new,)] = query.run("SELECT count(*) FROM phrases WHERE owner = ? AND id > ?", (state.owner, after))
+            [(count, last)] = query.run(_EMBEDDED, (state.owner, space, after))
+            return state, new, count, last, query.run(_VECTORS, (state.owner, space, after, last, _CHUNK_ROWS))
+
+        state, new, count, last, rows = await self._database.read(job)
+        ids: list[int] = []
+        vectors: Vectors = np.empty((0, 0), np.float32)
+        while rows:
+            chunk = _stacked(rows)
+            if not ids:
+                vectors = np.empty((count, chunk.shape[1]), np.float32)
+            vectors[len(ids) : len(ids) + len(rows)] = chunk
+            ids.extend(phrase_id for phrase_id, _ in rows)
+            most = min(_CHUNK_ROWS, count - len(ids))
+            rows = await self._database.rows(_VECTORS, (state.owner, space, ids[-1], last, most)) if most else []
+        read = vectors if len(ids) == count else vectors[: len(ids)]  # some were deleted meanwhile
+        return Fresh(state.version, ids, read, state.removed, partial=count < new)
 
     async def newest_phrase(self, owner: UserKey) -> int:
         """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
@@ -75,7 +122,8 @@ class SqlPhrases(PhraseStore):
     ) -> tuple[Sequence[int], Vectors]:
         """Return ids and vectors, shape (n, dims), of the owner's phrases embedded in that space, by id."""
         if phrase_ids is None:
-            return await self._all_vectors(owner, space)
+            every = await self.fresh(owner, space, 0)
+            return every.ids, every.vectors
         rows = await self._database.rows(
             f"""
             SELECT p.id, v.vector FROM numbers(?) AS asked CROSS JOIN phrases AS p JOIN vectors AS v ON v.phrase = p.id
@@ -85,35 +133,6 @@ class SqlPhrases(PhraseStore):
             (_numbers(phrase_ids), *user_key(owner), space),
         )
         return [phrase_id for phrase_id, _ in rows], _stacked(rows)
-
-    async def _all_vectors(self, owner: UserKey, space: str) -> tuple[Sequence[int], Vectors]:
-        """Read them in pieces into one array, so that the peak is hardly more than the array."""
-        [(total, last)] = await self._database.rows(
-            f"""
-            SELECT count(*), max(p.id) FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
-            WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
-            """,
-            (*user_key(owner), space),
-        )
-        ids: list[int] = []
-        vectors: Vectors = np.empty((0, 0), np.float32)
-        while len(ids) < total:
-            rows = await self._database.rows(
-                f"""
-                SELECT p.id, v.vector FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
-                WHERE p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
-                AND p.id > ? AND p.id <= ? ORDER BY p.id LIMIT ?
-                """,
-                (*user_key(owner), space, ids[-1] if ids else 0, last, min(_CHUNK_ROWS, total - len(ids))),
-            )
-            if not rows:  # deleted meanwhile
-                break
-            chunk = _stacked(rows)
-            if not ids:
-                vectors = np.empty((total, chunk.shape[1]), np.float32)
-            vectors[len(ids) : len(ids) + len(rows)] = chunk
-            ids.extend(phrase_id for phrase_id, _ in rows)
-        return ids, vectors if len(ids) == total else vectors[: len(ids)]
 
     async def phrases(
         self, owner: UserKey, phrase_ids: Collection[int] = (), *, memory_ids: Sequence[str] = ()
@@ -152,8 +171,16 @@ class SqlPhrases(PhraseStore):
 
     async def put_vectors(self, owner: UserKey, space: str, vectors: Mapping[int, Vector]) -> None:
         """Store vectors of phrases of the owner's; ids that are gone or another's are left out."""
-        async with self._database.transaction() as transaction:
-            await memory_rows.put_vectors(transaction, owner, vectors, space)
+        if not space:
+            raise ValueError("vectors need the name of their space")
+        blobs = {int(phrase_id): to_blob(vector) for phrase_id, vector in vectors.items()}
+
+        def job(query: Query) -> None:
+            whose = memory_rows.owner_number(query, owner)
+            memory_rows.put_vectors(query, whose, blobs, space)
+            memory_rows.bump(query, whose, len(blobs))
+
+        await self._database.write(job)
 
     async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
         """Return the phrase ids of the owner's memories that may be spoken of in that room, in ascending order."""

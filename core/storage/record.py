@@ -14,11 +14,12 @@ from hashlib import blake2b
 import numpy as np
 
 from core.text.unicode import fold
-from core.types import JSONValue, MemoryDraft, UserKey, Vector
+from core.types import JSONValue, MemoryDraft, MemoryKind, UserKey, Vector
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_PUNCTUATION = re.compile(r"""(?<!\w)[¿¡"'“‘«(\[]+|[.,;:!?…"'”’»)\]]+(?!\w)""")
 _STORED = np.dtype("<f4")
 
 NO_LIMIT = 2**62
@@ -59,9 +60,15 @@ def to_json(value: JSONValue) -> str:
     return json.dumps(value, separators=(",", ":")) if _SURROGATES.search(text) else text
 
 
-def digest(content: str) -> bytes:
-    """Return what two contents have in common that differ by case, accents and white space only."""
-    return blake2b(fold(content).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def digest(kind: str, content: str) -> bytes:
+    """Return what two contents of a kind have in common that differ by case, accents, white space and punctuation only.
+
+    Punctuation is what stands before or after a word; within one ("1.5", "c++", "-3") it is a part of it, as in JSON.
+    """
+    text = fold(content)
+    if kind != MemoryKind.JSON:
+        text = " ".join(_PUNCTUATION.sub(" ", text).split()) or text
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def to_blob(vector: Vector) -> bytes:
@@ -78,7 +85,10 @@ def checked(draft: MemoryDraft) -> MemoryDraft:
     bindings = tuple(dict.fromkeys(storable(binding) for binding in draft.bindings))
     if not bindings or not all(binding.strip() for binding in bindings):
         raise ValueError("a memory needs at least one binding, and none may be empty")
-    return replace(draft, content=storable(draft.content), bindings=bindings)
+    until = None if draft.until is None else moment(microseconds(draft.until))
+    return replace(
+        draft, content=storable(draft.content), bindings=bindings, until=until, meant=storable(draft.meant)
+    )
 
 
 def phrases_of(draft: MemoryDraft) -> Sequence[str]:

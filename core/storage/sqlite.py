@@ -10,19 +10,22 @@ import asyncio
 import re
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import aiosqlite
 
 from core.errors import Damaged, DiskFull, SchemaTooNew, StorageError
-from core.storage.database import Database, Row, Transaction
+from core.storage.database import Database, Query, Row, Transaction
+from core.storage.record import digest
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.sqlite_scrub import DatabaseFile, scrub
+
+T = TypeVar("T")
 
 _CHECK, _FOREIGN_CHECK = "PRAGMA quick_check(10)", "PRAGMA foreign_key_check"
 _STEPS_BETWEEN_LOOKS = 100_000  # of SQLite's machine: some milliseconds
@@ -31,7 +34,9 @@ APPLICATION_ID = 0x456C6566
 """`Elef`: what the file says it is, so that another program's database is not taken for ours."""
 
 RESTORE = "stop the bot, see `elefante backup --list`, and restore a backup with `elefante restore FILE`"
-_BUSY_TIMEOUT_S = 10.0
+_BUSY_TIMEOUT_S = 60.0
+"""How long another process that writes is waited for."""
+
 _OUR_FUNCTIONS = {"numbers": "json_each", "texts": "json_each", "tuples": "json_each", "json_list": "json_group_array"}
 _OUR_CALL = re.compile(rf"\b({'|'.join(_OUR_FUNCTIONS)})\(")
 _KNOWN_STATEMENTS = 512
@@ -75,30 +80,52 @@ def translated() -> Iterator[None]:
         raise StorageError(f"the database refused ({name})" + (f": {advice}" if advice else "")) from error
 
 
-class SqliteTransaction(Transaction):
-    """Statements between BEGIN IMMEDIATE and COMMIT."""
+class Connection(aiosqlite.Connection):
+    """A connection on a thread of its own that runs whole functions there: aiosqlite has no public call for that."""
 
-    def __init__(self, connection: aiosqlite.Connection) -> None:
+    async def call(self, function: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what a function of the connection returns; cancelling this does not stop it."""
+        with translated():
+            result: T = await self._execute(function, self._conn)  # type: ignore[no-untyped-call]
+        return result
+
+
+class SqliteQuery(Query):
+    """Statements on the thread of their connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Run one statement and return its rows."""
+        return self._connection.execute(_in_sqlite(sql), parameters).fetchall()
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run one statement for each row of parameters; none for no rows."""
+        self._connection.executemany(_in_sqlite(sql), rows)
+
+
+class SqliteTransaction(Transaction):
+    """Statements between BEGIN IMMEDIATE and COMMIT, each in one hop to the connection's thread."""
+
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     async def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        """Run one statement and return its rows: one hop to SQLite's thread, where a cursor would be three."""
-        return await _fetch(self._connection, sql, parameters)
+        """Run one statement and return its rows."""
+        return await self._connection.call(lambda raw: SqliteQuery(raw).run(sql, parameters))
 
     async def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run one statement for each row of parameters, in one hop; none for no rows."""
+        """Run one statement for each row of parameters; none for no rows."""
         batch = list(rows)
         if batch:
-            with translated():
-                await self._connection.executemany(_in_sqlite(sql), batch)
+            await self._connection.call(lambda raw: SqliteQuery(raw).run_many(sql, batch))
 
 
 class SqliteDatabase(Database):
     """An open file, or a copy of one in RAM. Made by `open_database` or `open_copy`; `close` it."""
 
-    def __init__(
-        self, writer: aiosqlite.Connection, reader: aiosqlite.Connection | None = None, file: DatabaseFile | None = None
-    ) -> None:
+    def __init__(self, writer: Connection, reader: Connection | None = None, file: DatabaseFile | None = None) -> None:
         self._writer = writer
         self._reader = reader
         self._file = file  # None in RAM
@@ -110,16 +137,29 @@ class SqliteDatabase(Database):
 
     async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Return the rows of a query over what is committed."""
+        return await self._read(lambda raw: SqliteQuery(raw).run(sql, parameters))
+
+    async def read(self, job: Callable[[Query], T]) -> T:
+        """Return what a function of statements returns, over one state of what is committed."""
+        return await self._read(partial(_whole, "BEGIN", job))
+
+    async def write(self, job: Callable[[Query], T]) -> T:
+        """Run a function of statements as one transaction, in one hop, and return what it returns."""
+        async with self._turn:
+            self._check_open()
+            return await self._writer.call(partial(_whole, "BEGIN IMMEDIATE", job))
+
+    async def _read(self, function: Callable[[sqlite3.Connection], T]) -> T:
         self._check_open()
         if self._reader is not None:
-            return await _fetch(self._reader, sql, parameters)
+            return await self._reader.call(function)
         async with self._turn:
-            return await _fetch(self._writer, sql, parameters)
+            return await self._writer.call(function)
 
     async def foreign_version(self) -> int:
         """Return a number that changes whenever another program has committed."""
         self._check_open()
-        [(version,)] = await _fetch(self._writer, "PRAGMA data_version", ())
+        [(version,)] = await _fetch(self._writer, "PRAGMA data_version")
         return int(version)
 
     @asynccontextmanager
@@ -128,9 +168,9 @@ class SqliteDatabase(Database):
         async with self._turn:
             self._check_open()
             try:
-                await _fetch(self._writer, "BEGIN IMMEDIATE", ())
+                await _fetch(self._writer, "BEGIN IMMEDIATE")
                 yield SqliteTransaction(self._writer)
-                await _fetch(self._writer, "COMMIT", ())
+                await _fetch(self._writer, "COMMIT")
             except BaseException:
                 # Statements queue up in one thread: though this wait be cancelled, too, nothing overtakes the rollback.
                 with translated():
@@ -161,11 +201,7 @@ class SqliteDatabase(Database):
         """
         async with self._turn:
             self._check_open()
-            await _fetch(self._writer, "PRAGMA busy_timeout = 0", ())  # waiting for a reader, it would hold up writers
-            try:
-                await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)", ())
-            finally:
-                await _fetch(self._writer, f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_S * 1000:.0f}", ())
+            await self._writer.call(_truncate_log)
 
     async def scrub(self) -> None:
         """Return when no byte of what was deleted before this call is left in the file and its log.
@@ -208,7 +244,7 @@ class SqliteDatabase(Database):
             if self._reader is not None:
                 await self._reader.close()
             try:
-                await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)", ())
+                await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
                 await self._writer.close()
                 if self._file is not None:
@@ -251,11 +287,11 @@ async def open_database(path: Path, migrations: Sequence[Migration] = MIGRATIONS
     async with AsyncExitStack() as opened:
         writer = await _connect(str(path))
         opened.push_async_callback(writer.close)
-        await _fetch(writer, "PRAGMA journal_mode = WAL", ())
+        await _fetch(writer, "PRAGMA journal_mode = WAL")
         await _migrate(writer, migrations)
         reader = await _connect(str(path))
         opened.push_async_callback(reader.close)
-        await _fetch(reader, "PRAGMA query_only = ON", ())
+        await _fetch(reader, "PRAGMA query_only = ON")
         database = SqliteDatabase(writer, reader, DatabaseFile(path))
         opened.pop_all()
         return database
@@ -288,6 +324,26 @@ def _faults(check: Iterable[Row], foreign: Iterable[Row]) -> list[str]:
     return [line for line in found if line != "ok"]
 
 
+def _whole(begin: str, job: Callable[[Query], T], connection: sqlite3.Connection) -> T:
+    """Run a job between BEGIN and COMMIT; roll back on any exception."""
+    connection.execute(begin)
+    try:
+        result = job(SqliteQuery(connection))
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+    return result
+
+
+def _truncate_log(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA busy_timeout = 0")  # waiting for a reader, it would hold up writers
+    try:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_S * 1000:.0f}")
+
+
 def _checkpoint(path: Path) -> None:
     with translated(), closing(sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S)) as connection:
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
@@ -307,25 +363,25 @@ def _uri_of(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=ro" if path.exists() else ""
 
 
-async def _connect(name: str) -> aiosqlite.Connection:
+async def _connect(name: str) -> Connection:
     uri = name.startswith("file:")
     with translated():
         # A file that cannot be opened is found out here: aiosqlite would leave a thread behind that outlives the loop.
         sqlite3.connect(name, uri=uri).close()
-        connection = await aiosqlite.connect(name, isolation_level=None, timeout=_BUSY_TIMEOUT_S, uri=uri)
+        opening = partial(sqlite3.connect, name, isolation_level=None, timeout=_BUSY_TIMEOUT_S, uri=uri)
+        connection = Connection(opening, iter_chunk_size=1)  # rows of a cursor; we use none
+        await connection
     try:
         for pragma in _PRAGMAS:
-            await _fetch(connection, pragma, ())
+            await _fetch(connection, pragma)
     except BaseException:
         await connection.close()
         raise
     return connection
 
 
-async def _fetch(connection: aiosqlite.Connection, sql: str, parameters: Sequence[object]) -> list[Row]:
-    with translated():
-        rows: Any = await connection.execute_fetchall(_in_sqlite(sql), parameters)
-    return list(rows)
+async def _fetch(connection: Connection, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+    return await connection.call(lambda raw: raw.execute(sql, parameters).fetchall())
 
 
 @lru_cache(_KNOWN_STATEMENTS)
@@ -334,25 +390,26 @@ def _in_sqlite(sql: str) -> str:
     return _OUR_CALL.sub(lambda call: f"{_OUR_FUNCTIONS[call[1]]}(", sql)
 
 
-async def _migrate(connection: aiosqlite.Connection, migrations: Sequence[Migration]) -> None:
-    await _fetch(connection, "BEGIN IMMEDIATE", ())
+async def _migrate(connection: Connection, migrations: Sequence[Migration]) -> None:
+    await _fetch(connection, "BEGIN IMMEDIATE")
     try:
         version = await _version(connection, len(migrations))
         missing = [statement for migration in migrations[version:] for statement in migration]
         if missing:
             missing += [f"PRAGMA application_id = {APPLICATION_ID}", f"PRAGMA user_version = {len(migrations)}"]
+        await connection.create_function("content_digest", 2, digest, deterministic=True)
         for statement in (*missing, "COMMIT"):
-            await _fetch(connection, statement, ())
+            await _fetch(connection, statement)
     except BaseException:
         with translated():
             await connection.rollback()
         raise
 
 
-async def _version(connection: aiosqlite.Connection, known: int) -> int:
-    [(version,)] = await _fetch(connection, "PRAGMA user_version", ())
-    [(application,)] = await _fetch(connection, "PRAGMA application_id", ())
-    [(tables,)] = await _fetch(connection, "SELECT count(*) FROM sqlite_schema", ())
+async def _version(connection: Connection, known: int) -> int:
+    [(version,)] = await _fetch(connection, "PRAGMA user_version")
+    [(application,)] = await _fetch(connection, "PRAGMA application_id")
+    [(tables,)] = await _fetch(connection, "SELECT count(*) FROM sqlite_schema")
     if application != APPLICATION_ID and (application or tables):
         raise Damaged("this file is another program's database")
     if version > known:

@@ -476,6 +476,21 @@ _REMINDERS: Migration = (
     "CREATE INDEX reminders_owner ON reminders (platform, user)",
 )
 
+_VERSIONS: Migration = (
+    "ALTER TABLE memories ADD COLUMN current TEXT NOT NULL DEFAULT ''",  # key of what is true since; '': it is itself
+    "ALTER TABLE memories ADD COLUMN until INTEGER",  # when it stops being true; NULL: no end is known
+    "ALTER TABLE memories ADD COLUMN meant TEXT NOT NULL DEFAULT ''",  # the day or minute that its words mean
+    "CREATE INDEX memories_current ON memories (current) WHERE current != ''",
+    "DROP INDEX memories_order",
+    "CREATE INDEX memories_order ON memories (owner, pinned, created_at, id, kind) WHERE current = ''",
+    # Two contents that differ by punctuation only are the same, too (`core/storage/record.py`).
+    "UPDATE memories SET digest = content_digest(kind, content)",
+    # By these an index in RAM sees what it lacks: changes of the owner's memories, and phrases that are gone, or were
+    # embedded after they were stored.
+    "ALTER TABLE owners ADD COLUMN version INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE owners ADD COLUMN removed INTEGER NOT NULL DEFAULT 0",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -497,4 +512,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _NO_DRAFTS,
     _OFFERS,
     _REMINDERS,
+    _VERSIONS,
 )

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from core.storage.database import Row
-from core.storage.sqlite import SqliteDatabase, SqliteTransaction
+from core.storage.sqlite import SqliteQuery
 
 STATEMENTS: set[str] = set()
 """What the stores have run so far."""
@@ -26,20 +26,15 @@ def _portable_sql(monkeypatch: pytest.MonkeyPatch) -> None:
         STATEMENTS.add(sql)
         assert not (faults := faults_of(sql)), f"{', '.join(faults)}, in:\n{sql}"
 
-    rows, run, run_many = SqliteDatabase.rows, SqliteTransaction.run, SqliteTransaction.run_many
+    run, run_many = SqliteQuery.run, SqliteQuery.run_many
 
-    async def judged_rows(self: SqliteDatabase, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+    def judged_run(self: SqliteQuery, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         judge(sql)
-        return await rows(self, sql, parameters)
+        return run(self, sql, parameters)
 
-    async def judged_run(self: SqliteTransaction, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+    def judged_run_many(self: SqliteQuery, sql: str, rows: Iterable[Sequence[object]]) -> None:
         judge(sql)
-        return await run(self, sql, parameters)
+        run_many(self, sql, rows)
 
-    async def judged_run_many(self: SqliteTransaction, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        judge(sql)
-        await run_many(self, sql, rows)
-
-    monkeypatch.setattr(SqliteDatabase, "rows", judged_rows)
-    monkeypatch.setattr(SqliteTransaction, "run", judged_run)
-    monkeypatch.setattr(SqliteTransaction, "run_many", judged_run_many)
+    monkeypatch.setattr(SqliteQuery, "run", judged_run)
+    monkeypatch.setattr(SqliteQuery, "run_many", judged_run_many)

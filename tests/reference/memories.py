@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
-from core.storage.record import checked, random_id, storable
-from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore
-from core.text.unicode import fold
+from core.storage.record import checked, digest, random_id, storable
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, Merge, Saved
 from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 from tests.reference.changes import Entry, InMemoryChanges, Step, said, with_rooms
 from tests.reference.phrases import InMemoryPhrases, check_space
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a save is given beside its drafts."""
+
+    owner: UserKey
+    at: datetime
+    source_ids: Sequence[int]
+    vectors: Mapping[str, Vector]
+    space: str
+    context: ChangeContext
 
 
 class InMemoryMemories(InMemoryPhrases, MemoryStore):
@@ -41,18 +53,35 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         """
         ready = [checked(draft) for draft in drafts]
         check_space(vectors, space)
-        sources = tuple(sorted(set(source_ids)))
-        rooms = (context.room,) if context.room else ()
-        account = self._account(owner, context.account or owner)
-        entries = []
+        given = _Given(owner, at, source_ids, vectors or {}, space, context)
+        return [self._add(draft, given).item for draft in ready]
+
+    async def save(
+        self,
+        owner: UserKey,
+        drafts: Sequence[MemoryDraft],
+        *,
+        at: datetime,
+        merge: Merge,
+        source_ids: Sequence[int] = (),
+        vectors: Mapping[str, Vector] | None = None,
+        space: str = "",
+        context: ChangeContext = NO_CHANGE_CONTEXT,
+    ) -> Saved:
+        """Keep the drafts that are new; what is known becomes what `merge` makes of both."""
+        ready = [checked(draft) for draft in drafts]
+        check_space(vectors, space)
+        given = _Given(owner, at, source_ids, vectors or {}, space, context)
+        entries, new = [], set()
         for draft in ready:
-            said_at = min(draft.said_at or at, at)
-            item = MemoryItem(random_id(), draft.kind, draft.content, draft.bindings, said_at, said_at, sources, rooms)
-            entry = Entry(next(self._numbers), account, item)
+            entry = self._found(owner, draft.kind, draft.content, context.room)
+            if entry is None:
+                entry = self._add(draft, given)
+                new.add(entry.item.id)
+            else:
+                self._say_again(entry, *merge(entry.item, draft), given)
             entries.append(entry)
-            self._keep(owner, entry, vectors or {}, space)
-            self._record(owner, context, entry, Change(context.act, ChangeKind.SAVED, at, None, item))
-        return [entry.item for entry in entries]
+        return Saved([entry.item for entry in entries], frozenset(new))
 
     async def update(
         self,
@@ -66,6 +95,8 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         context: ChangeContext = NO_CHANGE_CONTEXT,
         rooms: Sequence[str] = (),
         shared: bool = False,
+        source_ids: Sequence[int] = (),
+        keeps_past: bool = False,
     ) -> MemoryItem | None:
         """Replace kind, content, bindings and where they are heard; None if the owner has no such memory.
 
@@ -78,17 +109,25 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         if entry is None:
             return None
         before = entry.item
-        entry.item = replace(
+        if keeps_past and not before.current:
+            past = replace(before, id=random_id(), current=before.id, until=at, pinned=False)
+            copy = Entry(next(self._numbers), entry.account, past)
+            known = {text: self._vectors_of(phrase_id) for text, phrase_id in entry.phrases.items()}
+            self._keep(owner, copy, {}, "")
+            for text, kept in known.items():
+                self._vectors.update({(copy.phrases[text], name): vector for name, vector in kept.items()})
+            self._record(owner, context, copy, Change(context.act, ChangeKind.SAVED, at, None, past))
+        entry.item = _saying(
             before,
-            kind=ready.kind,
-            content=ready.content,
-            bindings=ready.bindings,
+            ready,
             updated_at=at,
             rooms=with_rooms((), context.room, *rooms),
             shared=shared,
+            source_ids=tuple(sorted({*before.source_ids, *source_ids})),
         )
         self._set_phrases(entry, vectors or {}, space)
         self._record(owner, context, entry, Change(context.act, ChangeKind.UPDATED, at, before, entry.item))
+        self._bump(owner)
         return entry.item
 
     async def delete(
@@ -100,13 +139,14 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Sequence[MemoryItem]:
         """Delete those of the ids that the owner has; return what was deleted."""
-        gone = [self._remove(owner, key) for key in dict.fromkeys(memory_ids) if key in self._of(owner)]
+        wanted = dict.fromkeys([*memory_ids, *(item.id for item in await self.earlier(owner, memory_ids))])
+        gone = [self._remove(owner, key) for key in wanted if key in self._of(owner)]
         for entry in sorted(gone, key=lambda entry: entry.number):
             if context.act and at is not None:
                 self._record(owner, context, entry, Change(context.act, ChangeKind.DELETED, at, entry.item, None))
             else:
                 self._changes.drop(entry.item.id)
-        return [entry.item for entry in gone]
+        return [entry.item for entry in gone if entry.item.id in memory_ids]
 
     async def flag(
         self,
@@ -126,6 +166,9 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
                 shared=entry.item.shared if shared is None else shared,
                 rooms=with_rooms(entry.item.rooms, room),
             )
+        for past in await self.earlier(owner, memory_ids) if shared is False else ():
+            held[past.id].item = replace(past, shared=False)
+        self._bump(owner)
         return await self.get(owner, memory_ids)
 
     async def changes(
@@ -149,10 +192,12 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         steps, held = self._changes.steps(owner, act), self._of(owner)
         now = {key: held[key].item if key in held else None for key in steps}
         as_left = all(said(now[key]) == said(step.after) for key, step in steps.items())
-        if not steps or not as_left or self._changes.overtaken(owner, act):
+        of = {step.before.current for step in steps.values() if step.before} - {""}
+        if not steps or not as_left or not of <= held.keys() | steps.keys() or self._changes.overtaken(owner, act):
             return None
         for key, step in steps.items():
             self._take_back(owner, key, step)
+        self._bump(owner)
         return self._changes.undone(owner, act)
 
     async def purge(self, before: datetime) -> int:
@@ -168,6 +213,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         if owner == other or {owner, other} & {*self._linked, *self._linked.values()}:
             raise ValueError("an account is linked to one other")
         self._linked[other] = owner
+        self._bump(owner, removed=True)
         moved = self._owners.pop(other, {})
         for entry in moved.values():
             entry.account = other
@@ -179,6 +225,8 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         if self._linked.get(other) != owner:
             return
         del self._linked[other]
+        for account in (owner, other):
+            self._bump(account, removed=True)
         held = self._of(owner)
         for key in [key for key, entry in held.items() if entry.account == other]:
             self._owners.setdefault(other, {})[key] = held.pop(key)
@@ -198,16 +246,14 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         held = self._of(owner)
         return [held[key].item for key in dict.fromkeys(memory_ids) if key in held]
 
+    async def earlier(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+        """Return the earlier versions of those memories of the owner's, the newest first."""
+        found = [entry for entry in self._of(owner).values() if entry.item.current in set(memory_ids) - {""}]
+        return [entry.item for entry in sorted(found, key=lambda each: (each.item.until, each.number), reverse=True)]
+
     async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
         """Return the owner's memory of that kind and content, one that has it to the letter first, or None."""
-        text, place = storable(content), storable(room)
-        alike = [
-            entry
-            for entry in self._of(owner).values()
-            if (entry.item.kind, fold(entry.item.content)) == (kind, fold(text))
-            and (not room or entry.item.content == text or place in entry.item.rooms)
-        ]
-        found = min(alike, key=lambda entry: (entry.item.content != text, entry.number), default=None)
+        found = self._found(owner, kind, content, room)
         return None if found is None else found.item
 
     async def page(
@@ -240,15 +286,61 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         held = self._owners.pop(self._owner(owner), {})
         for entry in held.values():
             self._drop_vectors(entry.phrases.values())
+        self._bump(owner, removed=True)
         accounts = await self.accounts(owner)
         self._changes.forget(accounts[0])
         for account in accounts[1:]:
             del self._linked[account]
         return len(held)
 
+    def _found(self, owner: UserKey, kind: MemoryKind, content: str, room: str) -> Entry | None:
+        text, place = storable(content), storable(room)
+        alike = [
+            entry
+            for entry in self._of(owner).values()
+            if (entry.item.kind, digest(kind, entry.item.content), entry.item.current) == (kind, digest(kind, text), "")
+            and (not room or entry.item.content == text or place in entry.item.rooms)
+        ]
+        return min(alike, key=lambda entry: (entry.item.content != text, entry.number), default=None)
+
+    def _add(self, draft: MemoryDraft, given: _Given) -> Entry:
+        said_at = min(draft.said_at or given.at, given.at)
+        item = MemoryItem(
+            id=random_id(),
+            kind=draft.kind,
+            content=draft.content,
+            bindings=draft.bindings,
+            created_at=said_at,
+            updated_at=said_at,
+            source_ids=tuple(sorted(set(given.source_ids))),
+            rooms=with_rooms((), given.context.room),
+            until=draft.until,
+            meant=draft.meant,
+        )
+        entry = Entry(next(self._numbers), self._account(given.owner, given.context.account or given.owner), item)
+        self._keep(given.owner, entry, given.vectors, given.space)
+        self._record(
+            given.owner, given.context, entry, Change(given.context.act, ChangeKind.SAVED, given.at, None, item)
+        )
+        return entry
+
+    def _say_again(self, entry: Entry, draft: MemoryDraft, rooms: Sequence[str], given: _Given) -> None:
+        before, ready, heard = entry.item, checked(draft), with_rooms((), *rooms)
+        entry.item = replace(before, source_ids=tuple(sorted({*before.source_ids, *given.source_ids})))
+        if (ready, heard) != (before.draft, before.rooms):
+            entry.item = _saying(entry.item, ready, updated_at=given.at, rooms=heard)
+            self._set_phrases(entry, given.vectors, given.space)
+            change = Change(given.context.act, ChangeKind.UPDATED, given.at, before, entry.item)
+            self._record(given.owner, given.context, entry, change)
+        self._bump(given.owner)
+
     def _narrowed(self, owner: UserKey, kind: MemoryKind | None, room: str) -> list[Entry]:
         heard = self._audible(owner, room) if room else self._of(owner).keys()
-        return [entry for key, entry in self._of(owner).items() if key in heard and kind in {None, entry.item.kind}]
+        return [
+            entry
+            for key, entry in self._of(owner).items()
+            if key in heard and kind in {None, entry.item.kind} and not entry.item.current
+        ]
 
     def _account(self, owner: UserKey, account: UserKey) -> UserKey:
         """Return which of the owner's accounts that is; the owner, where it is none of theirs."""
@@ -257,10 +349,12 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
     def _keep(self, owner: UserKey, entry: Entry, vectors: Mapping[str, Vector], space: str) -> None:
         self._owners.setdefault(self._owner(owner), {})[entry.item.id] = entry
         self._set_phrases(entry, vectors, space)
+        self._bump(owner)
 
     def _remove(self, owner: UserKey, key: str) -> Entry:
         entry = self._of(owner).pop(key)
         self._drop_vectors(entry.phrases.values())
+        self._bump(owner, removed=True)
         return entry
 
     def _record(self, owner: UserKey, context: ChangeContext, entry: Entry, change: Change) -> None:
@@ -282,3 +376,16 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
 
 def _place(entry: Entry) -> tuple[bool, datetime, int]:
     return (entry.item.pinned, entry.item.created_at, entry.number)
+
+
+def _saying(item: MemoryItem, draft: MemoryDraft, **changed: Any) -> MemoryItem:
+    """Return a memory with the words of a draft."""
+    return replace(
+        item,
+        kind=draft.kind,
+        content=draft.content,
+        bindings=draft.bindings,
+        until=draft.until,
+        meant=draft.meant,
+        **changed,
+    )

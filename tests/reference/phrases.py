@@ -9,10 +9,10 @@ import numpy as np
 
 from core.storage.lexicon import Lexicon
 from core.storage.record import phrases_of, storable
-from core.stores import PhraseStore
-from core.types import MemoryDraft, UserKey, Vector, Vectors
+from core.stores import Candidate, Fresh, PhraseStore, Search
+from core.types import MemoryItem, UserKey, Vector, Vectors
 from tests.reference.changes import Entry
-from tests.reference.words import best
+from tests.reference.words import best, covers
 
 
 class InMemoryPhrases(PhraseStore):
@@ -24,6 +24,38 @@ class InMemoryPhrases(PhraseStore):
         self._vectors: dict[tuple[int, str], Vector] = {}
         self._phrase_ids = itertools.count(1)
         self._lexicon = Lexicon()
+        self._bumps = itertools.count(1)
+        self._versions: dict[UserKey, int] = {}
+        self._removed: dict[UserKey, int] = {}
+
+    async def search(self, owner: UserKey, search: Search) -> Sequence[MemoryItem] | None:
+        """Return the memories that `search.order` names, in its order; None if the owner's `version` is another."""
+        if search.version != await self.version(owner):
+            return None
+        heard = self._audible(owner, search.room) if search.room else self._of(owner).keys()
+        held = {entry.number: entry for key, entry in self._of(owner).items() if key in heard}
+        count = sum(not entry.item.current for entry in held.values())
+        terms = {number: frozenset(self._lexicon.index_terms(entry.phrases)) for number, entry in held.items()}
+        covered = [covers(self._lexicon, query, terms, count) for query in search.queries]
+        there = [number for number, entry in held.items() if _counts(entry.item, search)]
+        near = {number for number in there if search.nearest.intersection(held[number].phrases.values())}
+        chosen = near.union(*(best(each, there)[: search.depth] for each in covered))
+        candidates = [
+            Candidate(number, tuple(held[number].phrases.values()), tuple(each.get(number, 0.0) for each in covered))
+            for number in sorted(chosen, reverse=True)
+        ]
+        return [held[number].item for number in search.order(candidates, count) if number in chosen]
+
+    async def version(self, owner: UserKey) -> int:
+        """Return a number that changes with every change of the owner's memories."""
+        return self._versions.get(self._owner(owner), 0)
+
+    async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
+        """Return the phrases with an id greater than `after` that are embedded in that space, and their vectors."""
+        new = [i for _, _, i in self._phrases(owner) if i > after]
+        ids, vectors = await self.vectors(owner, space, new)
+        version = await self.version(owner)
+        return Fresh(version, ids, vectors, self._removed.get(self._owner(owner), 0), partial=len(ids) < len(new))
 
     async def newest_phrase(self, owner: UserKey) -> int:
         """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
@@ -63,6 +95,7 @@ class InMemoryPhrases(PhraseStore):
         check_space(vectors, space)
         held = {i for _, _, i in self._phrases(owner)}
         self._vectors.update({(i, space): np.array(vector, np.float32) for i, vector in vectors.items() if i in held})
+        self._bump(owner, removed=True)
 
     async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
         """Return the phrase ids of the owner's memories that may be spoken of in that room, in ascending order."""
@@ -73,8 +106,18 @@ class InMemoryPhrases(PhraseStore):
         """Return (memory id, score > 0, higher is better) of the best matches by words, best first."""
         held = self._of(owner)
         heard = self._audible(owner, room) if room else held.keys()
-        texts = {key: entry.phrases for key, entry in held.items() if key in heard}
-        return best(self._lexicon, query, texts)[: max(limit, 0)]
+        keys = {entry.number: key for key, entry in held.items() if key in heard}
+        terms = {number: frozenset(self._lexicon.index_terms(held[key].phrases)) for number, key in keys.items()}
+        scores = covers(self._lexicon, query, terms, len(terms))
+        return [(keys[number], scores[number]) for number in best(scores, keys)[: max(limit, 0)]]
+
+    def _bump(self, owner: UserKey, *, removed: bool = False) -> None:
+        self._versions[self._owner(owner)] = next(self._bumps)
+        if removed:
+            self._removed[self._owner(owner)] = next(self._bumps)
+
+    def _vectors_of(self, phrase_id: int) -> dict[str, Vector]:
+        return {space: vector for (known, space), vector in self._vectors.items() if known == phrase_id}
 
     def _audible(self, owner: UserKey, room: str) -> frozenset[str]:
         return frozenset(e.item.id for e in self._of(owner).values() if e.item.shared or room in e.item.rooms)
@@ -92,9 +135,11 @@ class InMemoryPhrases(PhraseStore):
 
     def _set_phrases(self, entry: Entry, vectors: Mapping[str, Vector], space: str) -> None:
         old = entry.phrases
-        texts = phrases_of(MemoryDraft(entry.item.kind, entry.item.content, entry.item.bindings))
+        texts = phrases_of(entry.item.draft)
         entry.phrases = {text: old[text] if text in old else next(self._phrase_ids) for text in texts}
-        self._drop_vectors([i for text, i in old.items() if text not in entry.phrases])
+        gone = [i for text, i in old.items() if text not in entry.phrases]
+        self._drop_vectors(gone)
+        self._bump(entry.account, removed=bool(gone) or not old.keys().isdisjoint(vectors))
         known = {storable(text): vector for text, vector in vectors.items()}
         self._vectors.update(
             {(i, space): np.array(known[text], np.float32) for text, i in entry.phrases.items() if text in known}
@@ -103,6 +148,12 @@ class InMemoryPhrases(PhraseStore):
     def _drop_vectors(self, phrase_ids: Iterable[int]) -> None:
         gone = set(phrase_ids)
         self._vectors = {key: vector for key, vector in self._vectors.items() if key[0] not in gone}
+
+
+def _counts(item: MemoryItem, search: Search) -> bool:
+    """Return whether a search may return a memory that is audible where it is asked."""
+    said = search.said is None or search.said.start <= item.created_at < search.said.end
+    return said and (search.past or not item.is_past(search.at))
 
 
 def check_space(vectors: Mapping[str, Vector] | Mapping[int, Vector] | None, space: str) -> None:

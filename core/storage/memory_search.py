@@ -1,0 +1,251 @@
+"""Find memories by words, and read those that a search's order names: one job over one person's rows.
+
+A word weighs its IDF over the memories of this person, in a room over those that are audible there. The rarest words
+are read whole; a common one scores what the others bring.
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from core.storage.database import Query
+from core.storage.lexicon import Lexicon
+from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, stored
+from core.storage.record import microseconds, storable, to_json, user_key
+from core.stores import Candidate, Search
+from core.types import MemoryItem, UserKey
+
+Terms: TypeAlias = tuple[str, ...]
+"""The terms of one word: a memory with any of them has the word."""
+
+_NEWEST: Final = 512
+"""How many of the newest memories with a term are read at once: all of them, mostly."""
+
+_ROWS: Final = 4096
+"""How many rows of terms are read in all."""
+
+_COUNTED: Final = 16_384
+"""How many memories with a term are counted at most."""
+
+_BROUGHT: Final = 1024
+"""How many memories are looked up in a common word."""
+
+_ACCOUNTS = "SELECT id FROM owners WHERE id = ? OR linked = ?"
+_HELD = "FROM terms AS t WHERE t.account = ? AND t.term = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """An owner's number, 0 for nobody, and what tells an index of changes (`Fresh`).
+
+    Both hold the owner's number, which is never given again: who was forgotten, or linked, never has the same.
+    """
+
+    owner: int
+    version: int
+    removed: int
+
+
+def state_of(query: Query, owner: UserKey) -> State:
+    """Return the state of an owner's memories."""
+    sql = f"SELECT id, version, removed FROM owners WHERE id = {OWNER}"
+    for number, version, removed in query.run(sql, user_key(owner)):
+        return State(number, number << 32 | version, number << 32 | removed)
+    return State(0, 0, 0)
+
+
+def found_memories(
+    query: Query, *, lexicon: Lexicon, owner: UserKey, search: Search, counts: dict[tuple[int, str], int]
+) -> list[MemoryItem] | None:
+    """Do what `PhraseStore.search` promises. `counts` keeps how many memories there are, by version and room."""
+    state = state_of(query, owner)
+    if state.version != search.version:
+        return None
+    if not state.owner:
+        return []
+    asked = _Asked(query, state.owner, search)
+    place = (state.version, search.room)
+    if place not in counts:
+        counts[place] = asked.count()
+    near = asked.near()
+    scores = _Words(asked, [lexicon.query_terms(text) for text in search.queries], counts[place]).scores(near)
+    order = search.order(asked.candidates(near, scores), counts[place])
+    return asked.items(order)
+
+
+class _Asked:
+    """What one search asks of one owner's rows."""
+
+    def __init__(self, query: Query, owner: int, search: Search) -> None:
+        self._query = query
+        self._owner = owner
+        self._search = search
+        self._accounts = [
+            number for (number,) in query.run("SELECT id FROM owners WHERE id = ? OR linked = ?", (owner,) * 2)
+        ]
+        heard = "AND EXISTS (SELECT 1 FROM rooms WHERE owner = ? AND room IN (?, ?) AND memory = {number})"
+        self._heard = heard if search.room else ""
+        self._hearing = (owner, EVERYWHERE, storable(search.room)) if search.room else ()
+        self._phrases: dict[int, tuple[int, ...]] = {}
+
+    def count(self) -> int:
+        """Return how many memories the owner has, or how many are audible in the room; no earlier versions."""
+        audible = self._heard.format(number="m.id")
+        sql = f"SELECT count(*) FROM memories AS m WHERE m.owner = ? AND m.current = '' {audible}"
+        [(count,)] = self._query.run(sql, (self._owner, *self._hearing))
+        return int(count)
+
+    def near(self) -> set[int]:
+        """Return the memories of the nearest phrases."""
+        rows = self._query.run(
+            "SELECT p.memory FROM numbers(?) AS asked CROSS JOIN phrases AS p WHERE p.id = asked.value AND p.owner = ?",
+            (_numbers(self._search.nearest), self._owner),
+        )
+        return {number for (number,) in rows}
+
+    def newest(self, terms: Terms) -> tuple[set[int], bool]:
+        """Return the newest memories with a word, and whether these are all."""
+        sql = f"""
+            SELECT count(*), json_list(memory) FROM (
+                SELECT t.memory {_HELD} {self._heard.format(number="t.memory")} ORDER BY t.memory DESC LIMIT ?
+            ) AS newest
+        """
+        found: set[int] = set()
+        most = 0
+        for values in self._postings(terms):
+            [(count, numbers)] = self._query.run(sql, (*values, _NEWEST + 1))
+            found.update(json.loads(numbers))
+            most = max(most, count)
+        return found, most <= _NEWEST
+
+    def frequency(self, terms: Terms) -> int:
+        """Return about how many memories have a common word."""
+        sql = f"SELECT count(*) FROM (SELECT 1 {_HELD} {self._heard.format(number='t.memory')} LIMIT ?) AS held"
+        return max(int(self._query.run(sql, (*values, _COUNTED))[0][0]) for values in self._postings(terms))
+
+    def holders(self, terms: Terms, among: Collection[int] | None = None) -> set[int]:
+        """Return the memories with a word: all, or those among some."""
+        sql = f"SELECT json_list(t.memory) {_HELD} {self._heard.format(number='t.memory')}"
+        values: tuple[str, ...] = ()
+        if among is not None:
+            sql, values = f"{sql} AND t.memory IN (SELECT value FROM numbers(?))", (_numbers(among),)
+        found: set[int] = set()
+        for posting in self._postings(terms):
+            [(numbers,)] = self._query.run(sql, (*posting, *values))
+            found.update(json.loads(numbers))
+        return found
+
+    def candidates(self, near: Collection[int], scores: Sequence[Mapping[int, float]]) -> list[Candidate]:
+        """Return the memories that count: those near, and the best by each query's words, the newest first."""
+        depth = self._search.depth
+        ranked = [
+            [number for _, number in sorted(((score, number) for number, score in each.items()), reverse=True)]
+            for each in scores
+        ]
+        self._look({*near, *(number for numbers in ranked for number in numbers[:depth])})
+        chosen = {number for number in near if number in self._phrases}
+        for numbers in ranked:
+            best = [number for number in numbers[:depth] if number in self._phrases]
+            start = depth
+            while len(best) < depth and start < len(numbers):
+                self._look(numbers[start : start + depth])
+                best += [number for number in numbers[start : start + depth] if number in self._phrases]
+                start += depth
+            chosen.update(best[:depth])
+        return [
+            Candidate(number, self._phrases[number], tuple(each.get(number, 0.0) for each in scores))
+            for number in sorted(chosen, reverse=True)
+        ]
+
+    def items(self, order: Sequence[int]) -> list[MemoryItem]:
+        """Read those memories that count, in this order."""
+        wanted = [number for number in order if number in self._phrases]
+        rows = self._query.run(f"{ALL} WHERE m.id IN (SELECT value FROM numbers(?))", (_numbers(wanted),))
+        found = {row[0]: row for row in rows}
+        return [stored(found[number]).item for number in wanted]
+
+    def _look(self, numbers: Iterable[int]) -> None:
+        """Note the phrases of those of the memories that count."""
+        search = self._search
+        also, values = self._heard.format(number="m.id"), [*self._hearing]
+        if not search.past:
+            also += " AND m.current = '' AND (m.until IS NULL OR m.until > ?)"
+            values.append(microseconds(search.at))
+        if search.said is not None:
+            also += " AND m.created_at >= ? AND m.created_at < ?"
+            values += [microseconds(search.said.start), microseconds(search.said.end)]
+        rows = self._query.run(
+            f"""
+            SELECT m.id, (SELECT json_list(p.id) FROM phrases AS p WHERE p.memory = m.id)
+            FROM numbers(?) AS asked CROSS JOIN memories AS m WHERE m.id = asked.value AND m.owner = ? {also}
+            """,
+            (_numbers(numbers), self._owner, *values),
+        )
+        self._phrases.update((number, tuple(json.loads(phrases))) for number, phrases in rows)
+
+    def _postings(self, terms: Terms) -> Iterable[tuple[object, ...]]:
+        return [(account, term, *self._hearing) for account in self._accounts for term in terms]
+
+
+class _Words:
+    """The words of some queries: who has each, and what it weighs."""
+
+    def __init__(self, asked: _Asked, queries: Sequence[Sequence[Terms]], count: int) -> None:
+        self._asked = asked
+        self._queries = queries
+        self._holders: dict[Terms, set[int]] = {}
+        self._common: list[Terms] = []
+        frequencies: dict[Terms, int] = {}
+        many: list[tuple[int, Terms]] = []
+        for terms in dict.fromkeys(terms for query in queries for terms in query):
+            self._holders[terms], whole = asked.newest(terms)
+            frequencies[terms] = len(self._holders[terms]) if whole else asked.frequency(terms)
+            if not whole:
+                many.append((frequencies[terms], terms))
+        rows = sum(map(len, self._holders.values()))
+        for frequency, terms in sorted(many):
+            rows += frequency
+            if rows <= _ROWS:
+                self._holders[terms] = asked.holders(terms)
+                frequencies[terms] = len(self._holders[terms])
+            else:
+                self._common.append(terms)
+        self._weights = {terms: _idf(frequency, count) for terms, frequency in frequencies.items()}
+
+    def scores(self, near: Iterable[int]) -> list[Mapping[int, float]]:
+        """Map, for each query, memories to how much of it they cover; `near` are scored in any case."""
+        if not self._common:
+            return [self._covered(query) for query in self._queries]
+        brought = set(near)
+        for query in self._queries:
+            rare = self._covered([terms for terms in query if terms not in self._common])
+            brought.update(sorted(rare, key=lambda number: (rare[number], number), reverse=True)[:_BROUGHT])
+            if not rare:
+                brought.update(number for terms in query for number in self._holders[terms])
+        for terms in self._common:
+            self._holders[terms] = self._asked.holders(terms, brought)
+        covered = [self._covered(query) for query in self._queries]
+        return [{number: score for number, score in each.items() if number in brought} for each in covered]
+
+    def _covered(self, query: Sequence[Terms]) -> dict[int, float]:
+        whole = sum(self._weights[terms] for terms in query)
+        scores: dict[int, float] = {}
+        for terms in query:
+            weight = self._weights[terms] / whole
+            for number in self._holders[terms]:
+                scores[number] = scores.get(number, 0.0) + weight
+        return scores
+
+
+def _idf(frequency: int, count: int) -> float:
+    """Return the weight of a word that so many of the memories have; always positive."""
+    return math.log1p((max(count, frequency) - frequency + 0.5) / (frequency + 0.5))
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    return to_json([int(number) for number in numbers])
