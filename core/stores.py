@@ -438,6 +438,9 @@ class PhraseStore(Protocol):
     async def put_vectors(self, owner: UserKey, space: str, vectors: Mapping[int, Vector]) -> None:
         """Store vectors of phrases of the owner's; ids that are gone or another's are left out."""
 
+    async def keep_space(self, owner: UserKey, space: str) -> None:
+        """Delete the owner's vectors of every other space."""
+
     async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
         """Return (memory id, score > 0, higher is better) of the best matches by words, best first.
 

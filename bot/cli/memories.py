@@ -219,6 +219,7 @@ async def reindex(settings: Settings, on_progress: Callable[[int, int, int], Non
     """Embed every phrase without a vector in the present space; return the space and how many people and phrases.
 
     Each batch is stored before the next is begun. A bot that runs meanwhile finds by words what has no vector yet.
+    A person's vectors of other embedders are deleted once every phrase has one of the present embedder.
 
     `on_progress` gets (people done, people in all, phrases embedded so far).
 
@@ -237,6 +238,7 @@ async def reindex(settings: Settings, on_progress: Callable[[int, int, int], Non
                     on_progress(people, len(owners), before + done)
 
             phrases += await app.features.memories.reembed(owner, on_progress=report)
+            await app.features.memories.keep_space(owner)
         await app.parts.models.embedder.embed(
             [f"elefante {phrases}"]
         )  # `reembed` ends quietly when the embedder goes down

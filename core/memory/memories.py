@@ -188,6 +188,15 @@ class Memories:
             total += done
         return total
 
+    async def keep_space(self, owner: UserKey) -> None:
+        """Delete the owner's vectors of other embedders, if every phrase has one of the present embedder.
+
+        That is for the owner of the bot to ask for: a program with another embedder may have the same database open.
+        """
+        phrases, space = self._indexes.phrases, self._embedding.space
+        if not await phrases.unembedded(owner, space, 1):
+            await phrases.keep_space(owner, space)
+
     async def start(self) -> None:
         """Remove the words of what was deleted, now and from now on, once it can no longer be undone."""
         await self._purge.start()

@@ -182,6 +182,14 @@ class SqlPhrases(PhraseStore):
 
         await self._database.write(job)
 
+    async def keep_space(self, owner: UserKey, space: str) -> None:
+        """Delete the owner's vectors of every other space."""
+        sql = f"""
+            DELETE FROM vectors WHERE phrase IN (SELECT id FROM phrases WHERE owner = {OWNER})
+            AND space NOT IN (SELECT id FROM spaces WHERE name = ?)
+            """
+        await self._database.write(lambda query: query.run(sql, (*user_key(owner), space)))
+
     async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
         """Return the phrase ids of the owner's memories that may be spoken of in that room, in ascending order."""
         rows = await self._database.rows(

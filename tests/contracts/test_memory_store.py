@@ -175,6 +175,20 @@ async def test_spaces_do_not_mix_and_a_vector_can_be_replaced(store: SearchableM
     assert (list(ids), len(vectors)) == ([], 0)
 
 
+async def test_one_space_is_kept_of_one_owner(store: SearchableMemoryStore) -> None:
+    for owner in (ANA, BIA):
+        await store.add(owner, [BIRTHDAY], at=START, vectors={BIRTHDAY.content: vector(1)}, space="old@4")
+        missing = await store.unembedded(owner, "new@4", 9)
+        await store.put_vectors(owner, "new@4", {phrase_id: vector(2) for phrase_id in missing})
+    await store.keep_space(ANA, "new@4")
+    counts = {
+        (owner, space): len(await store.embedded(owner, space)) for owner in (ANA, BIA) for space in ("old@4", "new@4")
+    }
+    assert counts == {(ANA, "old@4"): 0, (ANA, "new@4"): 2, (BIA, "old@4"): 1, (BIA, "new@4"): 2}
+    await store.keep_space(BIA, "unknown@4")
+    assert len(await store.embedded(BIA, "new@4")) == 0
+
+
 @pytest.mark.spec("T11")
 async def test_an_update_keeps_the_ids_and_vectors_of_phrases_that_stay(store: SearchableMemoryStore) -> None:
     vectors = {text: vector(seed) for seed, text in enumerate((*PASSWORD.bindings, PASSWORD.content))}

@@ -97,6 +97,11 @@ class InMemoryPhrases(PhraseStore):
         self._vectors.update({(i, space): np.array(vector, np.float32) for i, vector in vectors.items() if i in held})
         self._bump(owner, removed=True)
 
+    async def keep_space(self, owner: UserKey, space: str) -> None:
+        """Delete the owner's vectors of every other space."""
+        held = {i for _, _, i in self._phrases(owner)}
+        self._vectors = {(i, of): v for (i, of), v in self._vectors.items() if of == space or i not in held}
+
     async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
         """Return the phrase ids of the owner's memories that may be spoken of in that room, in ascending order."""
         heard = self._audible(owner, room)

@@ -52,6 +52,7 @@ async def test_everything_is_embedded_for_the_new_space_with_progress(tmp_path: 
         seen: list[tuple[int, int, int]] = []
         document = await verb.reindex(settings(tmp_path, server, "new"), lambda *progress: seen.append(progress))
         assert await missing(tmp_path, server, "new") == 0
+        assert await missing(tmp_path, server, "old") == 12, "vectors of the old embedder are not kept"
         again = await verb.reindex(settings(tmp_path, server, "new"))
     assert (document["space"], document["people"], document["phrases"]) == ("new@8", 3, 12)
     assert again["phrases"] == 0
