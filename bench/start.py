@@ -11,7 +11,7 @@ from statistics import median
 
 import pexpect
 
-from bench.process import Cost, children, cpu_s, rss_mib, run
+from bench.process import Cost, cpu_s, rss_mib, run
 from bench.table import show
 
 ROUNDS = 5
@@ -42,9 +42,8 @@ def row(what: str, cost: Cost, aim: str) -> Row:
 
 
 def now(pid: int, wall_s: float) -> Cost:
-    """Return what a running process and its children have used so far, and their resident memory in all."""
-    family = [pid, *children(pid)]
-    return Cost(wall_s, sum(map(cpu_s, family)), sum(map(rss_mib, family)))
+    """Return what a running process has used so far, and its resident memory."""
+    return Cost(wall_s, cpu_s(pid), rss_mib(pid))
 
 
 def talk(variables: Mapping[str, str]) -> list[Row]:
@@ -55,16 +54,14 @@ def talk(variables: Mapping[str, str]) -> list[Row]:
     terminal.expect(PROMPT)
     rows.append(row("chat, to the first prompt", now(terminal.pid, time.perf_counter() - began), "under 2 s"))
     time.sleep(IDLE_S)
-    rows.append(idle("chat, waiting; worker not yet started", terminal.pid))
+    rows.append(idle("chat, waiting", terminal.pid))
     began = time.perf_counter()
     terminal.sendline("Lembre que a senha do wifi é abacate42")
     terminal.expect("abacate42.*abacate42")
     terminal.expect(PROMPT)
-    rows.append(row("  after the first turn, worker included", now(terminal.pid, time.perf_counter() - began), ""))
+    rows.append(row("  after the first turn", now(terminal.pid, time.perf_counter() - began), ""))
     time.sleep(IDLE_S)
     rows.append(idle("  waiting again", terminal.pid))
-    workers = children(terminal.pid)
-    rows += [("    of it the embedding worker", "", "", f"{rss_mib(worker):.0f} MiB", "") for worker in workers]
     terminal.sendline("/quit")
     terminal.expect(pexpect.EOF)
     terminal.close()

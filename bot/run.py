@@ -16,7 +16,7 @@ from typing import Final
 from bot.models.metering import AttributedHandler
 from bot.platforms import PLATFORMS, Platform, Start
 from bot.settings.settings import Settings
-from bot.wiring import App, build, embedder_trouble, open_chatbot, prepare_folder, say
+from bot.wiring import App, build, open_chatbot, prepare_folder, say, warm_embedder
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, InputError, StorageError
 from core.text.catalogue import text
@@ -48,8 +48,7 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with build(settings) as app, open_chatbot(app) as chatbot, _unasked(app, stop):
-        if (trouble := await embedder_trouble(app)) is not None:
-            say(trouble)
+        await warm_embedder(app)
         start = Start(app, AttributedHandler(chatbot), stop, say)
         running = [_watched(start, name, platform) for name, platform in chosen.items()]
         ended = await asyncio.gather(*running, return_exceptions=True)
@@ -110,8 +109,7 @@ async def _talk(settings: Settings, thread_id: str) -> None:
     async with build(settings) as app:
         await _go_on(app, thread_id)
         async with open_chatbot(app) as chatbot, app.features.scheduler.until(asyncio.Event()):
-            if (trouble := await embedder_trouble(app)) is not None:
-                say(trouble)
+            await warm_embedder(app)
             await console.run(
                 AttributedHandler(chatbot),
                 app.clock,

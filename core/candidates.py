@@ -35,7 +35,7 @@ EMBED_WITHIN_S: Final = 0.25
 """How long after its start a search waits for the embedder; then words alone serve."""
 
 _EDGE_CHARS: Final = 150
-"""How much is searched of each end of a long message: 300 characters take the embedded embedder 0.1 s."""
+"""How much is searched of each end of a long message: 300 characters take the embedded embedder 5 ms."""
 
 _MAX_ABOUT_CHARS: Final = 200
 _MAX_CONTENT_CHARS: Final = 1500

