@@ -473,7 +473,10 @@ def _new(draft: MemoryDraft, now: datetime, sources: Sequence[int], room: str) -
 def _changed(
     before: Stored, draft: MemoryDraft, now: datetime, rooms: Iterable[str], sources: Iterable[int], *, shared: bool
 ) -> Stored:
-    """Return a memory as it is with other words, heard where these were said, and with more sources."""
+    """Return a memory as it is with other words, heard where these were said, and with more sources.
+
+    Until when an earlier version was true stays.
+    """
     item = replace(
         before.item,
         kind=draft.kind,
@@ -483,7 +486,7 @@ def _changed(
         source_ids=tuple(sorted({*before.item.source_ids, *sources})),
         rooms=_rooms(rooms),
         shared=shared,
-        until=draft.until,
+        until=before.item.until if before.item.current else draft.until,
         meant=draft.meant,
     )
     return replace(before, item=item)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -91,7 +92,7 @@ class _Asked:
         heard = "AND EXISTS (SELECT 1 FROM rooms WHERE owner = ? AND room IN (?, ?) AND memory = {number})"
         self._heard = heard if search.room else ""
         self._hearing = (owner, EVERYWHERE, storable(search.room)) if search.room else ()
-        self._phrases: dict[int, tuple[int, ...]] = {}
+        self._phrases: dict[int, list[int]] = {}
 
     def count(self) -> int:
         """Return how many memories the owner has, or how many are audible in the room; no earlier versions."""
@@ -143,10 +144,7 @@ class _Asked:
     def candidates(self, near: Collection[int], scores: Sequence[Mapping[int, float]]) -> list[Candidate]:
         """Return the memories that count: those near, and the best by each query's words, the newest first."""
         depth = self._search.depth
-        ranked = [
-            [number for _, number in sorted(((score, number) for number, score in each.items()), reverse=True)]
-            for each in scores
-        ]
+        ranked = [_best_first(each) for each in scores]
         self._look({*near, *(number for numbers in ranked for number in numbers[:depth])})
         chosen = {number for number in near if number in self._phrases}
         for numbers in ranked:
@@ -158,7 +156,7 @@ class _Asked:
                 start += depth
             chosen.update(best[:depth])
         return [
-            Candidate(number, self._phrases[number], tuple(each.get(number, 0.0) for each in scores))
+            Candidate(number, tuple(self._phrases[number]), tuple([each.get(number, 0.0) for each in scores]))
             for number in sorted(chosen, reverse=True)
         ]
 
@@ -186,7 +184,8 @@ class _Asked:
             """,
             (_numbers(numbers), self._owner, *values),
         )
-        self._phrases.update((number, tuple(json.loads(phrases))) for number, phrases in rows)
+        lists = json.loads(f"[{','.join([phrases for _, phrases in rows])}]")  # at once, they cost a third
+        self._phrases.update(zip([number for number, _ in rows], lists, strict=True))
 
     def _postings(self, terms: Terms) -> Iterable[tuple[object, ...]]:
         return [(account, term, *self._hearing) for account in self._accounts for term in terms]
@@ -224,7 +223,7 @@ class _Words:
         brought = set(near)
         for query in self._queries:
             rare = self._covered([terms for terms in query if terms not in self._common])
-            brought.update(sorted(rare, key=lambda number: (rare[number], number), reverse=True)[:_BROUGHT])
+            brought.update(_best_first(rare)[:_BROUGHT])
             if not rare:
                 brought.update(number for terms in query for number in self._holders[terms])
         for terms in self._common:
@@ -234,12 +233,17 @@ class _Words:
 
     def _covered(self, query: Sequence[Terms]) -> dict[int, float]:
         whole = sum(self._weights[terms] for terms in query)
-        scores: dict[int, float] = {}
+        scores: defaultdict[int, float] = defaultdict(float)
         for terms in query:
             weight = self._weights[terms] / whole
             for number in self._holders[terms]:
-                scores[number] = scores.get(number, 0.0) + weight
+                scores[number] += weight
         return scores
+
+
+def _best_first(scores: Mapping[int, float]) -> list[int]:
+    """Return the memories, those with the best score first, and the newest of equals."""
+    return sorted(sorted(scores, reverse=True), key=scores.__getitem__, reverse=True)
 
 
 def _idf(frequency: int, count: int) -> float:

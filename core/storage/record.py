@@ -7,7 +7,6 @@ import json
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 
@@ -85,10 +84,18 @@ def checked(draft: MemoryDraft) -> MemoryDraft:
     bindings = tuple(dict.fromkeys(storable(binding) for binding in draft.bindings))
     if not bindings or not all(binding.strip() for binding in bindings):
         raise ValueError("a memory needs at least one binding, and none may be empty")
-    until = None if draft.until is None else moment(microseconds(draft.until))
-    return replace(
-        draft, content=storable(draft.content), bindings=bindings, until=until, meant=storable(draft.meant)
+    return MemoryDraft(
+        draft.kind,
+        storable(draft.content),
+        bindings,
+        until=_as_stored(draft.until),
+        meant=storable(draft.meant),
+        said_at=_as_stored(draft.said_at),
     )
+
+
+def _as_stored(at: datetime | None) -> datetime | None:
+    return None if at is None else moment(microseconds(at))
 
 
 def phrases_of(draft: MemoryDraft) -> Sequence[str]:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 from core.storage.database import Row
+from core.storage.memories import SqlMemories
 from core.storage.sqlite import SqliteQuery
+from core.stores import SearchableMemoryStore
+from tests.contracts.engines import ENGINES
+from tests.reference.memories import InMemoryMemories
 
 STATEMENTS: set[str] = set()
 """What the stores have run so far."""
+
+
+@pytest.fixture(params=["in-memory", *ENGINES])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchableMemoryStore]:
+    """Give every implementation of the store of memories."""
+    if request.param == "in-memory":
+        yield InMemoryMemories()
+        return
+    database = await ENGINES[request.param](tmp_path / "elefante.db")
+    yield SqlMemories(database)
+    await database.close()
 
 
 @pytest.fixture(autouse=True)

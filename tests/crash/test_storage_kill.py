@@ -16,6 +16,7 @@ from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
 from tests.profile import tries
+from tests.reference.searches import ids_found
 
 ANA = UserKey("telegram", "ana")
 KILLS = tries(3, 20)
@@ -89,7 +90,7 @@ async def test_nothing_acknowledged_is_lost_and_nothing_is_half_written(tmp_path
         assert len(set(held) - set(present)) <= run + 1, "at most one that was under way, a run"
         for key, item in held.items():
             assert len(await store.phrases(ANA, memory_ids=[key])) == 3
-            assert [found for found, _ in await store.lexical(ANA, item.content.split()[1], 1)] == [key]
+            assert await ids_found(store, ANA, item.content.split()[1], depth=1) == [key]
         assert len((await store.vectors(ANA, "x@8"))[0]) == 3 * len(held)
         assert await store.unembedded(ANA, "x@8", 1) == {}
         assert await database.rows("PRAGMA integrity_check") == [("ok",)]

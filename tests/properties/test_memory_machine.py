@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -18,8 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from core.storage.database import Database
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.stores import ChangeContext, SearchableMemoryStore
-from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
+from core.stores import Candidate, ChangeContext, Search, SearchableMemoryStore
+from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Span, UserKey, Vector
 from tests.fakes.clock import START
 from tests.profile import tries
 from tests.reference.memories import InMemoryMemories
@@ -33,7 +35,11 @@ WORDS = ("senha", "Senhas", "café", "wifi", "júlia", "da", "de", "the", "123",
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 phrases = texts.filter(lambda text: bool(text.strip()))
 drafts = st.builds(
-    MemoryDraft, st.sampled_from(MemoryKind), texts, st.lists(phrases, min_size=1, max_size=3).map(tuple)
+    MemoryDraft,
+    st.sampled_from(MemoryKind),
+    texts,
+    st.lists(phrases, min_size=1, max_size=3).map(tuple),
+    st.none() | st.integers(0, 40).map(lambda minutes: START + timedelta(minutes=minutes)),
 )
 owners = st.sampled_from(OWNERS)
 acts = st.sampled_from(("", "1", "2", "3"))
@@ -45,6 +51,12 @@ spaces = st.sampled_from(SPACES)
 def vector_of(text: str) -> Vector:
     raw = np.frombuffer(text.encode("utf-8", "replace").ljust(3)[:3], np.uint8).astype(np.float32) + 1
     return np.asarray(raw / np.linalg.norm(raw), np.float32)
+
+
+def merged(item: MemoryItem, draft: MemoryDraft) -> tuple[MemoryDraft, tuple[str, ...]]:
+    """Return what is known with the new bindings, heard where it was and in the kitchen."""
+    bindings = tuple(dict.fromkeys((*item.bindings, *draft.bindings)))[:4]
+    return replace(item.draft, bindings=bindings, until=draft.until), (*item.rooms, "telegram:kitchen")
 
 
 class MemoryMachine(RuleBasedStateMachine):
@@ -79,7 +91,8 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @staticmethod
     def seen(item: MemoryItem | None) -> tuple[object, ...]:
-        return () if item is None else tuple(getattr(item, name) for name in item.__slots__ if name != "id")
+        names = set(MemoryItem.__slots__) - {"id", "current"}
+        return () if item is None else (*(getattr(item, name) for name in sorted(names)), bool(item.current))
 
     def changes_agree(self, real: Sequence[Change], reference: Sequence[Change]) -> None:
         names = dict(self.ids)
@@ -109,17 +122,62 @@ class MemoryMachine(RuleBasedStateMachine):
         self.ids += [(mine.id, other.id) for mine, other in zip(real, reference, strict=True)]
         self.agree(real, reference)
 
+    @rule(owner=owners, drafts=st.lists(drafts, max_size=3), sources=st.lists(st.integers(1, 5)), data=st.data())
+    def save(self, owner: UserKey, drafts: list[MemoryDraft], sources: list[int], data: st.DataObject) -> None:
+        context, space = data.draw(marks), data.draw(spaces)
+        vectors = {draft.content: vector_of(draft.content) for draft in drafts if data.draw(st.booleans())}
+        at = START + self.now()
+        real, reference = (
+            self.run(
+                store.save(
+                    *(owner, drafts),
+                    at=at,
+                    merge=merged,
+                    source_ids=sources,
+                    vectors=vectors,
+                    space=space,
+                    context=context,
+                )
+            )
+            for store in (self.real, self.reference)
+        )
+        names = {mine.id: other.id for mine, other in zip(real.items, reference.items, strict=True)}
+        assert {names[key] for key in real.new} == reference.new
+        self.ids += [(key, names[key]) for key in dict.fromkeys(item.id for item in real.items) if key in real.new]
+        self.agree(real.items, reference.items)
+
     @precondition(lambda self: bool(self.ids))
-    @rule(owner=owners, draft=drafts, data=st.data(), embed=st.booleans(), space=spaces)
-    def update(self, owner: UserKey, draft: MemoryDraft, data: st.DataObject, *, embed: bool, space: str) -> None:
+    @rule(owner=owners, draft=drafts, data=st.data(), embed=st.booleans(), space=spaces, keeps_past=st.booleans())
+    def update(
+        self, owner: UserKey, draft: MemoryDraft, data: st.DataObject, *, embed: bool, space: str, keeps_past: bool
+    ) -> None:
         (mine, other), context = data.draw(st.sampled_from(self.ids)), data.draw(marks)
         vectors = {draft.content: vector_of(draft.content)} if embed else None
         at = START + self.now()
-        real = self.run(self.real.update(owner, mine, draft, at=at, vectors=vectors, space=space, context=context))
-        reference = self.run(
-            self.reference.update(owner, other, draft, at=at, vectors=vectors, space=space, context=context)
+        real, reference = (
+            self.run(
+                store.update(
+                    *(owner, key, draft),
+                    at=at,
+                    vectors=vectors,
+                    space=space,
+                    context=context,
+                    source_ids=(7,),
+                    keeps_past=keeps_past,
+                )
+            )
+            for store, key in ((self.real, mine), (self.reference, other))
         )
+        if real is not None and reference is not None:
+            self.name_versions(owner, mine, other)
         self.agree([real] if real else [], [reference] if reference else [])
+
+    def name_versions(self, owner: UserKey, mine: str, other: str) -> None:
+        """Learn the ids of the earlier versions of a memory."""
+        real, reference = self.run(self.real.earlier(owner, [mine])), self.run(self.reference.earlier(owner, [other]))
+        known = {key for key, _ in self.ids}
+        self.ids += [(a.id, b.id) for a, b in zip(real, reference, strict=True) if a.id not in known]
+        self.agree(real, reference)
 
     @precondition(lambda self: bool(self.ids))
     @rule(owner=owners, context=marks, data=st.data())
@@ -177,12 +235,40 @@ class MemoryMachine(RuleBasedStateMachine):
             missing = self.run(store.unembedded(owner, space, limit))
             self.run(store.put_vectors(owner, space, {i: vector_of(text) for i, text in missing.items()}))
 
-    @rule(owner=owners, query=texts, kind=st.sampled_from(MemoryKind), room=rooms)
-    def look_up(self, owner: UserKey, query: str, kind: MemoryKind, room: str) -> None:
-        names = dict(self.ids)
-        real = self.run(self.real.lexical(owner, query, 99, room=room))
-        reference = self.run(self.reference.lexical(owner, query, 99, room=room))
-        assert {names[key] for key, _ in real} == {key for key, _ in reference}
+    @rule(owner=owners, queries=st.lists(texts, max_size=2), room=rooms, past=st.booleans(), data=st.data())
+    def search(self, owner: UserKey, queries: list[str], room: str, data: st.DataObject, *, past: bool) -> None:
+        start, end = sorted(data.draw(st.tuples(st.integers(0, 40), st.integers(0, 40))))
+        said = data.draw(st.none() | st.just(Span(START + timedelta(minutes=start), START + timedelta(minutes=end))))
+        depth, last = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 99))
+        seen: list[object] = []
+
+        def order(candidates: Sequence[Candidate], count: int) -> Sequence[int]:
+            seen.append((count, [[round(score, 9) for score in each.words] for each in candidates]))
+            return [each.number for each in candidates]
+
+        found = []
+        for store in (self.real, self.reference):
+            ids = sorted(self.run(store.vectors(owner, SPACES[0]))[0])
+            texts = self.run(store.phrases(owner, ids))
+            nearest = frozenset(i for i in ids if crc32(texts[i][1].encode()) % 100 < last)
+            version = self.run(store.version(owner))
+            asked = Search(
+                *(tuple(queries), nearest, version, order),
+                at=START + timedelta(minutes=self.minutes),
+                depth=depth,
+                room=room,
+                past=past,
+                said=said,
+            )
+            found.append(self.run(store.search(owner, asked)))
+        real, reference = found
+        assert real is not None
+        assert reference is not None
+        self.agree(real, reference)
+        assert seen[:1] == seen[1:] or seen == [(0, [])], "nobody is asked about nothing"
+
+    @rule(owner=owners, query=texts, kind=st.sampled_from(MemoryKind))
+    def look_up(self, owner: UserKey, query: str, kind: MemoryKind) -> None:
         mine = self.run(self.real.find(owner, kind, query))
         other = self.run(self.reference.find(owner, kind, query))
         self.agree([mine] if mine else [], [other] if other else [])
@@ -207,6 +293,7 @@ class MemoryMachine(RuleBasedStateMachine):
                 came, there = (self.run(store.from_account(owner, account)) for store in (self.real, self.reference))
                 assert {dict(self.ids)[key] for key in came} == there
             self.changes_agree(self.run(self.real.changes(owner)), self.run(self.reference.changes(owner)))
+            self.versions_agree(owner)
             self.rooms_agree(owner, "telegram:kitchen")
             for space in SPACES:
                 assert self.vectors(self.real, owner, space) == self.vectors(self.reference, owner, space)
@@ -217,8 +304,17 @@ class MemoryMachine(RuleBasedStateMachine):
         heard = [item.id for item in items if item.shared or room in item.rooms]
         there = self.run(self.reference.page(owner, limit=999, room=room))
         assert {names[key] for key in heard} == {item.id for item in there}
-        phrases = self.run(self.real.phrases(owner, memory_ids=heard))
-        assert list(self.run(self.real.audible_phrases(owner, room))) == sorted(phrases)
+
+    def versions_agree(self, owner: UserKey) -> None:
+        real, reference = (
+            self.run(store.earlier(owner, [pair[side] for pair in self.ids]))
+            for side, store in enumerate((self.real, self.reference))
+        )
+        self.agree(real, reference)
+        names = dict(self.ids)
+        assert [names[item.current] for item in real] == [item.current for item in reference]
+        known = {item.id for item in self.run(self.real.page(owner, limit=999))}
+        assert {item.current for item in real} <= known
 
     def vectors(self, store: SearchableMemoryStore, owner: UserKey, space: str) -> list[tuple[str, list[float]]]:
         ids, vectors = self.run(store.vectors(owner, space))

@@ -72,6 +72,9 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         ready = [checked(draft) for draft in drafts]
         check_space(vectors, space)
         given = _Given(owner, at, source_ids, vectors or {}, space, context)
+        for draft in ready:  # all or nothing
+            if known := self._found(owner, draft.kind, draft.content, context.room):
+                checked(merge(known.item, draft)[0])
         entries, new = [], set()
         for draft in ready:
             entry = self._found(owner, draft.kind, draft.content, context.room)
@@ -283,6 +286,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
 
     async def forget(self, owner: UserKey) -> int:
         """Delete everything of all of the owner's accounts, links included; return how many memories that were."""
+        count = await self.count(owner)
         held = self._owners.pop(self._owner(owner), {})
         for entry in held.values():
             self._drop_vectors(entry.phrases.values())
@@ -291,7 +295,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         self._changes.forget(accounts[0])
         for account in accounts[1:]:
             del self._linked[account]
-        return len(held)
+        return count
 
     def _found(self, owner: UserKey, kind: MemoryKind, content: str, room: str) -> Entry | None:
         text, place = storable(content), storable(room)
@@ -327,7 +331,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
     def _say_again(self, entry: Entry, draft: MemoryDraft, rooms: Sequence[str], given: _Given) -> None:
         before, ready, heard = entry.item, checked(draft), with_rooms((), *rooms)
         entry.item = replace(before, source_ids=tuple(sorted({*before.source_ids, *given.source_ids})))
-        if (ready, heard) != (before.draft, before.rooms):
+        if (_saying(before, ready).draft, heard) != (before.draft, before.rooms):
             entry.item = _saying(entry.item, ready, updated_at=given.at, rooms=heard)
             self._set_phrases(entry, given.vectors, given.space)
             change = Change(given.context.act, ChangeKind.UPDATED, given.at, before, entry.item)
@@ -385,7 +389,7 @@ def _saying(item: MemoryItem, draft: MemoryDraft, **changed: Any) -> MemoryItem:
         kind=draft.kind,
         content=draft.content,
         bindings=draft.bindings,
-        until=draft.until,
+        until=item.until if item.current else draft.until,
         meant=draft.meant,
         **changed,
     )

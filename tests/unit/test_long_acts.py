@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from core.storage.batches import FIRST_ROWS, fitted
-from core.storage.database import Database, Transaction
+from core.storage.database import Database, Query, Transaction
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
@@ -20,6 +21,9 @@ from core.stores import ChangeContext
 from core.threads import Told
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, ThreadStatus, UserKey
 from tests.fakes.clock import START
+from tests.reference.searches import ids_found
+
+T = TypeVar("T")
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 COUNT = 400
@@ -78,14 +82,14 @@ async def test_others_save_in_the_middle_of_a_long_act(database: Database, act: 
         "forget": lambda: store.forget(ANA),
     }
     turns: list[bool] = []
-    real = database.transaction
+    real = database.write
     work = asyncio.create_task(works[act]())
 
-    def counted() -> AbstractAsyncContextManager[Transaction]:
+    async def counted(job: Callable[[Query], T]) -> T:
         turns.append(asyncio.current_task() is work)
-        return real()
+        return await real(job)
 
-    database.transaction = counted  # type: ignore[method-assign]
+    database.write = counted  # type: ignore[method-assign]
     await saves_beside(database, work)
     first, last = turns.index(True), len(turns) - turns[::-1].index(True)
     assert False in turns[first:last], "somebody else's turn came between two of the act's"
@@ -104,7 +108,7 @@ async def test_who_was_forgotten_is_found_by_nobody_from_the_first_moment_and_go
     [(left, *_)] = await database.rows(ROWS)
     assert 0 < left < COUNT, "it was cut short"
     assert (await store.count(ANA), list(await store.owners()), list(await store.accounts(ANA))) == (0, [], [ANA])
-    assert not await store.lexical(ANA, "zqsecret", 9)
+    assert not await ids_found(store, ANA, "zqsecret")
     assert not await store.changes(ANA)
     await store.add(ANA, [MemoryDraft(MemoryKind.TEXT, "anew", ("anew",))], at=START)
     await SqlMemories(database).purge(START)
@@ -156,13 +160,17 @@ async def test_an_act_of_a_few_is_written_whole_or_not_at_all(
 
 def pull_the_plug_at(patch: pytest.MonkeyPatch, database: Database, turn: int) -> None:
     """Let nothing be written any more from that transaction on."""
-    real, turns = database.transaction, 0
+    transaction, write, turns = database.transaction, database.write, itertools.count(1)
 
-    def transaction() -> AbstractAsyncContextManager[Transaction]:
-        nonlocal turns
-        turns += 1
-        if turns >= turn:
+    def begun() -> AbstractAsyncContextManager[Transaction]:
+        if next(turns) >= turn:
             raise PulledPlug
-        return real()
+        return transaction()
 
-    patch.setattr(database, "transaction", transaction)
+    async def written(job: Callable[[Query], T]) -> T:
+        if next(turns) >= turn:
+            raise PulledPlug
+        return await write(job)
+
+    patch.setattr(database, "transaction", begun)
+    patch.setattr(database, "write", written)

@@ -14,8 +14,9 @@ from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
-from core.types import ChatKey, Learn, Locale, MessageRole, Preferences, UserKey
+from core.types import ChatKey, Learn, Locale, MemoryKind, MessageRole, Preferences, UserKey
 from tests.fakes.clock import START
+from tests.reference.searches import ids_found
 
 
 async def test_messages_of_before_threads_were_counted_get_their_place_and_cost(tmp_path: Path) -> None:
@@ -129,10 +130,10 @@ async def test_what_full_text_found_is_found_by_words_after_it(tmp_path: Path) -
         ("senha", bia, ["hers"]),
         ("gato", bia, []),
     ):
-        assert [key for key, _ in await store.lexical(owner, query, 9)] == found, query
+        assert await ids_found(store, owner, query) == found, query
     await store.unlink(ana, UserKey("discord", "ana"))
-    assert [key for key, _ in await store.lexical(UserKey("discord", "ana"), "cats", 9)] == ["cat"]
-    assert await store.lexical(ana, "cats", 9) == []
+    assert await ids_found(store, UserKey("discord", "ana"), "cats") == ["cat"]
+    assert await ids_found(store, ana, "cats") == []
     assert await database.rows("PRAGMA foreign_key_check") == []
     assert await database.rows("SELECT 1 FROM sqlite_schema WHERE name LIKE 'memory_text%'") == []
     await store.forget(bia)
@@ -180,4 +181,38 @@ async def test_choices_of_drafts_go_and_the_others_stay(tmp_path: Path) -> None:
         Locale.ES, remembers=False, news=False
     )
     assert [each.matter for each in await SqlDecisions(database).newest(9)] == [DecisionKind.POLICY]
+    await database.close()
+
+
+async def test_memories_of_before_versions_are_current_and_found_however_they_are_punctuated(tmp_path: Path) -> None:
+    before = next(i for i, each in enumerate(MIGRATIONS) if "COLUMN current" in each[0])
+    old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
+    kept = (
+        '{"number":1,"kind":"text","content":"old","bindings":["k"],"created_at":1,"updated_at":1,"sources":[],'
+        '"rooms":[],"shared":false,"pinned":false}'
+    )
+    async with old.transaction() as transaction:
+        await transaction.run("INSERT INTO owners (id, platform, user) VALUES (1, 'test', 'ana')")
+        await transaction.run_many(
+            "INSERT INTO memories (id, key, owner, kind, content, digest, created_at, updated_at)"
+            " VALUES (?, ?, 1, ?, ?, x'00', 1, 2)",
+            [(1, "wifi", "text", "A senha é tromba\x00!"), (2, "list", "json", '["a"]')],
+        )
+        await transaction.run_many(
+            "INSERT INTO phrases (memory, owner, text, position) VALUES (?, 1, 'k', 0)", [(1,), (2,)]
+        )
+        await transaction.run(
+            "INSERT INTO changes (owner, act, kind, at, key, before) VALUES (1, 'a', 'deleted', 1, 'gone', ?)",
+            (kept.replace('"number":1', '"number":9'),),
+        )
+    await old.close()
+    database = await open_database(tmp_path / "elefante.db")
+    store, ana = SqlMemories(database), UserKey("test", "ana")
+    [listed, wifi] = await store.page(ana, limit=9)
+    assert (wifi.until, wifi.meant, wifi.current) == (None, "", "")
+    assert await store.find(ana, MemoryKind.TEXT, "a senha e tromba\x00") == wifi
+    assert await store.find(ana, MemoryKind.JSON, '["a"]') == listed
+    assert await store.earlier(ana, [wifi.id, listed.id]) == []
+    assert await store.undo(ana, "a")
+    assert [item.content for item in await store.get(ana, ["gone"])] == ["old"]
     await database.close()

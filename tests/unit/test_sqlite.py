@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from core.errors import Damaged, SchemaTooNew, StorageError
-from core.storage.database import Database
+from core.storage.database import Database, Query
 from core.storage.sqlite import APPLICATION_ID, open_copy, open_database
 from core.storage.sqlite_migrations import MIGRATIONS
+
+Opener: TypeAlias = Callable[..., Awaitable[Database]]
 
 NOTES = (("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",),)
 
@@ -246,3 +253,152 @@ async def test_every_older_version_is_brought_to_the_same_schema(tmp_path: Path,
     assert await upgraded.rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
     await fresh.close()
     await upgraded.close()
+
+
+# --- jobs ------------------------------------------------------------------------------------------------------------
+
+
+def note(*notes: str) -> Callable[[Query], list[str]]:
+    """Return the job that writes notes and returns all there are."""
+
+    def job(query: Query) -> list[str]:
+        query.run_many("INSERT INTO notes (text) VALUES (?)", ((each,) for each in notes))
+        return [text for (text,) in query.run("SELECT text FROM notes ORDER BY id")]
+
+    return job
+
+
+@pytest.mark.parametrize("opener", [open_database, open_copy])
+async def test_a_job_is_one_transaction_and_returns_what_it_found(tmp_path: Path, opener: Opener) -> None:
+    database = await opener(tmp_path / "elefante.db", NOTES)
+    assert await database.write(note("a", "b")) == ["a", "b"]
+    assert await database.write(note()) == await database.read(note()) == ["a", "b"]
+    with pytest.raises(StorageError, match="SQLITE_CONSTRAINT_UNIQUE"):
+        await database.write(note("c", "a"))
+
+    def fail(query: Query) -> None:
+        note("half")(query)
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        await database.write(fail)
+    assert await texts(database) == ["a", "b"]
+    await database.close()
+    for call in (database.read, database.write):
+        with pytest.raises(StorageError, match="closed"):
+            await call(note())
+
+
+async def test_a_reading_job_cannot_write_and_sees_one_state(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    with pytest.raises(StorageError, match="READONLY"):
+        await database.read(note("no"))
+    other = sqlite3.connect(tmp_path / "elefante.db", isolation_level=None, check_same_thread=False)
+
+    def twice(query: Query) -> list[list[str]]:
+        before = note()(query)
+        other.execute("INSERT INTO notes (text) VALUES ('meanwhile')")
+        return [before, note()(query)]
+
+    assert await database.read(twice) == [[], []]
+    assert await database.read(note()) == ["meanwhile"]
+    other.close()
+    await database.close()
+
+
+async def test_jobs_and_transactions_take_turns(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    async with database.transaction() as transaction:
+        await transaction.run("INSERT INTO notes (text) VALUES ('first')")
+        second = asyncio.create_task(database.write(note("second")))
+        await asyncio.sleep(0)
+        assert await database.read(note()) == []
+        assert not second.done()
+    assert await second == ["first", "second"]
+    await database.close()
+
+
+async def test_a_job_whose_caller_is_gone_is_done_whole_and_the_next_comes_after_it(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(query: Query) -> None:
+        note("a")(query)
+        begun.set()
+        go_on.wait()
+        note("b")(query)
+
+    task = asyncio.create_task(database.write(slow))
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    following = asyncio.create_task(database.write(note("c")))
+    transaction = asyncio.create_task(write(database, "d"))
+    await asyncio.sleep(0)
+    go_on.set()
+    assert await following == ["a", "b", "c"]
+    await transaction
+    assert await texts(database) == ["a", "b", "c", "d"]
+    await database.close()
+
+
+@pytest.mark.parametrize("steps", range(8))
+async def test_cancelling_a_job_at_any_moment_leaves_all_or_nothing(tmp_path: Path, steps: int) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    task = asyncio.create_task(database.write(note("a", "b")))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    assert await database.write(note("c")) in (["c"], ["a", "b", "c"])
+    await database.close()
+
+
+HOLDER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+sys.stdin.readline()
+connection.execute("INSERT INTO notes (text) VALUES ('theirs')")
+connection.execute("COMMIT")
+"""
+
+
+async def test_another_process_that_writes_is_waited_for(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    holder = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOLDER, str(tmp_path / "elefante.db"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    assert await holder.stdout.readline() == b"held\n"
+    waiting = asyncio.create_task(database.write(note("ours")))
+    assert await database.read(note()) == [], "who reads does not wait"
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    holder.stdin.write(b"\n")
+    assert await waiting == ["theirs", "ours"]
+    await holder.wait()
+    async with database.transaction() as transaction:
+        assert await transaction.run("PRAGMA busy_timeout") == [(60_000,)]
+    await database.truncate_log()
+    async with database.transaction() as transaction:
+        assert await transaction.run("PRAGMA busy_timeout") == [(60_000,)]
+    await database.close()
+
+
+async def test_one_that_holds_it_longer_than_anybody_waits_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.storage.sqlite._BUSY_TIMEOUT_S", 0.01)
+    database = await open_database(tmp_path / "elefante.db", NOTES)
+    other = sqlite3.connect(tmp_path / "elefante.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageError, match="another program holds it"):
+        await database.write(note("ours"))
+    other.execute("COMMIT")
+    other.close()
+    assert await database.write(note("ours")) == ["ours"]
+    await database.close()
