@@ -13,6 +13,7 @@ from core.text.words import FUNCTION_WORDS, folded_words
 _LANGUAGES = ("portuguese", "english", "spanish")
 _MIN_STEM_CHARS = 3
 _MAX_KEYWORDS = 24
+_MAX_INDEXED = 256
 _KEPT_WORDS = 8192
 
 # Nobody stores a fact by the verbs of remembering.
@@ -36,6 +37,11 @@ class Lexicon:
     def index_terms(self, texts: Iterable[str]) -> list[str]:
         """Return what some texts are found by: the terms of each of their words, once."""
         words = dict.fromkeys(word for text in texts for word in folded_words(text))
+        return list(dict.fromkeys(term for word in words for term in self._stems_of(word)))
+
+    def keyword_terms(self, text: str) -> list[str]:
+        """Return what a text is found by among many that are talk: the terms of its keywords, once."""
+        words = [word for word in dict.fromkeys(folded_words(text)) if word not in _PASSED_OVER][:_MAX_INDEXED]
         return list(dict.fromkeys(term for word in words for term in self._stems_of(word)))
 
     def query_terms(self, query: str) -> list[tuple[str, ...]]:

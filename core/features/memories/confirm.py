@@ -51,7 +51,9 @@ class ConfirmCommand:
             return
         here = request.incoming.conversation
         if not request.incoming.pressed and not request.incoming.text.startswith("/"):  # they said it in words
+            asked = request.turn.asked
             said = Message(MessageRole.USER, request.incoming.text, source_id=request.incoming.message_id)
+            said = replace(said, room=asked.room, off_record=asked.off_record)
             await request.turn.conversation.add(said)
         asked_at = await self._confirmations.asked_at(here)
         proposal: Proposal | None = await self._confirmations.take(here, code, *PROPOSALS)
