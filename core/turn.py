@@ -692,10 +692,8 @@ class Turn:
     async def _store(self, message: Message) -> None:
         if isinstance(message.content, str):
             message = replace(message, content=plain_times(message.content))
-        asked = self.asked
-        stored = await self.conversation.add(
-            replace(message, turn=asked.turn, room=asked.room, off_record=not self.remembers)
-        )
+        room, off_record = self.memory.context.room, not self.remembers
+        stored = await self.conversation.add(replace(message, turn=self.asked.turn, room=room, off_record=off_record))
         if stored.role is MessageRole.ASSISTANT:
             await self._tell(stored)
 

@@ -282,7 +282,7 @@ def is_said_by_person(message: Message) -> bool:
 
 
 def is_findable(message: Message) -> bool:
-    """Return whether searches may find the message: words of the person, or an answer, said while remembering was on."""
+    """Return whether searches may find the message: what the person or the bot said, and not off the record."""
     is_said = message.role in {MessageRole.USER, MessageRole.ASSISTANT} and message.modal is Modal.TEXT
     return is_said and not (message.pair or message.error or message.off_record) and message.content != ""
 

@@ -42,12 +42,12 @@ _ASKS: Final = frozenset(
 )
 _NO_SUBJECT: Final = frozenset(
     """
-    oi ola ta estas bom boa bons boas dia tarde noite tudo bem obrigado obrigada valeu beijo abraco hoje agora haha kkk legal
-    deixa pra faz fazer falar falei falou fala disse dizer dito contei contou contar mencionei nome chama chamava mesmo
-    hi hello hey good morning afternoon evening night thanks thank ok okay lol today now fine please tell told said say
-    says mention mentioned talk talked name called think help give write explain
-    hola buenos buenas dias tardes noches gracias vale jaja ahora dime dije dijiste dijo decir conte contaste nombre
-    llama llamaba mismo ayuda ayudame escribe cuentame
+    oi ola ta estas bom boa bons boas dia tarde noite tudo bem obrigado obrigada valeu beijo abraco hoje agora haha
+    kkk legal deixa faz fazer falar falei falou fala disse dizer dito contei contou contar mencionei nome chama
+    chamava mesmo hi hello hey good morning afternoon evening night thanks thank ok okay lol today now fine please
+    tell told said say says mention mentioned talk talked name called think help give write explain hola buenos
+    buenas dias tardes noches gracias vale jaja ahora dime dije dijiste dijo decir conte contaste nombre llama
+    llamaba mismo ayuda ayudame escribe cuentame
     """.split()
 )
 """Words of a message that do not name what it is about."""
@@ -93,6 +93,8 @@ async def find_quotes(
     best: dict[int, Quoted] = {}
     for query in queries:
         words = [word for word in folded_words(query) if word not in _EMPTY]
+        if not words:
+            continue
         found = await store.search(users, " ".join(words), limit=_FOUND, room=room, said=said, skip=skip)
         for each in _judged(found, frozenset(words)):
             known_before = best.get(each.message.id)

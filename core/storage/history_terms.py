@@ -3,6 +3,7 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -44,6 +45,7 @@ LIST: Final = f"""
     INSERT INTO unindexed (message, thread) SELECT id, thread FROM messages WHERE thread = ? AND {_FINDABLE}
 """
 """Leaves the messages of a thread to be indexed by the searches that come."""
+
 
 def put(query: Query, thread_id: str, message_id: int, room: str, terms: Collection[str]) -> None:
     """Store what a message is found by, and where it was said: in a room, or in private ("")."""
@@ -104,7 +106,7 @@ class Wanted:
 
 def search(query: Query, wanted: Wanted) -> Sequence[Quoted]:
     """Return the messages that hold most of the keywords; of equals, the newest first."""
-    places = to_json(_places(query, wanted))
+    places = _places(query, wanted)
     counts = _counts(query, places, wanted.keywords)
     weights = _weights(_total(query, wanted), wanted.keywords, counts)
     holding: dict[Keyword, set[int]] = {}
@@ -121,7 +123,7 @@ def search(query: Query, wanted: Wanted) -> Sequence[Quoted]:
         for i in ids.difference(wanted.skip):
             own[i] += weights[each]
     before = _with_next(query, nlargest(_CANDIDATES, own, key=lambda i: (own[i], i)), wanted)
-    among = to_json(sorted({i for pair in before.items() for i in pair if i}))
+    among = json.dumps([i for pair in before.items() for i in pair])
     holding |= {each: _among(query, places, each, among) for each in common}
     total = sum(weights.values())
     scores: dict[int, float] = {}
@@ -138,12 +140,12 @@ def _named(users: Iterable[UserKey]) -> str:
     return to_json([[user.platform, user.user] for user in users])
 
 
-def _places(query: Query, wanted: Wanted) -> list[int]:
-    """Return where these people said something that may be spoken of: in the room, or for none everywhere."""
+def _places(query: Query, wanted: Wanted) -> str:
+    """Return where these people said something that may be spoken of, as JSON: in the room, or for none everywhere."""
     rows = query.run(
         f"SELECT id FROM places WHERE {_OF_THOSE} AND ? IN ('', room)", (_named(wanted.users), storable(wanted.room))
     )
-    return [place for (place,) in rows]
+    return json.dumps([place for (place,) in rows])
 
 
 def _total(query: Query, wanted: Wanted) -> int:
@@ -162,7 +164,7 @@ def _total(query: Query, wanted: Wanted) -> int:
 
 def _counts(query: Query, places: str, keywords: Iterable[Keyword]) -> Mapping[Keyword, int]:
     """Map each keyword to how many messages have the most common one of its terms."""
-    known = dict(
+    known: dict[str, int] = dict(
         query.run(
             """
             SELECT asked.value, (
@@ -170,7 +172,7 @@ def _counts(query: Query, places: str, keywords: Iterable[Keyword]) -> Mapping[K
                 WHERE place IN (SELECT value FROM numbers(?)) AND term = asked.value
             ) FROM texts(?) AS asked
             """,
-            (places, to_json(sorted({term for each in keywords for term in each}))),
+            (places, json.dumps(sorted({term for each in keywords for term in each}))),
         )
     )
     return {each: max(known[term] for term in each) for each in keywords}
@@ -184,10 +186,9 @@ def _weights(total: int, keywords: Iterable[Keyword], counts: Mapping[Keyword, i
 
 def _newest(query: Query, places: str, terms: Keyword, said: Span | None, limit: int) -> set[int]:
     """Return the newest messages that have one of the terms, and were said then."""
-    then, times = "", ()
-    if said is not None:
+    then, times = "", [] if said is None else [microseconds(said.start), microseconds(said.end)]
+    if times:
         then = "AND EXISTS (SELECT 1 FROM messages WHERE id = message AND at >= ? AND at < ?)"
-        times = (microseconds(said.start), microseconds(said.end))
     rows = query.run(
         f"""
         SELECT DISTINCT message FROM message_terms
@@ -219,7 +220,7 @@ def _held(i: int, holding: Mapping[Keyword, set[int]], weights: Mapping[Keyword,
 
 def _with_next(query: Query, ids: Sequence[int], wanted: Wanted) -> dict[int, int]:
     """Map these messages, and those that follow them, to what was said just before each; 0 for none."""
-    those = to_json(list(ids))
+    those = json.dumps(ids)
     rows = query.run(
         f"""
         SELECT m.id, coalesce(({_BEFORE}), 0) FROM messages AS m WHERE {_FINDABLE} AND ? IN ('', m.room) AND (
@@ -236,7 +237,7 @@ def _loaded(query: Query, found: Mapping[int, tuple[int, float]], said: Span | N
     """Read messages, what was said before them, and their threads."""
     ids = {i for i, (before, _) in found.items() for i in (i, before)}
     rows = query.run(
-        f"SELECT thread, {MESSAGE} FROM messages WHERE id IN (SELECT value FROM numbers(?))", (to_json(sorted(ids)),)
+        f"SELECT thread, {MESSAGE} FROM messages WHERE id IN (SELECT value FROM numbers(?))", (json.dumps(sorted(ids)),)
     )
     of = {row[1]: row[0] for row in rows}
     messages = {row[1]: rows_of.message(row[1:]) for row in rows}

@@ -213,8 +213,8 @@ async def test_what_a_message_is_found_by_goes_with_its_words(tmp_path: Path, wa
     talk = Talk(database)
     by, told = (MessageRole.ASSISTANT if way == "redact" else MessageRole.USER), Told("m", "v")
     kept, gone = ([" ".join(talk.say(user, 40)) for _ in range(COUNT)] for user in (BIA, ANA))
-    for user, said in ((BIA, kept), (ANA, gone)):
-        thread = await talk.history.open_thread(ConversationKey(ROOM, user), START)
+    bias, anas = [await talk.history.open_thread(ConversationKey(ROOM, user), START) for user in (BIA, ANA)]
+    for thread, said in ((bias, kept), (anas, gone)):
         for text in said:
             stored = await talk.history.append(thread.id, Message(by, text, room="telegram:room"))
             await talk.history.tell({stored.id: [told]})
@@ -223,9 +223,9 @@ async def test_what_a_message_is_found_by_goes_with_its_words(tmp_path: Path, wa
     if way in {"redact", "erase"}:
         await talk.history.redact(ANA, [told], own=way == "erase")
     elif way == "update":
-        await talk.history.update(thread.id, [])
+        await talk.history.update(anas.id, [])
     else:
-        await (talk.history.delete(thread.id) if way == "delete" else talk.history.forget(ANA))
+        await (talk.history.delete(anas.id) if way == "delete" else talk.history.forget(ANA))
     assert words_of_ana(tmp_path) == set()
     assert await talk.history.search([ANA], gone[0], limit=9) == []
     assert len(await talk.history.search([BIA], kept[0], limit=9)) > 0

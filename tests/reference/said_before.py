@@ -43,7 +43,11 @@ def search(
                 score = sum(weights[each] for each in own) + BEFORE_WEIGHT * sum(weights[each] for each in more)
                 if score:
                     found.append(Quoted(message, thread, before if more else None, score / sum(weights.values())))
-            if message.role in {MessageRole.USER, MessageRole.ASSISTANT} and message.modal is Modal.TEXT and not message.pair:
+            if (
+                message.role in {MessageRole.USER, MessageRole.ASSISTANT}
+                and message.modal is Modal.TEXT
+                and not message.pair
+            ):
                 before = message
     return sorted(found, key=lambda each: (-each.score, -each.message.id))[: max(limit, 0)]
 
