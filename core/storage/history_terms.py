@@ -4,22 +4,19 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import Final, TypeAlias
+from typing import Final
 
 from core.storage import history_rows as rows_of
 from core.storage.database import Query
 from core.storage.history_rows import MESSAGE, THREAD
+from core.storage.lexicon import Terms, idf
 from core.storage.record import microseconds, storable, to_json
 from core.stores import BEFORE_WEIGHT, Quoted
 from core.types import Message, Span, UserKey
-
-Keyword: TypeAlias = tuple[str, ...]
-"""The terms of a word of a query; a text that holds the word has one of them."""
 
 _MAX_READ: Final = 2000
 """How many occurrences of words are read; of a word that is more common, only those in the candidates."""
@@ -97,7 +94,7 @@ class Wanted:
     """What `search` looks for: messages of whom, by which keywords, and the bounds of `HistoryStore.search`."""
 
     users: Sequence[UserKey]
-    keywords: Sequence[Keyword]
+    keywords: Sequence[Terms]
     limit: int
     room: str
     said: Span | None
@@ -108,9 +105,10 @@ def search(query: Query, wanted: Wanted) -> Sequence[Quoted]:
     """Return the messages that hold most of the keywords; of equals, the newest first."""
     places = _places(query, wanted)
     counts = _counts(query, places, wanted.keywords)
-    weights = _weights(_total(query, wanted), wanted.keywords, counts)
-    holding: dict[Keyword, set[int]] = {}
-    common: list[Keyword] = []
+    total = _total(query, wanted)
+    weights = {each: idf(max(counts[each], 1), total) for each in wanted.keywords}
+    holding: dict[Terms, set[int]] = {}
+    common: list[Terms] = []
     left = _MAX_READ
     for each in sorted((each for each in weights if counts[each]), key=counts.__getitem__):
         if counts[each] > left and holding:
@@ -125,11 +123,11 @@ def search(query: Query, wanted: Wanted) -> Sequence[Quoted]:
     before = _with_next(query, nlargest(_CANDIDATES, own, key=lambda i: (own[i], i)), wanted)
     among = json.dumps([i for pair in before.items() for i in pair])
     holding |= {each: _among(query, places, each, among) for each in common}
-    total = sum(weights.values())
+    whole = sum(weights.values())
     scores: dict[int, float] = {}
     for i, previous in before.items():
         alone, both = (_held(i, holding, weights, also) for also in (0, previous))
-        scores[i] = (alone + BEFORE_WEIGHT * (both - alone)) / total
+        scores[i] = (alone + BEFORE_WEIGHT * (both - alone)) / whole
         if both == alone:
             before[i] = 0
     best = sorted((i for i in scores if i not in wanted.skip), key=lambda i: (-scores[i], -i))[: wanted.limit]
@@ -162,7 +160,7 @@ def _total(query: Query, wanted: Wanted) -> int:
     return int(total)
 
 
-def _counts(query: Query, places: str, keywords: Iterable[Keyword]) -> Mapping[Keyword, int]:
+def _counts(query: Query, places: str, keywords: Iterable[Terms]) -> Mapping[Terms, int]:
     """Map each keyword to how many messages have the most common one of its terms."""
     known: dict[str, int] = dict(
         query.run(
@@ -178,29 +176,25 @@ def _counts(query: Query, places: str, keywords: Iterable[Keyword]) -> Mapping[K
     return {each: max(known[term] for term in each) for each in keywords}
 
 
-def _weights(total: int, keywords: Iterable[Keyword], counts: Mapping[Keyword, int]) -> Mapping[Keyword, float]:
-    """Return the IDF of each keyword, as BM25 has it; one that nobody said weighs as if it were said once."""
-    held = {each: max(counts[each], 1) for each in keywords}
-    return {each: math.log1p((max(total, count) - count + 0.5) / (count + 0.5)) for each, count in held.items()}
-
-
-def _newest(query: Query, places: str, terms: Keyword, said: Span | None, limit: int) -> set[int]:
+def _newest(query: Query, places: str, terms: Terms, said: Span | None, limit: int) -> set[int]:
     """Return the newest messages that have one of the terms, and were said then."""
     then, times = "", [] if said is None else [microseconds(said.start), microseconds(said.end)]
     if times:
         then = "AND EXISTS (SELECT 1 FROM messages WHERE id = message AND at >= ? AND at < ?)"
-    rows = query.run(
+    [(ids,)] = query.run(
         f"""
-        SELECT DISTINCT message FROM message_terms
-        WHERE place IN (SELECT value FROM numbers(?)) AND term IN (SELECT value FROM texts(?)) {then}
-        ORDER BY message DESC LIMIT ?
+        SELECT json_list(message) FROM (
+            SELECT DISTINCT message FROM message_terms
+            WHERE place IN (SELECT value FROM numbers(?)) AND term IN (SELECT value FROM texts(?)) {then}
+            ORDER BY message DESC LIMIT ?
+        ) AS newest
         """,
-        (places, to_json(list(terms)), *times, limit),
+        (places, json.dumps(terms), *times, limit),
     )
-    return {i for (i,) in rows}
+    return set(json.loads(ids))
 
 
-def _among(query: Query, places: str, terms: Keyword, among: str) -> set[int]:
+def _among(query: Query, places: str, terms: Terms, among: str) -> set[int]:
     """Return those of the messages that have one of the terms."""
     rows = query.run(
         """
@@ -208,12 +202,12 @@ def _among(query: Query, places: str, terms: Keyword, among: str) -> set[int]:
         WHERE place IN (SELECT value FROM numbers(?)) AND term IN (SELECT value FROM texts(?))
         AND message = asked.value
         """,
-        (among, places, to_json(list(terms))),
+        (among, places, json.dumps(terms)),
     )
     return {i for (i,) in rows}
 
 
-def _held(i: int, holding: Mapping[Keyword, set[int]], weights: Mapping[Keyword, float], also: int = 0) -> float:
+def _held(i: int, holding: Mapping[Terms, set[int]], weights: Mapping[Terms, float], also: int = 0) -> float:
     """Return what the keywords weigh that a message, or another one, has."""
     return sum(weights[each] for each, ids in holding.items() if i in ids or also in ids)
 

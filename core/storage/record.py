@@ -86,9 +86,7 @@ def checked(draft: MemoryDraft) -> MemoryDraft:
     if not bindings or not all(binding.strip() for binding in bindings):
         raise ValueError("a memory needs at least one binding, and none may be empty")
     until = None if draft.until is None else moment(microseconds(draft.until))
-    return replace(
-        draft, content=storable(draft.content), bindings=bindings, until=until, meant=storable(draft.meant)
-    )
+    return replace(draft, content=storable(draft.content), bindings=bindings, until=until, meant=storable(draft.meant))
 
 
 def phrases_of(draft: MemoryDraft) -> Sequence[str]:

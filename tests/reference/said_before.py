@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 
-from core.storage.lexicon import Lexicon
+from core.storage.lexicon import Lexicon, idf
 from core.stores import BEFORE_WEIGHT, Quoted
 from core.types import Message, MessageRole, Modal, Span, Thread, is_findable, room_name
 
@@ -54,8 +53,7 @@ def search(
 
 def _weight(total: int, keyword: Sequence[str], heard: Mapping[int, set[str]]) -> float:
     counts = [sum(term in terms for terms in heard.values()) for term in keyword]
-    held = max(*counts, 1) if counts else 1
-    return math.log1p((max(total, held) - held + 0.5) / (held + 0.5))
+    return idf(max(*counts, 1), total)
 
 
 def _is_then(message: Message, said: Span | None) -> bool:
