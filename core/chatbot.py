@@ -241,7 +241,7 @@ class ChatBot(MessageHandler):
         turn = uuid.uuid4().hex
         change = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
-            asked=message_of(incoming, turn),
+            asked=replace(message_of(incoming, turn), off_record=not preferences.remembers),
             locale=await self._parts.locales.of(incoming),
             conversation=conversation,
             memory=parts.memories.of(await parts.memories.owner(incoming.user), change),

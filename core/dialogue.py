@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from core.enclosures import Attachment, Quote
+from core.stores import Quoted
 from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, MessageRole, OpenQuestion
 
 NOTHING_TO_ADD: Final = "-"
@@ -56,7 +57,7 @@ class Step:
 
     For an action that writes, `writes` is the kind of change, `items` are the committed rows, and `missing` are the
     words of what was asked for and not done ("" where unknown). `notes` are lines on what features know of the queries,
-    in the person's language.
+    in the person's language; `quotes` are past messages that say something about them.
     """
 
     action: str
@@ -69,6 +70,7 @@ class Step:
     writes: ChangeKind | None = None
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    quotes: tuple[Quoted, ...] = ()
     decide_s: float = 0.0
     run_s: float = 0.0
 

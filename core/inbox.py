@@ -12,7 +12,7 @@ from core.errors import EmptyInput, InputTooLong, StorageError
 from core.ports import Clock
 from core.stores import Inbox
 from core.text.unicode import clean
-from core.types import Incoming, Message, MessageRole
+from core.types import Incoming, Message, MessageRole, room_name
 
 KEPT_FOR: Final = timedelta(days=7)
 """Telegram delivers an update for 24 hours (core.telegram.org/bots/api#getting-updates), webhooks included; Discord is
@@ -46,6 +46,7 @@ def message_of(incoming: Incoming, turn: str) -> Message:
         source_id=incoming.message_id,
         attachments=incoming.attachments,
         quotes=incoming.quotes,
+        room="" if incoming.private else room_name(incoming.chat),
     )
 
 

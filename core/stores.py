@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from core.threads import Threads, ToldMemories
 from core.types import (
@@ -20,6 +20,7 @@ from core.types import (
     MemoryKind,
     Message,
     Span,
+    Thread,
     UserKey,
     Vector,
     Vectors,
@@ -56,11 +57,21 @@ class Said:
     chat: ChatKey
 
 
+BEFORE_WEIGHT: Final = 0.5
+"""What a word counts, in a search for past messages, that stands only in what was said just before one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A past message that a search found: the message, where it was said, what was said before it, and its BM25."""
+    """A past message that a search found, and the thread that it is in.
 
-    said: Said
+    `before` is what was said just before it, if that has words of the query which the message lacks. `score` is how
+    much of the query's words they hold, 0..1: each weighs its IDF over the messages of those people, and
+    `BEFORE_WEIGHT` of it if only `before` has it.
+    """
+
+    message: Message
+    thread: Thread
     before: Message | None
     score: float
 
@@ -88,12 +99,20 @@ class HistoryStore(Threads, ToldMemories, Protocol):
         """Return those of the messages that are in threads of that person's, and where each was said, as asked."""
 
     async def search(
-        self, user: UserKey, query: str, *, limit: int, room: str = "", said: Span | None = None, skip: str = ""
+        self,
+        users: Sequence[UserKey],
+        query: str,
+        *,
+        limit: int,
+        room: str = "",
+        said: Span | None = None,
+        skip: Collection[int] = (),
     ) -> Sequence[Quoted]:
-        """Return up to `limit` past messages of a person, and answers to them, that have words of a query.
+        """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first.
 
-        What is redacted, withheld or forgotten is not found. With a `room`, only what was said there; without, only
-        what was said in private. `said` is when; the thread `skip` is left out, as the model reads it anyway.
+        What has no words any more, and what was said off the record, is not found; what is withheld is, and the
+        caller's to leave out. With a `room`, only what was said there. `said` is when; messages whose ids are in `skip`
+        are left out. What was stored by an older version, or restored, is found by and by: each search indexes some.
         """
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:

@@ -34,6 +34,7 @@ from core.dialogue import (
 from core.enclosures import Speaker
 from core.errors import ContextTooLong, EmptyReply, ProviderError, ProviderRefused, StepwiseOnly
 from core.history.conversation import Context, Conversation
+from core.history.quotes import NOTHING, Past, asks, find_quotes
 from core.history.withholding import tells_of, told_of
 from core.hooks import Additions
 from core.memory.search import same
@@ -41,7 +42,8 @@ from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock
-from core.prompts import build, build_single, render_notes, render_steps, repeated, single_forms
+from core.prompts import build, build_single, render_notes, render_past, render_steps, repeated, single_forms
+from core.stores import Quoted
 from core.text import claims
 from core.text.checked import CheckedText, says_nothing
 from core.text.citations import Citations
@@ -149,6 +151,10 @@ class Turn:
     """Whether what is said now ends the turn."""
     _known: Labelled = field(default_factory=Labelled)
     """The memories that the single cycle's prompts show, by their marks."""
+    _past: Past = NOTHING
+    """What models were shown of earlier talks."""
+    _window: frozenset[int] = frozenset()
+    """The ids of the messages that the last prompt showed."""
     _notes: tuple[str, ...] = ()
     """What features know of what was looked for in this turn."""
     _base: Prompt | None = None
@@ -276,6 +282,10 @@ class Turn:
         if said or memories:
             await self.view.finish(buttons, tuple(item.in_zone(self.zone) for item in memories))
 
+    def has_quoted(self, words: str) -> bool:
+        """Return whether the answer message says these words as they are."""
+        return _says("".join(self._said), words)
+
     @property
     def has_said(self) -> bool:
         """Whether the answer message has begun."""
@@ -393,6 +403,7 @@ class Turn:
         if step.writes is None:
             lines += [self._labelled(step.items)] if step.items else []
             lines += render_notes(step.notes)
+            lines += render_past(step.quotes, self.zone)
         elif step.items:
             lines.append("The person was just shown this, word for word: do not repeat it.")
         return "\n".join(lines)
@@ -418,6 +429,10 @@ class Turn:
         found += [item for item in self._told_lately(shown) if item not in found]
         blocks = [self._labelled(found)] if found else []
         blocks += render_notes(await self.notes_on([self.asked.text]))
+        if asks(self.asked.text) and (quotes := await self.find_quotes([self.asked.text], found)):
+            said = render_past(quotes, self.zone)
+            shown = await self._shown("\n".join((last, *said)), mode="chat", system=form.text)
+            blocks += said
         base = build_single(self._context(Task.SINGLE, shown), shown, "\n".join(blocks), form)
         key = blake2b(self.conversation.thread.id.encode(), digest_size=16).hexdigest()  # ids may name people
         self._base = replace(base, cache_key=key)
@@ -446,6 +461,24 @@ class Turn:
         self._notes = tuple(dict.fromkeys((*self._notes, *notes)))
         return notes
 
+    async def find_quotes(self, queries: Sequence[str], found: Sequence[MemoryItem]) -> tuple[Quoted, ...]:
+        """Return past messages that say something about what is looked for, and that the last prompt did not show.
+
+        Memories that are `found` tell it better.
+        """
+        memory = self.memory
+        past = await find_quotes(
+            self.conversation.store,
+            await memory.store.accounts(memory.owner),
+            queries,
+            lookup=memory.get,
+            room=memory.context.room,
+            skip={self.asked.id, *self._window},
+            beside={item.id for item in found},
+        )
+        self._past = Past((*self._past.quotes, *past.quotes), (*self._past.items, *past.items))
+        return past.quotes
+
     async def prompt(self, task: Task, instruction: str, *, choices: Sequence[str] = (), action: str = "") -> Prompt:
         """Return the prompt with `instruction` and all that this turn may show a model.
 
@@ -467,6 +500,7 @@ class Turn:
             zone=self.zone,
         )
         self._in_view = shown.memories
+        self._window = frozenset(message.id for message in shown.messages)
         self._heard = tuple(message.text for message in shown.messages if is_said_by_person(message))
         self._sent_tokens = shown.budget.window + shown.budget.memories
         return shown
@@ -561,6 +595,7 @@ class Turn:
         read = [text for item in self._in_view for text in (item.content, *item.bindings)]
         read += [text for quote in quotes for text in (quote.text, quote.excerpt, quote.name)]
         read += [file.name for file in files]
+        read += [quote.message.text for quote in self._past.quotes]
         taken = (words - said) & {word for text in read for word in folded_words(text)}
         has_number = any(not word.isalpha() and not _SMALL_NUMBER.fullmatch(word) for word in taken)
         return bool(taken) and (has_number or len(taken) >= len(said))
@@ -657,14 +692,15 @@ class Turn:
     async def _store(self, message: Message) -> None:
         if isinstance(message.content, str):
             message = replace(message, content=plain_times(message.content))
-        stored = await self.conversation.add(replace(message, turn=self.asked.turn))
+        room, off_record = self.memory.context.room, not self.remembers
+        stored = await self.conversation.add(replace(message, turn=self.asked.turn, room=room, off_record=off_record))
         if stored.role is MessageRole.ASSISTANT:
             await self._tell(stored)
 
     async def _tell(self, answer: Message) -> None:
         """Store which memories an answer and the person's message tell of, for `core.history.withholding`."""
         done = {item.id: item for step in self.steps for item in step.items}
-        seen = {item.id: item for item in self._in_view} | done
+        seen = {item.id: item for item in (*self._past.items, *self._in_view)} | done
         changed = {item.id for step in self.steps if step.writes is not None for item in step.items}
         by_answer = [item for item in seen.values() if item.id in done or tells_of(answer.text, item)]
         by_person = [

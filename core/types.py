@@ -225,6 +225,9 @@ class Message:
 
     `attachments` and `quotes` are those of the person's message (`Incoming`), and `offered` are the memories that they
     may have saved from it. `question` is what an answer asks, if its model told.
+
+    `room` is the room in which it was said (PLATFORM:ID), "" in private. `off_record`: remembering was off, so that no
+    search finds it.
     """
 
     role: MessageRole
@@ -245,6 +248,8 @@ class Message:
     quotes: tuple[Quote, ...] = ()
     question: OpenQuestion | None = None
     offered: tuple[MemoryDraft, ...] = ()
+    room: str = ""
+    off_record: bool = False
 
     def to_wire(self) -> dict[str, JSONValue]:
         """Return exactly the four keys of document 1."""
@@ -274,6 +279,12 @@ class ThreadStatus(StrEnum):
 def is_said_by_person(message: Message) -> bool:
     """Return whether the person wrote the message, which begins a cycle."""
     return message.role is MessageRole.USER and message.modal is Modal.TEXT and not message.pair
+
+
+def is_findable(message: Message) -> bool:
+    """Return whether searches may find the message: what the person or the bot said, and not off the record."""
+    is_said = message.role in {MessageRole.USER, MessageRole.ASSISTANT} and message.modal is Modal.TEXT
+    return is_said and not (message.pair or message.error or message.off_record) and message.content != ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from bot.wiring import build
 from core.actions.memory_drafts import to_bindings, to_kind
 from core.errors import ConfigError
 from core.memory.user_memory import UserMemory
-from core.text.unicode import clean
-from core.types import JSONValue, MemoryDraft, MemoryItem, UserKey
+from core.text.unicode import clean, one_line
+from core.types import JSONValue, MemoryDraft, MemoryItem, UserKey, room_name
 
 app = typer.Typer(no_args_is_help=True, help="See and change what is remembered of a person.")
 
@@ -129,16 +129,24 @@ async def found(settings: Settings, user: UserKey, query: str, limit: int) -> Do
 
 
 async def shown(settings: Settings, user: UserKey, memory_id: str) -> Document:
-    """Return one memory.
+    """Return one memory, with the messages that it comes from.
 
     Raises:
         ConfigError: the person has no memory of that id.
     """
     async with build(settings) as app:
-        items = await app.features.memories.of(user).get([memory_id])
+        memories, history = app.features.memories, app.parts.conversations.store
+        items = await memories.of(user).get([memory_id])
+        accounts = await memories.accounts(user)
+        said = [each for item in items for account in accounts for each in await history.said(account, item.source_ids)]
     if not items:
         raise ConfigError("memories show", f"{user} has no memory {memory_id!r}; see `elefante memories list`")
-    return _document(user, items)
+    sources: list[JSONValue] = [
+        {"at": str(each.message.at or ""), "chat": room_name(each.chat), "text": each.message.text}
+        for each in said
+        if each.message.text
+    ]
+    return {**_document(user, items), "sources": sources}
 
 
 async def deleted(settings: Settings, user: UserKey, memory_ids: Sequence[str]) -> Document:
@@ -173,6 +181,8 @@ def render(document: Document) -> str:
         found_by = f"  {score['score']:.2f} by “{score['matched']}”" if score else ""
         lines.append(f"{item['id']}  {item['updated_at'][:10]}{found_by}\n  {item['content']}")
         lines.append(f"  found by: {', '.join(item['bindings'])}")
+    sources: Any = document.get("sources", [])
+    lines += [f"  said {each['at'][:10]} in {each['chat']}: {one_line(each['text'], 200)}" for each in sources]
     shown_count, total = len(items), document.get("total")
     if total is not None and total != shown_count:
         lines.append(f"({shown_count} of {total})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.actions.action import Action
+from core.actions.offer import offer_keeping
 from core.dialogue import Outcome, Step, Task
 from core.turn import Turn
 
@@ -25,6 +26,7 @@ async def run(turn: Turn, _: None) -> None:
     """
     turn.steps.append(Step(NAME, Outcome.DONE))
     await turn.speak(Task.FINISH, ANSWER, in_history=False)
+    turn.add_buttons(offer_keeping(turn))
 
 
 FINISH = Action(NAME, WHEN, run, ends_cycle=True, task=Task.FINISH)

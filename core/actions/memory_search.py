@@ -43,7 +43,7 @@ class Queries:
 
 
 async def run(turn: Turn, answer: Queries) -> None:
-    """Search, and recall what is found; what features know of it besides goes into the step as notes."""
+    """Search, and recall what is found; what else is known of it goes into the step: notes of features, past words."""
     cleaned = (clean(query, MAX_QUERY_CHARS) for query in answer.items)
     queries = tuple(dict.fromkeys(query for query in cleaned if query))[:MAX_QUERIES]
     if not queries:
@@ -59,10 +59,11 @@ async def run(turn: Turn, answer: Queries) -> None:
         await turn.status(LOOKING_UP[turn.locale])
         hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
         items = tuple(hit.item for hit in hits)
+    quotes = await turn.find_quotes(queries, items) if EVERYTHING not in queries else ()
     await turn.find(items)
     notes = await turn.notes_on(queries)
-    outcome = Outcome.DONE if items or notes else Outcome.NOTHING
-    turn.steps.append(Step(NAME, outcome, queries, items, hits=hits, notes=notes))
+    outcome = Outcome.DONE if items or notes or quotes else Outcome.NOTHING
+    turn.steps.append(Step(NAME, outcome, queries, items, hits=hits, notes=notes, quotes=quotes))
 
 
 MEMORY_SEARCH = Action(

@@ -1,7 +1,8 @@
 """Offer to save what the person told about themselves in passing: a button below the answer.
 
 The drafts are stored with the person's message, and go with it. The offer is no question: it waits for no reply, closes
-no open question, and ends quietly. `/confirm save ID`, which the button says, saves them in the feature of memories.
+no open question, and ends quietly. `/confirm save ID`, which the button says, saves them in the feature of memories;
+`/confirm said ID` saves an earlier message that an answer quotes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.turn import Turn
-from core.types import Learn, MemoryDraft, Message
+from core.types import Learn, MemoryDraft, Message, MessageRole
 
 OFFERED_FOR: Final = timedelta(days=1)
 _PIECE_CHARS: Final = 3
@@ -39,6 +40,13 @@ async def offer_saving(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[Butto
     turn.asked = replace(turn.asked, offered=tuple(offered))
     await store.offer(turn.asked.id, offered)
     return (Button(REMEMBER_THIS[turn.locale], f"/confirm save {turn.asked.id}"),)
+
+
+def offer_keeping(turn: Turn) -> tuple[Button, ...]:
+    """Return the button that keeps what the person said earlier, if the answer quotes it word for word."""
+    said = [each.message for step in turn.steps for each in step.quotes if each.message.role is MessageRole.USER]
+    quoted = [message for message in said if turn.remembers and turn.has_quoted(message.text)]
+    return tuple(Button(REMEMBER_THIS[turn.locale], f"/confirm said {message.id}") for message in quoted[:1])
 
 
 def own_words(asked: Message, drafts: Sequence[MemoryDraft]) -> list[MemoryDraft]:

@@ -9,6 +9,8 @@ from datetime import tzinfo
 from typing import Final
 
 from core.enclosures import Attachment, Quote, QuoteKind, Speaker
+from core.stores import Quoted
+from core.text.citations import not_cited
 from core.text.marks import quoted
 from core.types import Message, MessageRole, Modal
 
@@ -32,6 +34,23 @@ def rendered(message: Message, zone: tzinfo) -> str:
 def enclosed(message: Message) -> list[str]:
     """Return a block for the attachments of a message, and one for each quote."""
     return [*_attached(message.attachments), *(_quote(quote) for quote in message.quotes)]
+
+
+def past_words(quoted_message: Quoted, zone: tzinfo) -> str:
+    """Return the block of a past message, after what was said just before it if a search needed that, too.
+
+    Each stands on a line that begins with who said it, so that nothing in it passes for another line.
+    """
+    message, before = quoted_message.message, quoted_message.before
+    day = f' when="{message.at.astimezone(zone):%Y-%m-%d}"' if message.at is not None else ""
+    lines = [_line(each) for each in (before, message) if each is not None]
+    inside = "\n".join(("", *lines, "")) if before is not None else lines[0]
+    return f"<said{day}>{inside}</said>"
+
+
+def _line(message: Message) -> str:
+    who = _SPEAKERS[Speaker.SELF if message.role is MessageRole.USER else Speaker.BOT]
+    return f"{who}: {quoted(not_cited(' '.join(message.text.split())))}"
 
 
 def speaker_mark(name: str) -> str:

@@ -134,9 +134,9 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
     if share >= recall.GOOD or scene.notes:
         answer = recall.answered(items, scene.locale) if share >= recall.GOOD else say.HERE_IT_IS[scene.locale]
         return Move(FINISH, "\n".join((answer, *scene.notes)))
-    about = named(subject(wish.text, asking=True), scene.locale).replace("”", "")
-    if not about or not _personal(cues, wish):
-        return Move(FINISH, recall.unknown(scene.locale))
+    said, about = recall.said_before(scene), named(subject(wish.text, asking=True), scene.locale).replace("”", "")
+    if said or not about or not _personal(cues, wish):
+        return Move(FINISH, said or recall.unknown(scene.locale))
     shared = recall.shared(wish.text, items)
     if shared:
         return Move(FINISH, recall.related(shared, items, scene.locale))

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from core.limited import sentences as say
 from core.limited.change import bound
 from core.limited.cues import Cues
-from core.limited.scene import line
+from core.limited.scene import Scene, day, line
 from core.limited.words import is_kind, silent, stem, stems, subject, words
+from core.text.markdown import quoted
 from core.types import Locale, MemoryItem
 
 MAX_QUOTES = 5
@@ -17,6 +18,8 @@ GOOD = 0.5
 """The share of the question's weight that a memory must hold to be its answer."""
 
 _NAME_WEIGHT = 2
+_SAID = 0.6
+"""The score of a past message that answers a question to which no memory does."""
 
 
 def best(phrase: str, found: Sequence[MemoryItem], *, asking: bool = True) -> tuple[list[MemoryItem], float]:
@@ -61,6 +64,15 @@ def related(about: str, items: Sequence[MemoryItem], locale: Locale) -> str:
 def unknown(locale: Locale) -> str:
     """Return the text for a question that only a language model could answer."""
     return f"{say.NOT_IN_MEMORY[locale]} {say.NO_MODEL[locale]}"
+
+
+def said_before(scene: Scene) -> str:
+    """Return what the person said earlier, with its day, if that holds most of the rare words searched for; else ""."""
+    found = scene.said_before
+    if found is None or found[1] < _SAID or found[0].at is None:
+        return ""
+    date = day(found[0].at.astimezone(scene.context.now.tzinfo), scene.locale)
+    return say.YOU_SAID[scene.locale].format(date=date, quote=quoted(found[0].text, None))
 
 
 def listed(found: Sequence[MemoryItem], locale: Locale) -> str:

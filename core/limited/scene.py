@@ -59,6 +59,14 @@ class Scene:
         return tuple(dict.fromkeys(notes))
 
     @property
+    def said_before(self) -> tuple[Message, float] | None:
+        """What the person said earlier that fits what this turn searched for best, and how well it does."""
+        quotes = (each for step in self.context.steps if self._is(step, SEARCH) for each in step.quotes)
+        own = [each for each in quotes if each.message.role is MessageRole.USER and each.message.at is not None]
+        best = max(own, key=lambda each: each.score, default=None)
+        return (best.message, best.score) if best is not None else None
+
+    @property
     def can_search(self) -> bool:
         """Return whether a search may still be asked for in this turn."""
         return self.may_act(SEARCH) and not self.ran(SEARCH)

@@ -3,16 +3,31 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from core.storage import history_rows as rows_of
+from core.storage import history_terms
 from core.storage.batches import in_batches, statement
+from core.storage.database import Database, Query
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD, SqlToldMemories
+from core.storage.lexicon import Lexicon
 from core.storage.record import NO_LIMIT, OF_USER, microseconds, random_id, to_json, user_key
-from core.stores import HistoryStore, Said
+from core.stores import HistoryStore, Quoted, Said
 from core.threads import Summary, ThreadRecord, Transition
-from core.types import ChatKey, ConversationKey, JSONValue, MemoryDraft, Message, Thread, ThreadStatus, UserKey
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    JSONValue,
+    MemoryDraft,
+    Message,
+    Span,
+    Thread,
+    ThreadStatus,
+    UserKey,
+    is_findable,
+)
 
 _PLACE = f"{OF_USER} AND chat = ? AND topic = ?"
 _ACTIVE = f"SELECT {THREAD} FROM threads WHERE {_PLACE} AND status = 'active'"
@@ -21,6 +36,10 @@ _FORGOTTEN = "platform = ''"
 
 class SqlHistory(SqlToldMemories, HistoryStore):
     """Threads and messages as rows of `Database`."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._lexicon = Lexicon()
 
     async def open_thread(
         self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None
@@ -94,18 +113,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
         A known non-empty source_id returns the stored row and stores nothing.
         """
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(rows_of.APPEND, rows_of.message_values(thread_id, message))
-            if rows:
-                at_us = 0 if message.at is None else microseconds(message.at)
-                await transaction.run(
-                    "UPDATE threads SET updated_at = ? WHERE id = ? AND updated_at < ?", (at_us, thread_id, at_us)
-                )
-            else:
-                rows = await transaction.run(
-                    f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND source_id = ?", (thread_id, message.source_id)
-                )
-        return rows_of.message(rows[0])
+        return await self._database.write(partial(_append, thread_id, message, self._terms(message)))
 
     async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
         """Make these all the messages of the thread, numbered anew, and return them as they are stored."""
@@ -119,6 +127,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
                     await transaction.run(rows_of.APPEND_AGAIN, (message.id, *values))
                 else:
                     await transaction.run(rows_of.APPEND, values)
+            await transaction.run(history_terms.LIST, (thread_id,))
         await self._database.scrub()
         return await self.since(thread_id)
 
@@ -178,6 +187,27 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         said = [Said(rows_of.message(row[:-2]), ChatKey(user.platform, *row[-2:])) for row in rows]
         found = {each.message.id: each for each in said}
         return [found[i] for i in dict.fromkeys(ids) if i in found]
+
+    async def search(
+        self,
+        users: Sequence[UserKey],
+        query: str,
+        *,
+        limit: int,
+        room: str = "",
+        said: Span | None = None,
+        skip: Collection[int] = (),
+    ) -> Sequence[Quoted]:
+        """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first."""
+        keywords = tuple(dict.fromkeys(self._lexicon.query_terms(query)))
+        wanted = history_terms.Wanted(users, keywords, max(limit, 0), room, said, frozenset(skip))
+        if listed := await self._database.read(partial(history_terms.unindexed, users=users)):
+            found = [(thread_id, message, self._terms(message)) for thread_id, message in listed]
+            await self._database.write(partial(history_terms.fill, found=found))
+        return await self._database.read(partial(history_terms.search, wanted=wanted))
+
+    def _terms(self, message: Message) -> Sequence[str]:
+        return self._lexicon.keyword_terms(message.text) if is_findable(message) else ()
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""
@@ -252,6 +282,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             await transaction.run_many(
                 rows_of.ENTER, (rows_of.transition_values(thread.id, entered) for entered in record.transitions)
             )
+            await transaction.run(history_terms.LIST, (thread.id,))
         return thread
 
     async def forget(self, user: UserKey) -> None:
@@ -264,6 +295,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
                 """,
                 user_key(user),
             )
+            await transaction.run(f"DELETE FROM places WHERE {OF_USER}", user_key(user))
         await self._remove_forgotten()
         await self._database.scrub()
 
@@ -279,3 +311,15 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             await in_batches(self._database, statement(f"DELETE FROM {table} WHERE id IN ({rows}) RETURNING id"))
         threads = f"SELECT id FROM threads WHERE {_FORGOTTEN} LIMIT ?"
         await in_batches(self._database, statement(f"DELETE FROM threads WHERE id IN ({threads}) RETURNING id"))
+
+
+def _append(thread_id: str, message: Message, terms: Sequence[str], query: Query) -> Message:
+    rows = query.run(rows_of.APPEND, rows_of.message_values(thread_id, message))
+    if not rows:
+        known = f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND source_id = ?"
+        return rows_of.message(query.run(known, (thread_id, message.source_id))[0])
+    stored = rows_of.message(rows[0])
+    at_us = 0 if message.at is None else microseconds(message.at)
+    query.run("UPDATE threads SET updated_at = ? WHERE id = ? AND updated_at < ?", (at_us, thread_id, at_us))
+    history_terms.put(query, thread_id, stored.id, stored.room, terms)
+    return stored

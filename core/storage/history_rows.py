@@ -31,7 +31,7 @@ from core.types import (
 THREAD = 'id, platform, "user", chat, topic, created_at, updated_at, status, title, policy, metadata'
 MESSAGE = (
     "id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,"
-    " enclosed, question, offered"
+    " enclosed, question, offered, room, off_record"
 )
 SUMMARY = "text, through, after, tokens, at, model"
 
@@ -39,12 +39,12 @@ INSERT_THREAD = f"INSERT INTO threads ({THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?,
 _VALUES = """
     sequence, upto,
     thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair, enclosed,
-    question, offered
+    question, offered, room, off_record
 """
 _APPENDED = """
     coalesce((SELECT max(sequence) FROM messages WHERE thread = ?), 0) + 1,
     coalesce((SELECT upto FROM messages WHERE thread = ? ORDER BY sequence DESC LIMIT 1), 0) + ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 """
 APPEND = f"""
     INSERT INTO messages ({_VALUES}) VALUES ({_APPENDED}) ON CONFLICT DO NOTHING RETURNING {MESSAGE}
@@ -94,7 +94,7 @@ def message(row: Row) -> Message:
     """Read a row of MESSAGE."""
     (
         message_id, sequence, role, modal, in_history, content, at_us, turn, source_id, memory_id,
-        tokens, duration_s, error, pair, enclosed, question, offers,
+        tokens, duration_s, error, pair, enclosed, question, offers, room, off_record,
     ) = row  # fmt: skip
     attachments, quotes = enclosures_from_json(json.loads(enclosed)) if enclosed else ((), ())
     return Message(
@@ -119,6 +119,8 @@ def message(row: Row) -> Message:
             MemoryDraft(MemoryKind(each["type"]), each["content"], tuple(each["bindings"]))
             for each in json.loads(offers or "[]")
         ),
+        room=room,
+        off_record=bool(off_record),
     )
 
 
@@ -130,6 +132,7 @@ def message_values(thread_id: str, message: Message) -> tuple[object, ...]:
         _microseconds(message.at), message.turn, message.source_id, message.memory_id, message.tokens,
         message.duration_s, message.error, message.pair, _enclosed(message),
         to_json(message.question.to_json()) if message.question else "", offered_json(message.offered),
+        storable(message.room), int(message.off_record),
     )  # fmt: skip
 
 
@@ -306,4 +309,7 @@ async def _empty(transaction: Transaction, ids: Sequence[int], role: MessageRole
         """,
         (to_json(list(ids)), role),
     )
+    emptied = to_json([message for (message,) in rows])
+    for table in ("message_terms", "unindexed"):
+        await transaction.run(f"DELETE FROM {table} WHERE message IN (SELECT value FROM numbers(?))", (emptied,))
     return len(rows)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TypeAlias
 
 import snowballstemmer
 
 from core.text.unicode import fold
 from core.text.words import FUNCTION_WORDS, folded_words
 
+Terms: TypeAlias = tuple[str, ...]
+"""The terms of one word: a text with any of them has the word."""
+
 _LANGUAGES = ("portuguese", "english", "spanish")
 _MIN_STEM_CHARS = 3
 _MAX_KEYWORDS = 24
+_MAX_INDEXED = 256
 _KEPT_WORDS = 8192
 
 # Nobody stores a fact by the verbs of remembering.
@@ -24,6 +30,11 @@ def keywords(text: str) -> list[str]:
     """Return the different words of a question; function words only where it has no others."""
     found = list(dict.fromkeys(folded_words(text)))
     return [word for word in found if word not in _PASSED_OVER] or found
+
+
+def idf(frequency: int, count: int) -> float:
+    """Return the weight of a word that so many of `count` texts have; always positive."""
+    return math.log1p((max(count, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
 class Lexicon:
@@ -38,11 +49,16 @@ class Lexicon:
         words = dict.fromkeys(word for text in texts for word in folded_words(text))
         return list(dict.fromkeys(term for word in words for term in self._stems_of(word)))
 
-    def query_terms(self, query: str) -> list[tuple[str, ...]]:
+    def keyword_terms(self, text: str) -> list[str]:
+        """Return what a text is found by among many that are talk: the terms of its keywords, once."""
+        words = [word for word in dict.fromkeys(folded_words(text)) if word not in _PASSED_OVER][:_MAX_INDEXED]
+        return list(dict.fromkeys(term for word in words for term in self._stems_of(word)))
+
+    def query_terms(self, query: str) -> list[Terms]:
         """Return, for each of the first keywords of a query, the terms of which a text that it matches has any."""
         return [self._stems_of(word) for word in keywords(query)[:_MAX_KEYWORDS]]
 
-    def _stem(self, word: str) -> tuple[str, ...]:
+    def _stem(self, word: str) -> Terms:
         """Return the different stems of a word in every language, or the word where it has none, as with a digit."""
         if not word.isalpha():
             return (word,)

@@ -8,21 +8,17 @@ are read whole; a common one scores what the others bring.
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from core.storage.database import Query
-from core.storage.lexicon import Lexicon
+from core.storage.lexicon import Lexicon, Terms, idf
 from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, stored
 from core.storage.record import microseconds, storable, to_json, user_key
 from core.stores import Candidate, Search
 from core.types import MemoryItem, UserKey
-
-Terms: TypeAlias = tuple[str, ...]
-"""The terms of one word: a memory with any of them has the word."""
 
 _NEWEST: Final = 512
 """How many of the newest memories with a term are read at once: all of them, mostly."""
@@ -214,7 +210,7 @@ class _Words:
                 frequencies[terms] = len(self._holders[terms])
             else:
                 self._common.append(terms)
-        self._weights = {terms: _idf(frequency, count) for terms, frequency in frequencies.items()}
+        self._weights = {terms: idf(frequency, count) for terms, frequency in frequencies.items()}
 
     def scores(self, near: Iterable[int]) -> list[Mapping[int, float]]:
         """Map, for each query, memories to how much of it they cover; `near` are scored in any case."""
@@ -244,11 +240,6 @@ class _Words:
 def _best_first(scores: Mapping[int, float]) -> list[int]:
     """Return the memories, those with the best score first, and the newest of equals."""
     return sorted(sorted(scores, reverse=True), key=scores.__getitem__, reverse=True)
-
-
-def _idf(frequency: int, count: int) -> float:
-    """Return the weight of a word that so many of the memories have; always positive."""
-    return math.log1p((max(count, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
 def _numbers(numbers: Iterable[int]) -> str:

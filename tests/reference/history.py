@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from core.errors import StorageError
 from core.storage.record import random_id, storable
-from core.stores import HistoryStore, Said
+from core.stores import HistoryStore, Quoted, Said
 from core.threads import Summary, ThreadRecord, Transition
-from core.types import ConversationKey, JSONValue, MemoryDraft, Message, Thread, ThreadStatus, UserKey
+from core.types import ConversationKey, JSONValue, MemoryDraft, Message, Span, Thread, ThreadStatus, UserKey
+from tests.reference.said_before import search
 from tests.reference.told_memories import InMemoryTold
 
 
@@ -116,6 +117,20 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
             for message in self._messages[thread.id]
         }
         return [mine[i] for i in dict.fromkeys(ids) if i in mine]
+
+    async def search(
+        self,
+        users: Sequence[UserKey],
+        query: str,
+        *,
+        limit: int,
+        room: str = "",
+        said: Span | None = None,
+        skip: Collection[int] = (),
+    ) -> Sequence[Quoted]:
+        """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first."""
+        talks = [(thread, self._messages[thread.id]) for user in users for thread in await self.threads(user)]
+        return search(talks, query, limit=limit, room=room, said=said, skip=skip)
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.commands.command import Request
+from core.features.memories.sources import messages_of, where_said
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.text.catalogue import counted, forms, text
-from core.text.markdown import verbatim
+from core.text.markdown import quoted, verbatim
 from core.text.unicode import one_line
 from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind, room_name
 
@@ -29,6 +30,8 @@ async def show_card(
     changes = sum(each.kind is ChangeKind.UPDATED and not each.undone for each in versions)
     lines = [*([told, ""] if told else []), f"{mark(item)}🧠 {heading(item)}", block(item), ""]
     lines += _facts(request, item, changes)
+    for said in (await messages_of(request, item))[-1:]:
+        lines.append(f"💬 {where_said(request, said, item)}: {quoted(said.message.text)}")
     await request.turn.tell("\n".join(lines), choices=[*choices, *_buttons(request.locale, item, origin)])
 
 

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
 from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
 from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Wanted, buttons, keep, told, wanted_drafts
-from core.clock import zone_name
 from core.commands.command import Command, Request
 from core.dialogue import Outcome, Step
 from core.errors import ProviderError
 from core.features.memories.card import SHOW, after, back, block, fenced, heading, place, show_card, tell_unknown
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, found, is_number
+from core.features.memories.sources import messages_of, where_said
 from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.commands import NOT_REMEMBERING
 from core.memory.memories import Memories
 from core.outgoing import Button
-from core.stores import HistoryStore, Said
+from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
-from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.turn import Turn
-from core.types import ChatKey, Locale, Localized, MemoryDraft, MemoryItem, MemoryKind, room_name
+from core.types import Localized, MemoryDraft, MemoryItem, MemoryKind
 
 _log = logging.getLogger(__name__)
 
@@ -170,17 +168,17 @@ class MemoryCommands:
 
     async def _source(self, request: Request, item: MemoryItem, origin: str) -> None:
         """Show the messages that the memory rests on, with date, account and room, and say how many are gone."""
-        said = await self._said(request, item)
+        said = await messages_of(request, item)
         versions = [
             each for change in await request.turn.memory.versions(item.id) for each in (change.before, change.after)
         ]
         rooms = {room for each in (item, *versions) if each for room in each.rooms}
+        everywhere = replace(item, rooms=tuple(rooms))
         lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
         for each in said[-_MAX_MESSAGES:]:
-            message, where = each.message, _where(each.chat, rooms, request.locale)
-            date = _date(message.at, request.turn.zone) if message.at else ""
-            shown = message.text if len(message.text) <= _MAX_MESSAGE_CHARS else message.text[:_MAX_MESSAGE_CHARS] + "…"
-            lines += ["", f"{date}{where}", fenced(shown)]
+            said_text = each.message.text
+            shown = said_text if len(said_text) <= _MAX_MESSAGE_CHARS else said_text[:_MAX_MESSAGE_CHARS] + "…"
+            lines += ["", where_said(request, each, everywhere), fenced(shown)]
         if len(said) > _MAX_MESSAGES:
             lines += ["", counted(OLDER, request.locale, len(said) - _MAX_MESSAGES)]
         if gone := len(item.source_ids) - len(said):
@@ -190,16 +188,6 @@ class MemoryCommands:
         lines += ["", *place(request, item)]
         to_card = Button(SHOW[request.locale], after(f"/memories show {item.id}", origin), in_place=True)
         await request.turn.tell("\n".join(lines), choices=[to_card, back(request.locale, origin)])
-
-    async def _said(self, request: Request, item: MemoryItem) -> list[Said]:
-        """Return the messages that are still kept, of all accounts of the person, the oldest first."""
-        said = [
-            each
-            for account in await self._memories.accounts(request.incoming.user)
-            for each in await self._history.said(account, item.source_ids)
-            if each.message.text  # not removed at the person's wish
-        ]
-        return sorted(said, key=lambda each: each.message.id)
 
     async def _edit(self, request: Request, item: MemoryItem, content: str) -> None:
         """Replace the content without asking a model; without one, take the person's next message for it."""
@@ -255,18 +243,6 @@ async def _change(request: Request, item: MemoryItem, content: str) -> None:
     await show_card(request, changed, told=told, choices=await undo_button(request.turn))
 
 
-def _date(at: datetime, zone: tzinfo) -> str:
-    local = at.astimezone(zone)
-    return f"{local:%Y-%m-%d %H:%M} {zone_name(local)} · "
-
-
-def _where(chat: ChatKey, rooms: Collection[str], locale: Locale) -> str:
-    """Return the platform and the room; a chat that is none of the memory's rooms was private."""
-    room = room_name(chat)
-    said_in = IN_ROOM[locale].format(room=verbatim(room)) if room in rooms else IN_PRIVATE[locale]
-    return f"{chat.platform} · {said_in}"
-
-
 TITLE = text("memories.list.title")
 FOUND = text("memories.list.found")
 NONE_FOUND = text("memories.list.none_found")
@@ -278,8 +254,6 @@ NEXT = text("memories.list.next")
 HOW_TO_RECALL = text("memories.list.how_to_recall")
 
 SOURCE_OF = text("memories.source.source_of")
-IN_PRIVATE = text("memories.source.in_private")
-IN_ROOM = text("memories.source.in_room")
 OLDER = forms("memories.source.older")
 GONE = forms("memories.source.gone")
 NO_SOURCE = text("memories.source.no_source")

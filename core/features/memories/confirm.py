@@ -21,12 +21,15 @@ from core.actions.proposal import PROPOSALS, Deletion, Proposal, Rewrites
 from core.commands.command import Command, Request
 from core.confirmations import Confirmations
 from core.dialogue import Outcome, Step
+from core.features.memories.commands import whole
 from core.features.preferences.commands import NOT_REMEMBERING
+from core.stores import Said
 from core.text.catalogue import counted, forms, text
-from core.types import ChangeKind, MemoryItem, Message, MessageRole
+from core.types import ChangeKind, MemoryDraft, MemoryItem, Message, MessageRole, UserKey, is_said_by_person
 
 YES: Final = "yes"
 SAVE: Final = "save"
+SAID: Final = "said"
 _MAX_ID_CHARS: Final = 18  # of a message's id, an integer of 64 bits
 MAX_NUMBERS: Final = 50
 Each = TypeVar("Each")
@@ -41,7 +44,8 @@ class ConfirmCommand:
     @property
     def command(self) -> Command:
         """The command; menus do not show it."""
-        return Command("confirm", text("commands.confirm"), self._confirm, usage=" yes|no CODE|save ID", in_menus=False)
+        usage = " yes|no CODE|save ID|said ID"
+        return Command("confirm", text("commands.confirm"), self._confirm, usage=usage, in_menus=False)
 
     async def _confirm(self, request: Request, argument: str) -> None:
         """Do all of the proposal, or the parts that the numbers name; with "no", leave everything as it is."""
@@ -49,9 +53,14 @@ class ConfirmCommand:
         if verb == SAVE:  # no question: an open one stays open
             await _save(request, code)
             return
+        if verb == SAID:
+            await _save_said(request, code)
+            return
         here = request.incoming.conversation
         if not request.incoming.pressed and not request.incoming.text.startswith("/"):  # they said it in words
+            asked = request.turn.asked
             said = Message(MessageRole.USER, request.incoming.text, source_id=request.incoming.message_id)
+            said = replace(said, room=asked.room, off_record=asked.off_record)
             await request.turn.conversation.add(said)
         asked_at = await self._confirmations.asked_at(here)
         proposal: Proposal | None = await self._confirmations.take(here, code, *PROPOSALS)
@@ -69,19 +78,42 @@ class ConfirmCommand:
 async def _save(request: Request, message_id: str) -> None:
     """Save what was offered for that message of the person's, and say what was saved and what was known before."""
     turn, here = request.turn, request.incoming.conversation
-    known_form = message_id.isascii() and message_id.isdecimal() and len(message_id) <= _MAX_ID_CHARS
-    said = await turn.conversation.store.said(here.user, [int(message_id)]) if known_form else ()
+    said = await _said(request, here.user, message_id)
     since = turn.clock.now() - OFFERED_FOR
     asked = next((one.message for one in said if one.chat == here.chat and (one.message.at or since) >= since), None)
     if asked is None or not asked.offered:
         await request.tell(OFFER_OVER)
-    elif not turn.remembers:
-        await request.tell(NOT_REMEMBERING)
     else:
-        turn.asked = replace(asked, turn=turn.asked.turn)  # what the memories rest on
-        kept = await keep(turn, asked.offered)
-        turn.steps.append(Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.saved, *kept.known), writes=ChangeKind.SAVED))
-        await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
+        await _keep(request, asked, asked.offered)
+
+
+async def _save_said(request: Request, message_id: str) -> None:
+    """Save what the person said earlier, on any of their accounts, if it may be spoken of here."""
+    memory = request.turn.memory
+    accounts = await memory.store.accounts(memory.owner)
+    found = [each.message for account in accounts for each in await _said(request, account, message_id)]
+    own = [each for each in found if is_said_by_person(each) and memory.context.room in {"", each.room} and each.text]
+    if own:
+        await _keep(request, own[0], [replace(draft, said_at=own[0].at) for draft in whole(own[0].text)])
+    else:
+        await request.tell(OFFER_OVER)
+
+
+async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[Said]:
+    known_form = message_id.isascii() and message_id.isdecimal() and len(message_id) <= _MAX_ID_CHARS
+    return await request.turn.conversation.store.said(user, [int(message_id)]) if known_form else ()
+
+
+async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft]) -> None:
+    """Save drafts of a message of the person's, on which the memories rest, and say what was saved."""
+    turn = request.turn
+    if not turn.remembers:
+        await request.tell(NOT_REMEMBERING)
+        return
+    turn.asked = replace(said, turn=turn.asked.turn)  # what the memories rest on
+    kept = await keep(turn, drafts)
+    turn.steps.append(Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.saved, *kept.known), writes=ChangeKind.SAVED))
+    await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
 
 
 async def _delete(request: Request, memory_ids: Sequence[str], asked_at: datetime) -> None:

@@ -115,6 +115,8 @@ def _message_fields(message: Message) -> dict[str, JSONValue]:
         "duration_s": message.duration_s,
         "error": message.error,
         "pair": message.pair,
+        **({"room": message.room} if message.room else {}),
+        **({"off_record": True} if message.off_record else {}),
         **({"question": message.question.to_json()} if message.question else {}),
         **enclosures_to_json(message.attachments, message.quotes),
     }
@@ -138,6 +140,8 @@ def _message(fields: dict[str, Any]) -> Message:
         attachments=attachments,
         quotes=quotes,
         question=OpenQuestion.from_json(fields.get("question")),
+        room=fields.get("room", ""),
+        off_record=fields.get("off_record") is True,
     )
 
 
