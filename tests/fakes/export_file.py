@@ -171,6 +171,10 @@ class MessageEntry(Exact):
     tokens: Count
     duration_s: float | None
     error: str
+    room: str = ""
+    """The room in which it was said, PLATFORM:ID; "" in private."""
+    off_record: bool = False
+    """Whether remembering was off, so that no search finds it."""
     question: dict[str, JsonValue] | None = None
     """What an answer asks the person."""
     attachments: list[dict[str, JsonValue]] = []

@@ -216,3 +216,41 @@ async def test_memories_of_before_versions_are_current_and_found_however_they_ar
     assert await store.undo(ana, "a")
     assert [item.content for item in await store.get(ana, ["gone"])] == ["old"]
     await database.close()
+
+
+async def test_what_was_said_before_the_index_is_found_unless_the_person_wants_nothing_remembered(
+    tmp_path: Path,
+) -> None:
+    before = next(
+        at for at, migration in enumerate(MIGRATIONS) if any("CREATE TABLE places" in sql for sql in migration)
+    )
+    old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
+    async with old.transaction() as transaction:
+        for user in ("ana", "bia"):
+            await transaction.run(
+                "INSERT INTO threads (id, platform, chat, topic, user, created_at, updated_at, status)"
+                " VALUES (?, 'telegram', 'kitchen', '', ?, 1, 2, 'active')",
+                (user, user),
+            )
+            for sequence, (role, modal, content, error) in enumerate(
+                (("user", "text", "the safe is green", ""), ("assistant", "text", "a green safe", ""),
+                 ("assistant", "text", "sorry, safe", "ProviderDown"), ("system", "memory", "safe", "")), 1,
+            ):  # fmt: skip
+                await transaction.run(
+                    "INSERT INTO messages (thread, sequence, role, modal, in_history, content, at, turn, source_id,"
+                    " memory_id, error) VALUES (?, ?, ?, ?, 1, ?, 5, '', '', '', ?)",
+                    (user, sequence, role, modal, f'"{content}"', error),
+                )
+        await transaction.run(
+            "INSERT INTO preferences (platform, user, language, remembers) VALUES ('telegram', 'bia', '', 0)"
+        )
+    await old.close()
+    database = await open_database(tmp_path / "elefante.db")
+    history = SqlHistory(database)
+    for _ in range(2):
+        found = await history.search([UserKey("telegram", "ana")], "safe", limit=9)
+        assert [each.message.text for each in found] == ["a green safe", "the safe is green"]
+    assert await history.search([UserKey("telegram", "ana")], "safe", limit=9, room="telegram:kitchen") == []
+    assert await history.search([UserKey("telegram", "bia")], "safe", limit=9) == []
+    assert await database.rows("SELECT * FROM unindexed") == []
+    await database.close()

@@ -269,6 +269,8 @@ def _message(message: Message) -> dict[str, JSONValue]:
         "tokens": message.tokens,
         "duration_s": message.duration_s,
         "error": message.error,
+        **({"room": message.room} if message.room else {}),
+        **({"off_record": True} if message.off_record else {}),
         **({"question": message.question.to_json()} if message.question else {}),
         **enclosures_to_json(message.attachments, message.quotes),
         **({"offered": [draft.to_json() for draft in message.offered]} if message.offered else {}),
