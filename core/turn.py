@@ -208,6 +208,7 @@ class Turn:
         changes = await memory.store.changes(memory.owner, act=self.asked.turn, not_undone=True)
         for kind in ChangeKind:
             items = tuple(item for each in changes if each.kind is kind and (item := each.after or each.before))
+            items = tuple(item for item in items if not item.current)  # earlier versions were told as what they were
             if items:
                 step = Step("before an interruption", Outcome.DONE, items=items, detail=kind.value, writes=kind)
                 if untold := [item for item in items if quoted(item.content) not in said]:

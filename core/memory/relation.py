@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import resources
 from typing import Final
 
@@ -57,7 +57,8 @@ class Token:
 class Statement:
     """A statement as it is compared: its plain text, the words that matter, and the cues that it has.
 
-    `subject` are the words that say what it is about, as far as its verb tells; `names` are those with a capital.
+    `subject` are the words that say what it is about, as far as its verb tells; `names` are those with a capital, and
+    `denied` those right after a negation. `is_state`: it has a verb of state; `is_list`: it has a comma.
     """
 
     plain: str
@@ -65,6 +66,7 @@ class Statement:
     subject: tuple[Token, ...]
     names: frozenset[str]
     cues: frozenset[str]
+    denied: tuple[Token, ...]
     is_state: bool
     is_list: bool
 
@@ -116,13 +118,20 @@ _VERBS: Final = re.compile(
     rf"\b(?P<change>{'|'.join(_FILE['cues']['change'] + _FILE['cues']['end'])})\b"
     rf"|(?P<state>\b(?:{'|'.join(_FILE['verbs']['state'])})\b|:)|(?P<to>\b(?:to|para|pra|pro|pel[ao]|por|al|e|y|and|(?<=mude )a|(?<=mudo )a)\b|[,;])"
 )
-_STATE, _CHANGE, _TO = "\x01", "\x02", "\x03"
+_STATE, _CHANGE, _TO, _NOT = "\x01", "\x02", "\x03", "\x04"
 _FIRST_VALUE: Final = 0xE000
 """Where values stood, a text has characters from here on: they are of private use."""
 
-_PIECE: Final = re.compile(r"[\x01-\x03\ue000-\uf8ff]|\w+")
+_PIECE: Final = re.compile(r"[\x01-\x04\ue000-\uf8ff]|\w+")
 _PHONE: Final = Token("one", "phone")
+_MIN_STEM: Final = 3
+"""The fewest letters of a word that counts as one with another ending."""
+
 _MIN_PHONE_DIGITS: Final = 7
+_HOUR_DIGITS: Final = 2
+_HALF_DAY: Final = 12 * 60
+_MORNING: Final = 7 * 60
+"""Who says an earlier hour than this alone means the afternoon."""
 
 
 def _date(*numbers: str) -> Token:
@@ -130,10 +139,10 @@ def _date(*numbers: str) -> Token:
     return Token("date", "-".join(sorted(str(int(number)) for number in numbers)))
 
 
-def _clock(hour: str, minute: str | None = None, half: str | None = None) -> Token:
-    """Return a time of the day in minutes, marked where the half of the day was said."""
-    hours = int(hour) + 12 * (half == "p" and int(hour) < 12)  # noqa: PLR2004 - noon
-    return Token("time", f"{hours * 60 + int(minute or 0)}{'m' if half else ''}")
+def _clock(hour: str, minute: str | None, form: str | None) -> Token:
+    """Return a time of the day in minutes, and how it was said: "a" or "p" as am or pm, "h" as 15h, "?" as "at 3"."""
+    hours = int(hour) + 12 * (form == "p" and int(hour) < 12)  # noqa: PLR2004 - noon
+    return Token("time", f"{hours * 60 + int(minute or 0)}{'m' if form in {'a', 'p'} else form or ':'}")
 
 
 def _number(text: str) -> Token:
@@ -158,15 +167,17 @@ _VALUES: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Token]]
         re.compile(r"\b([01]?\d|2[0-4])(?:[:h]|\.(?=\d\d ?[ap]m))([0-5]\d)(?: ?(?:hs?|hrs|([ap])\.?m))?\b"),
         lambda m: _clock(m[1], m[2], m[3]),
     ),
-    (re.compile(r"\b([01]?\d|2[0-4]) ?(?:hs?|hrs|([ap])\.?m)\b"), lambda m: _clock(m[1], None, m[2])),
-    (re.compile(r"(?<=\b(?:as|at) )([01]?\d|2[0-4])\b(?![.,/-]?\d)"), lambda m: _clock(m[1])),
+    (re.compile(r"\b([01]?\d|2[0-4]) ?(?:hs?|hrs|([ap])\.?m)\b"), lambda m: _clock(m[1], None, m[2] or "h")),
+    (re.compile(r"(?<=\b(?:as|at) )([01]?\d|2[0-4])\b(?![.,/-]?\d)"), lambda m: _clock(m[1], None, "?")),
     (re.compile(r"\+?\(?\d[\d ().-]{5,}\d"), lambda m: _number(m[0])),
-    (re.compile(r"(?<![^\s(#])(\d+(?:[.,]\d\d?)?)(?:kg|gb|mg|ml|km|st|nd|rd|th|k|g|l)?(?![^\s.,;!?)]|[.,]\d)"), lambda m: _number(m[1])),
+    (
+        re.compile(r"(?<![^\s(#])(\d+(?:[.,]\d\d?)?)(?:kg|gb|mg|ml|km|st|nd|rd|th|k|g|l)?(?![^\s.,;!?)]|[.,]\d)"),
+        lambda m: _number(m[1]),
+    ),
     (re.compile(r"[^\s,;()]*\d[^\s,;()]*(?<![.:!?])"), lambda m: Token("code", m[0])),
 )
 
 
-@lru_cache(maxsize=2048)
 def read(text: str) -> Statement:
     """Return the statement as it is compared."""
     plain = flat(text)
@@ -183,27 +194,41 @@ def read(text: str) -> Statement:
         marked = pattern.sub(put, marked)
     marked = _VERBS.sub(_with_mark, marked)
     marked = _JOINED.sub(lambda match: match[0].replace(" ", "_"), re.sub(r"'s\b|['-]", " ", marked))
+    marked = _CUES["not"].sub(lambda match: f" {_NOT} {match[0]} ", marked)
     words: list[Token] = []
     subject: list[Token] = []
-    is_open, changes, in_verb = True, False, False
+    denied: list[Token] = []
+    is_open, changes, in_verb, denies = True, False, False, False
     for piece in _PIECE.findall(marked):
-        if piece == _CHANGE:
-            changes, in_verb = True, not in_verb
-            is_open = is_open and not (in_verb and subject)
-        elif piece in {_STATE, _TO}:
-            is_open = is_open and changes and not subject if piece == _STATE else is_open and not changes
-        elif ord(piece[0]) >= _FIRST_VALUE:
-            words.append(values[ord(piece) - _FIRST_VALUE])
-            is_open = is_open and changes and not subject
-        elif token := _token(piece):
-            words.append(token)
-            subject += [token] if is_open and not in_verb else []
+        match piece:
+            case "\x01":
+                is_open = is_open and changes and not subject
+            case "\x02":
+                changes, in_verb = True, not in_verb
+                is_open = is_open and not (in_verb and subject)
+            case "\x03":
+                is_open = is_open and not changes
+            case "\x04":
+                denies = True
+            case _ if token := _token(piece, values):
+                is_open = is_open and not (token.is_value and (subject or not changes))
+                words.append(token)
+                subject += [token] if is_open and not in_verb and not token.is_value else []
+                denied += [token] if denies else []
+                denies = False
     if any(token.kind == "phone" for token in words):
         words = [_PHONE if token.text == "number" else token for token in words]
         subject = [_PHONE if token.text == "number" else token for token in subject]
-    about = tuple(subject) if changes or not is_open else ()
-    cues = frozenset(name for name, pattern in _CUES.items() if pattern.search(bare))
-    return Statement(" ".join(re.findall(r"\w+", plain)), tuple(words), about, _names(text), cues, _STATE in marked, "," in text)
+    return Statement(
+        " ".join(re.findall(r"\w+", plain)),
+        tuple(words),
+        tuple(subject) if changes or not is_open else (),
+        _names(text),
+        frozenset(name for name, pattern in _CUES.items() if pattern.search(bare)),
+        tuple(denied),
+        _STATE in marked,
+        "," in text,
+    )
 
 
 def _with_mark(match: re.Match[str]) -> str:
@@ -216,12 +241,16 @@ def _with_mark(match: re.Match[str]) -> str:
 def _names(text: str) -> frozenset[str]:
     """Return the words with a capital, as they are compared; none of a text in capitals."""
     found = [] if text.upper() == text else re.findall(r"[^\W\d_]\w+", text)
-    tokens = (_token(flat(name)) for name in found if name[0].isupper())
+    tokens = (_meant(flat(name)) for name in found if name[0].isupper())
     return frozenset(token.text for token in tokens if token and token.kind == "word")
 
 
-@cache
-def _token(word: str) -> Token | None:
+def _token(piece: str, values: Sequence[Token]) -> Token | None:
+    """Return the value that stood where the piece is, or the meaning of a word."""
+    return values[ord(piece) - _FIRST_VALUE] if ord(piece[0]) >= _FIRST_VALUE else _meant(piece)
+
+
+def _meant(word: str) -> Token | None:
     """Return the meaning of a word of a statement; None if it has none of its own."""
     for form in (word, word.removesuffix("s"), word.removesuffix("es")):
         if form in _SILENT or len(form) == 1:
@@ -230,7 +259,7 @@ def _token(word: str) -> Token | None:
             return _MEANINGS[form]
     if _CUES["not"].fullmatch(word):
         return None
-    return Token("word", word.removesuffix("s") if len(word) > 3 else word)  # noqa: PLR2004 - "gas" keeps its own
+    return Token("word", word.removesuffix("s") if len(word) > _MIN_STEM else word)
 
 
 def alike(one: Token, other: Token) -> bool:
@@ -242,19 +271,26 @@ def alike(one: Token, other: Token) -> bool:
         return _same_time(one.text, other.text)
     if kinds == {"time", "number"}:
         time, number = (one, other) if one.kind == "time" else (other, one)
-        return number.text.isdigit() and len(number.text) < 3 and _same_time(time.text, str(int(number.text) * 60))  # noqa: PLR2004 - an hour
+        return (
+            number.text.isdigit()
+            and len(number.text) <= _HOUR_DIGITS
+            and _same_time(time.text, f"{int(number.text) * 60}?")
+        )
     if one.is_value and other.is_value:
         return re.sub(r"\W", "", one.text) == re.sub(r"\W", "", other.text)
     return kinds == {"word"} and _same_word(*sorted((one.text, other.text), key=len))
 
 
 def _same_time(one: str, other: str) -> bool:
-    first, second = int(one.rstrip("m")), int(other.rstrip("m"))
-    half_open = one[-1] != other[-1] and "m" in one[-1] + other[-1]
-    return first == second or (abs(first - second) == 720 and (half_open or min(first, second) < 420))  # noqa: PLR2004
+    """Tell whether two times are one: "at 3" may be 15h, and 3:30 may be 3:30 pm; 6h is not 18h."""
+    (early, form), (late, late_form) = sorted((int(each[:-1]), each[-1]) for each in (one, other))
+    is_open = {form, late_form} in ({"m", ":"}, {"m", "?"}) or (form == "?" and early < _MORNING)
+    return early == late or (late - early == _HALF_DAY and is_open)
 
 
-_SAME_ENDINGS: Final = frozenset(["", "s", "es", "a", "o", "as", "os", "d", "ed", "ing", "ndo", "ando", "endo", "do", "da"])
+_SAME_ENDINGS: Final = frozenset(
+    ["", "s", "es", "a", "o", "as", "os", "d", "ed", "ing", "ndo", "ando", "endo", "do", "da"]
+)
 _VERB_ENDINGS: Final = frozenset(
     "a o e as es ar er ir am em an en ei ou i iu io amos emos ando endo indo iendo aba ia ava".split()
 )
@@ -312,13 +348,14 @@ _DIRECTED: Final = frozenset({"owes", "i_owe", "paid", "i_lent", "i_borrowed", "
 
 def _are_swapped(old: Statement, new: Statement) -> bool:
     """Return whether two people, or the words on both sides of a verb as "owes", have changed places."""
-    first = [token for token in dict.fromkeys(old.words) if token in new.words]
-    second = [token for token in dict.fromkeys(new.words) if token in first]
-    if any(first[at:] + first[:at] == second for at in range(len(first))):
-        return False  # the same, begun elsewhere
+    if _is_turned(old.words, new.words):
+        return False
+    first, second = _common(old.words, new.words)
     names = old.names | new.names
-    for chosen in (lambda token: token.text in names, lambda token: token.kind == "kin"):
-        if [token for token in first if chosen(token)] != [token for token in second if chosen(token)]:
+    if [token for token in first if token.text in names] != [token for token in second if token.text in names]:
+        return True
+    for kind in ("kin", "number", "time", "date"):
+        if [token for token in first if token.kind == kind] != [token for token in second if token.kind == kind]:
             return True
     for at, verb in enumerate(first):
         if verb.text in _DIRECTED or verb.kind == "kin":
@@ -329,6 +366,18 @@ def _are_swapped(old: Statement, new: Statement) -> bool:
             if before & set(second[there + 1 :]) and after & set(second[:there]):
                 return True
     return False
+
+
+def _is_turned(old: Sequence[Token], new: Sequence[Token]) -> bool:
+    """Return whether the words that both have come in one order, wherever that begins: "12/12: dinner"."""
+    first, second = _common(old, new)
+    return not first or any(first[at:] + first[:at] == second for at in range(len(first)))
+
+
+def _common(old: Sequence[Token], new: Sequence[Token]) -> tuple[list[Token], list[Token]]:
+    """Return the words that both have, once in the order of each."""
+    first = [token for token in dict.fromkeys(old) if token in new]
+    return first, [token for token in dict.fromkeys(new) if token in first]
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +406,10 @@ class _Pair:
             return False
         if not all(any(_says_same(word, other) for other in self.old.words) for word in self.shared):
             return False
+        if _without(self.old.denied, self.new.denied) or _without(self.new.denied, self.old.denied):
+            return False
+        if not self._is_in_order():
+            return False
         left = [*self.lost, *self.more]
         if not left:
             return True
@@ -365,7 +418,25 @@ class _Pair:
         known = len(self.shared) > 1 or any(token.is_value for token in self.shared)
         names_kind = known and all(token.kind in {"one", "class"} for token in left)
         plain = all(token.kind in {"word", "same"} and token.text not in self.old.names for token in self.lost)
-        return names_kind or (not self.more and plain and not self.old.is_list and len(self.shared) > 2 and cosine >= 0.7)  # noqa: PLR2004
+        return names_kind or (
+            not self.more
+            and plain
+            and not self.old.is_list
+            and not self.old.denied
+            and len(self.shared) > 2
+            and cosine >= 0.7
+        )  # noqa: PLR2004
+
+    def _is_in_order(self) -> bool:
+        """Return whether the words come in one order: "from Rome to Paris" is another journey than back.
+
+        Words that the file knows, and apposition, may change places: "the name of my mother", "Ana, my sister".
+        """
+        if self.old.is_list or self.new.is_list or _is_turned(self.old.words, self.new.words):
+            return True
+        plain = [[token for token in each.words if token.kind == "word"] for each in (self.old, self.new)]
+        first, second = _common(*plain)
+        return first == second or (len(first) > 2 and _is_turned(*plain))  # noqa: PLR2004 - two would have changed places
 
     def replaces(self, cosine: float) -> bool:
         """Return whether the new one is what is true now of what the old one tells."""
@@ -374,7 +445,10 @@ class _Pair:
         if self.is_contrary and not self.more and len(self.lost) <= 1:
             return True
         if not self.lost and not self.more:
-            senses = [{(token.text, token.sense) for token in each.words if token.kind == "one"} for each in (self.old, self.new)]
+            senses = [
+                {(token.text, token.sense) for token in each.words if token.kind == "one"}
+                for each in (self.old, self.new)
+            ]
             if senses[0] != senses[1]:
                 return True
         if self.lost and self.more and self._is_other_value(cosine):

@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes, OwnerIndex
+from core.memory.relation import Relation
+from core.memory.resolve import NEAR, Hint, Resolved, compared, related
 from core.memory.search import FLOOR, Asked, Evidence, Match, Reach, nearest, rank, words
 from core.ports import Clock
 from core.stores import ChangeContext, MemoryStore
@@ -199,9 +202,48 @@ class UserMemory(MemoryReading):
     on_changed: Callable[[], None]
 
     async def save(
+        self,
+        drafts: Sequence[MemoryDraft],
+        vectors: Mapping[str, Vector],
+        *,
+        source_ids: Sequence[int] = (),
+        hints: Mapping[str, Hint] | None = None,
+    ) -> Sequence[Resolved]:
+        """Store the drafts, and return what became of each different one: first of those that replace nothing.
+
+        Each is compared with the memories near it, in a room with those that are audible there. One that repeats a
+        memory adds its source to that; one that takes the place of a memory makes its words an earlier version.
+        `hints` are what a model said about drafts, by their content.
+
+        Raises:
+            ValueError: a draft without a readable binding; nothing is stored.
+        """
+        wanted = distinct([cleaned(draft) for draft in drafts])
+        found = [await self._related(draft, vectors, (hints or {}).get(draft.content)) for draft in wanted]
+        replaced: dict[str, MemoryDraft] = {}  # by the memory that it takes the place of
+        plain: list[MemoryDraft] = []
+        for draft, known in zip(wanted, found, strict=True):
+            if known is not None and known.before is not None and known.item.id not in replaced:
+                replaced[known.item.id] = draft
+            elif known is not None and known.before is None:
+                plain.append(replace(draft, content=known.item.content))
+            else:
+                plain.append(draft)
+        resolved = await self._add(plain, vectors, source_ids)
+        olds = {known.item.id: known.item for known in found if known is not None}
+        async with self.indexes.changing(self.owner) as owner_index:
+            for memory_id, draft in replaced.items():
+                item = await self._replace(
+                    owner_index, olds[memory_id], draft, vectors, source_ids=source_ids, keeps_past=True
+                )
+                if item is not None:
+                    resolved.append(Resolved(item, Relation.REPLACES, olds[memory_id]))
+        return resolved
+
+    async def add(
         self, drafts: Sequence[MemoryDraft], vectors: Mapping[str, Vector], *, source_ids: Sequence[int] = ()
     ) -> Sequence[MemoryItem]:
-        """Store the drafts and return the memories that now hold them, one for each different draft, in order.
+        """Store the drafts without a look at what is near, and return the memories that hold them, in order.
 
         What is known already (same kind, same content) gains the room that it was said in instead of a second memory,
         and those of the new bindings that nobody hears where they were not said.
@@ -209,26 +251,7 @@ class UserMemory(MemoryReading):
         Raises:
             ValueError: a draft without a readable binding; nothing is stored.
         """
-        wanted = distinct([cleaned(draft) for draft in drafts])
-        async with self.indexes.changing(self.owner) as owner_index:
-            room = self.context.room
-            known = [await self.store.find(self.owner, draft.kind, draft.content, room=room) for draft in wanted]
-            fresh = [draft for draft, item in zip(wanted, known, strict=True) if item is None]
-            added = await self.store.add(
-                self.owner,
-                fresh,
-                at=self.clock.now(),
-                source_ids=source_ids,
-                vectors=vectors,
-                space=self.embedding.space,
-                context=self.context,
-            )
-            await self._follow(owner_index, [item.id for item in added], vectors)
-            new = iter(added)
-            return [
-                next(new) if item is None else await self._merge(owner_index, item, draft, vectors)
-                for draft, item in zip(wanted, known, strict=True)
-            ]
+        return [each.item for each in await self._add(drafts, vectors, source_ids)]
 
     async def update(
         self,
@@ -238,8 +261,11 @@ class UserMemory(MemoryReading):
         content: str | None = None,
         bindings: Sequence[str] | None = None,
         vectors: Mapping[str, Vector],
+        keeps_past: bool = False,
     ) -> MemoryItem | None:
         """Change what is given of a memory; None, and nothing changed, if this person has none of that id.
+
+        With `keeps_past`, a content that it loses was true until now, and stays as an earlier version.
 
         The new words are heard where they were said: in this room, or in private only. In a room, nothing is kept of
         the words of a memory that is not audible there.
@@ -260,7 +286,10 @@ class UserMemory(MemoryReading):
                     known.bindings if bindings is None else tuple(bindings),
                 )
                 rooms, shared = (item.rooms, item.shared) if draft == item.draft else ((), False)
-                return await self._replace(owner_index, item, cleaned(draft), vectors, rooms=rooms, shared=shared)
+                past = keeps_past and draft.content != item.content
+                return await self._replace(
+                    owner_index, item, cleaned(draft), vectors, rooms=rooms, shared=shared, keeps_past=past
+                )
         return None
 
     async def delete(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
@@ -326,15 +355,41 @@ class UserMemory(MemoryReading):
             owner_index.clear()
             return await self.store.forget(self.owner)
 
-    async def _merge(
-        self, owner_index: OwnerIndex, item: MemoryItem, draft: MemoryDraft, vectors: Mapping[str, Vector]
-    ) -> MemoryItem:
-        both, rooms = said_again(item, draft, self.context.room)
-        if both.bindings != item.bindings:
-            return await self._replace(owner_index, item, both, vectors, rooms=rooms, shared=item.shared) or item
-        if rooms != item.rooms:
-            [item] = await self.store.flag(self.owner, [item.id], room=self.context.room)
-        return item
+    async def _add(
+        self, drafts: Sequence[MemoryDraft], vectors: Mapping[str, Vector], source_ids: Sequence[int]
+    ) -> list[Resolved]:
+        async with self.indexes.changing(self.owner) as owner_index:
+            saved = await self.store.save(
+                self.owner,
+                distinct([cleaned(draft) for draft in drafts]),
+                at=self.clock.now(),
+                merge=partial(said_again, room=self.context.room),
+                source_ids=source_ids,
+                vectors=vectors,
+                space=self.embedding.space,
+                context=self.context,
+            )
+            await self._follow(owner_index, sorted(saved.new), vectors)
+            if len(saved.new) < len(saved.items):  # phrases of known ones may be gone
+                owner_index.clear()
+                self.on_changed()
+        return [Resolved(item, Relation.NEW if item.id in saved.new else Relation.SAME) for item in saved.items]
+
+    async def _related(self, draft: MemoryDraft, vectors: Mapping[str, Vector], hint: Hint | None) -> Resolved | None:
+        """Return the memory that a draft repeats or takes the place of; None if it is new."""
+        if draft.kind is not MemoryKind.TEXT:
+            return None
+
+        async def cosine(known: str) -> float:
+            both = await self.embed([known, draft.content])
+            return float(both[known] @ both[draft.content]) if len(both) > 1 else -1.0
+
+        if hint is not None and hint.memory_id:
+            for item in await self.get([hint.memory_id]):
+                says_so = await compared(item.content, draft.content, cosine) is Relation.SAME
+                return Resolved(item, Relation.SAME) if says_so else Resolved(item, Relation.REPLACES, item)
+        hits = await self.search(phrases_of(draft), vectors, limit=NEAR, floor=0.0)
+        return await related(draft.content, [hit for hit in hits if not hit.item.current], cosine, hint)
 
     async def _replace(
         self,
@@ -343,8 +398,10 @@ class UserMemory(MemoryReading):
         draft: MemoryDraft,
         vectors: Mapping[str, Vector],
         *,
-        rooms: Sequence[str],
-        shared: bool,
+        rooms: Sequence[str] = (),
+        shared: bool = False,
+        source_ids: Sequence[int] = (),
+        keeps_past: bool = False,
     ) -> MemoryItem | None:
         before = await self._indexed(owner_index, [old.id])
         item = await self.store.update(
@@ -357,6 +414,8 @@ class UserMemory(MemoryReading):
             context=self.context,
             rooms=rooms,
             shared=shared,
+            source_ids=source_ids,
+            keeps_past=keeps_past,
         )
         await self._follow(owner_index, [old.id], vectors, before)
         self.on_changed()
