@@ -439,6 +439,18 @@ class Turn:
         self._base = replace(base, cache_key=key)
         return self._base
 
+    async def near_message(self) -> str:
+        """Return blocks of the memories that the message may be about, for the model; "" if there are none.
+
+        Limited mode reads no blocks.
+        """
+        if self.models.is_limited:
+            return ""
+        if self.prefetch is None:
+            self.begin_prefetch()
+        hits = await self.prefetch.hits() if self.prefetch is not None else ()
+        return self._labelled(self._affordable([hit.item for hit in hits]))
+
     async def form_that_fits(self, tools: Sequence[Tool]) -> int | None:
         """Return which of the forms of a single-call prompt leaves room to talk in the window; None: none does."""
         texts = [form.text for form in single_forms(tools)]

@@ -197,6 +197,7 @@ MEMORY_SAVE = Action(
     example='{"items": [{"type": "text", "content": "...", "bindings": ["..."], "instead_of": null}], "asked": true}',
     status=SAVING,
     remembers=True,
+    compares=True,
     writes=WRITES,
     task=Task.SAVE_DRAFTS,
 )

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from core.memory.relation import Relation, relation
+from core.memory.statement import Statement, read
 from core.types import MemoryHit, MemoryItem, MemoryKind
 
 NEAR: Final = 8
 """How many of the memories nearest to a statement are compared with it."""
 
-Cosine = Callable[[str], Awaitable[float]]
+Cosine: TypeAlias = Callable[[str], Awaitable[float]]
 """Returns the cosine of a known content and the statement; -1 where there is none."""
 
 
@@ -47,8 +48,9 @@ async def related(content: str, hits: Sequence[MemoryHit], cosine: Cosine, hint:
     A model that was shown a memory, and named none, is right in that both are true; it is not if both say the same.
     """
     found: Resolved | None = None
+    statement = read(content)
     for item in (hit.item for hit in hits if hit.item.kind is MemoryKind.TEXT):
-        match await compared(item.content, content, cosine):
+        match await compared(item.content, statement, cosine):
             case Relation.SAME:
                 return Resolved(item, Relation.SAME)
             case Relation.REPLACES if found is None and not (hint and item.id in hint.shown):
@@ -56,7 +58,7 @@ async def related(content: str, hits: Sequence[MemoryHit], cosine: Cosine, hint:
     return found
 
 
-async def compared(known: str, content: str, cosine: Cosine) -> Relation:
-    """Return what a statement is to a known content; the cosine is asked for only where it decides."""
-    at_most, at_least = relation(known, content, 1.0), relation(known, content, -1.0)
-    return at_most if at_most is at_least else relation(known, content, await cosine(known))
+async def compared(known: str, statement: Statement, cosine: Cosine) -> Relation:
+    """Return what a statement is to a known content."""
+    found, needed = relation(read(known), statement)
+    return found if needed <= -1 or await cosine(known) >= needed else Relation.NEW

@@ -19,6 +19,7 @@ from core.memory.indexes import Indexes, OwnerIndex
 from core.memory.relation import Relation
 from core.memory.resolve import NEAR, Hint, Resolved, compared, related
 from core.memory.search import FLOOR, Asked, Evidence, Match, Reach, nearest, rank, words
+from core.memory.statement import read
 from core.ports import Clock
 from core.stores import ChangeContext, MemoryStore
 from core.text.unicode import clean, fold, one_line
@@ -386,7 +387,7 @@ class UserMemory(MemoryReading):
 
         if hint is not None and hint.memory_id:
             for item in await self.get([hint.memory_id]):
-                says_so = await compared(item.content, draft.content, cosine) is Relation.SAME
+                says_so = await compared(item.content, read(draft.content), cosine) is Relation.SAME
                 return Resolved(item, Relation.SAME) if says_so else Resolved(item, Relation.REPLACES, item)
         hits = await self.search(phrases_of(draft), vectors, limit=NEAR, floor=0.0)
         return await related(draft.content, [hit for hit in hits if not hit.item.current], cosine, hint)
