@@ -127,7 +127,7 @@ class _Pair:
         left = [*self.lost, *self.more]
         if len(left) > 1 or self.is_contrary or self.new.cues & {"end", "add"} or self.old.kin != self.new.kin:
             return None
-        denied = [*without(self.old.denied, self.new.denied), *without(self.new.denied, self.old.denied)]
+        denied = without(self.old.denied, self.new.denied) and without(self.new.denied, self.old.denied)
         other_sense = any(not any(says_same(word, other) for other in self.old.words) for word in self.shared)
         if denied or other_sense or not self._is_in_order():
             return None
@@ -191,6 +191,8 @@ class _Pair:
         kinds = {token.kind for token in self.lost}, {token.kind for token in self.more}
         if kinds[0] == kinds[1] and kinds[0] <= {"number", "phone", "code"}:
             return -1.0 if ones or (old.is_state and new.is_state) else None
+        if kinds[0] == kinds[1] and kinds[0] <= {"time", "date"}:
+            return -1.0 if ones else None
         left = [*self.lost, *self.more]
         capital = {token.text in old.names | new.names for token in left}
         return _VALUE if ones and len(capital) == 1 and not any(token.is_value for token in left) else None

@@ -39,7 +39,7 @@ class Statement:
     """A statement as it is compared: its plain text, the words that matter, and the cues that it has.
 
     `subject` are the words that say what it is about, as far as its verb tells; `names` are those with a capital, and
-    `denied` those right after a negation. `is_state`: it has a verb of state; `is_list`: it has a comma.
+    `denied` the two words after each negation. `is_state`: it has a verb of state; `is_list`: it has a comma.
     """
 
     plain: str
@@ -105,6 +105,7 @@ _VERBS: Final = re.compile(
     rf"|(?P<state>\b(?:{'|'.join(_FILE['verbs']['state'])})\b|:)"
     rf"|(?P<to>\b(?:{'|'.join(_FILE['verbs']['to'])})\b|[,;])"
 )
+_HAS_VALUE: Final = re.compile(r"[\d@]")
 _STATE, _CHANGE, _TO, _NOT = "\x01", "\x02", "\x03", "\x04"
 _FIRST_VALUE: Final = 0xE000
 """Where values stood, a text has characters from here on: they are of private use."""
@@ -177,7 +178,7 @@ def read(text: str) -> Statement:
 
     marked = re.sub(r"(?:r\$|us\$|[$€£]) ?(?=\d)", "", re.sub(r"[\ue000-\uf8ff]", "", plain))
     marked = re.sub(r"(?<=\d)[.,](?=\d{3}\b(?![.,-]))", "", marked)
-    for pattern, read_value in _VALUES if any(map(str.isdigit, plain)) else ():
+    for pattern, read_value in _VALUES if _HAS_VALUE.search(plain) else ():
         marked = pattern.sub(partial(put, read_value), marked)
     marked = _VERBS.sub(_with_mark, marked)
     marked = _JOINED.sub(lambda match: match[0].replace(" ", "_"), re.sub(r"'s\b|['-]", " ", marked))
@@ -185,7 +186,7 @@ def read(text: str) -> Statement:
     words: list[Token] = []
     subject: list[Token] = []
     denied: list[Token] = []
-    is_open, changes, in_verb, denies = True, False, False, False
+    is_open, changes, in_verb, denies = True, False, False, 0
     for piece in _PIECE.findall(marked):
         match piece:
             case "\x01":
@@ -196,13 +197,13 @@ def read(text: str) -> Statement:
             case "\x03":
                 is_open = is_open and not changes
             case "\x04":
-                denies = True
+                denies = 2
             case _ if token := _token(piece, values):
                 is_open = is_open and not (token.is_value and (subject or not changes))
                 words.append(token)
                 subject += [token] if is_open and not in_verb and not token.is_value else []
                 denied += [token] if denies else []
-                denies = False
+                denies -= bool(denies)
     if any(token.kind == "phone" for token in words):
         words = [_PHONE if token.text == "number" else token for token in words]
         subject = [_PHONE if token.text == "number" else token for token in subject]

@@ -227,7 +227,7 @@ class UserMemory(MemoryReading):
             if known is not None and known.before is not None and known.item.id not in replaced:
                 replaced[known.item.id] = draft
             elif known is not None and known.before is None:
-                plain.append(replace(draft, content=known.item.content))
+                plain.append(replace(draft, content=known.item.content, bindings=known.item.bindings))
             else:
                 plain.append(draft)
         resolved = await self._add(plain, vectors, source_ids)
