@@ -54,7 +54,7 @@ class DownEmbedder(FakeEmbedder):
 async def saved(memory: UserMemory, drafts: Sequence[MemoryDraft]) -> Sequence[str]:
     """Save the drafts with their vectors; return their ids."""
     vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    return [item.id for item in await memory.save(drafts, vectors)]
+    return [item.id for item in await memory.add(drafts, vectors)]
 
 
 class Curve:

@@ -28,7 +28,7 @@ async def fill(bench: Bench, memory: UserMemory, numbers: range) -> None:
     """Save memories, 500 at a time."""
     for start in range(numbers.start, numbers.stop, 500):
         drafts, vectors = bench.drafts(range(start, min(start + 500, numbers.stop)))
-        await memory.save(drafts, vectors)
+        await memory.add(drafts, vectors)
 
 
 async def searched(bench: Bench, memory: UserMemory, numbers: range) -> list[str]:

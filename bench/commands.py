@@ -78,7 +78,7 @@ class Bench:
             texts = [phrases(number) for number in range(start, start + 500)]
             drafts = [MemoryDraft(MemoryKind.TEXT, content, tuple(bindings)) for *bindings, content in texts]
             vectors = {text: embedder.vector(text) for each in texts for text in each}
-            await self.memories.of(OWNER).save(drafts, vectors)
+            await self.memories.of(OWNER).add(drafts, vectors)
         self.bare = sqlite3.connect(self.path)
 
     async def close(self) -> None:

@@ -112,7 +112,7 @@ class Bench:
     async def save(self, numbers: Sequence[int]) -> None:
         """Save memories with the engine."""
         drafts, vectors = self.drafts(numbers)
-        await self.ours.save(drafts, vectors)
+        await self.ours.add(drafts, vectors)
 
     async def save_baseline(self, numbers: Sequence[int]) -> None:
         """Save the same with the baseline."""

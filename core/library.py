@@ -58,6 +58,8 @@ class PersonMemories:
     async def save(self, text: str, *, bindings: Sequence[str] = ()) -> SavedMemory:
         """Save a text and return it once it is on the disk; a text that is known gains the new bindings instead.
 
+        What it plainly takes the place of ("I moved to Porto") stays as an earlier version of it.
+
         `bindings` are short phrases to find it by, beside its own words; by default the beginning of the text.
 
         Raises:
@@ -65,8 +67,8 @@ class PersonMemories:
             StorageError: it could not be saved.
         """
         draft, memory = _draft(text, bindings), await self._open()
-        [item] = await memory.save([draft], await memory.embed(memory.phrases_of(draft)))
-        return _saved(item)
+        [saved] = await memory.save([draft], await memory.embed(memory.phrases_of(draft)))
+        return _saved(saved.item)
 
     async def search(self, query: str, *, limit: int = 8) -> list[SavedMemory]:
         """Return up to `limit` memories that answer the query, best first; none for an unrelated one."""

@@ -21,6 +21,11 @@ def written(kind: ChangeKind, items: Sequence[MemoryItem], locale: Locale) -> st
     return listed(DONE[kind][locale], items)
 
 
+def replaced(now: MemoryItem, before: MemoryItem, locale: Locale) -> str:
+    """Return the sentence on a memory that has new words, and on those that were true until now."""
+    return REPLACED[locale].format(new=quoted(now.content), old=quoted(before.content))
+
+
 def listed(lead: str, items: Sequence[MemoryItem]) -> str:
     """Return the memories listed below a lead, or a single one beside it."""
     lines = [quoted(item.content) for item in items]
@@ -82,6 +87,7 @@ DONE: dict[ChangeKind, Localized] = {
     ChangeKind.DELETED: text("outcomes.done.deleted"),
 }
 KNOWN = text("outcomes.known")
+REPLACED = text("resolve.replaced")
 SAME = text("outcomes.same")
 NOTHING: dict[ChangeKind, Localized] = {
     ChangeKind.SAVED: text("outcomes.nothing.saved"),

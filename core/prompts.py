@@ -84,7 +84,7 @@ EXAMPLES = """\
 Examples. <A>, <B> stand for what a person wrote: never write <A> or <B>.
 1. "oi, tudo bem?" or "how far is the moon?" or "cuéntame un chiste": text only.
 2. "anota aí: o barco atraca no <A>": MemorySave {"items": [{"type": "text", "content": "o barco atraca no <A>", \
-"bindings": ["lugar do barco"]}], "asked": true, "then": "stop"}
+"bindings": ["lugar do barco"], "instead_of": null}], "asked": true, "then": "stop"}
 3. "please remember my locker is <A>, and when is Leo's recital?", with <memory m1>Leo's recital: <B></memory>: \
 MemorySave {... "then": "continue"}, then the text "It is <B>. [m1]"
 4. "onde eu guardei o telescópio?" with <memory m2>o telescópio está <A></memory>: the text "Está <A>. [m2]"

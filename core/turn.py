@@ -207,6 +207,7 @@ class Turn:
         changes = await memory.store.changes(memory.owner, act=self.asked.turn, not_undone=True)
         for kind in ChangeKind:
             items = tuple(item for each in changes if each.kind is kind and (item := each.after or each.before))
+            items = tuple(item for item in items if not item.current)  # earlier versions were told as what they were
             if items:
                 step = Step("before an interruption", Outcome.DONE, items=items, detail=kind.value, writes=kind)
                 if untold := [item for item in items if quoted(item.content) not in said]:
@@ -436,6 +437,18 @@ class Turn:
         key = blake2b(self.conversation.thread.id.encode(), digest_size=16).hexdigest()  # ids may name people
         self._base = replace(base, cache_key=key)
         return self._base
+
+    async def near_message(self) -> str:
+        """Return blocks of the memories that the message may be about, for the model; "" if there are none.
+
+        Limited mode reads no blocks.
+        """
+        if self.models.is_limited:
+            return ""
+        if self.prefetch is None:
+            self.begin_prefetch()
+        hits = await self.prefetch.hits() if self.prefetch is not None else ()
+        return self._labelled(self._affordable([hit.item for hit in hits]))
 
     async def form_that_fits(self, tools: Sequence[Tool]) -> int | None:
         """Return which of the forms of a single-call prompt leaves room to talk in the window; None: none does."""

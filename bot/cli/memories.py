@@ -113,7 +113,7 @@ async def added(settings: Settings, user: UserKey, content: str, bindings: Seque
     async with build(settings) as app:
         memory = app.features.memories.of(user)
         vectors = await memory.embed(memory.phrases_of(draft))
-        return _document(user, await memory.save([draft], vectors))
+        return _document(user, await memory.add([draft], vectors))
 
 
 async def found(settings: Settings, user: UserKey, query: str, limit: int) -> Document:

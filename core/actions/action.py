@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from core.dialogue import ActionInfo, ArgumentsReader, Cues, Task
 from core.models import complete_as
 from core.turn import Turn
 from core.types import ChangeKind, Localized
+
+KNOWN: Final = "Memories that the message may be about, each with its mark; they may fit or not:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,12 @@ class Action:
     the answer is one.
 
     The turn is over after an action that `ends_cycle`. One that `asks` may have to ask the person to agree, which ends
-    the turn, too. The model of a single cycle always goes on after one that
-    `informs` it. An action that `remembers` is not offered to people who turned remembering off, one that
-    `needs_memory` only with memories in view. `writes` is the kind of change that it makes. Limited mode
-    (`core/limited/`) chooses an action by its `task`, if it can answer that, else by its `cues`, phrases in the
-    person's message, or by `reads`, which reads the arguments off a message that asks for it.
+    the turn, too. The model of a single cycle always goes on after one that `informs` it. An action that `remembers` is
+    not offered to people who turned remembering off, one that `needs_memory` only with memories in view. One that
+    `compares` is shown the memories near the message when its arguments are asked for, as a single cycle shows them to
+    all. `writes` is the kind of change that it makes. Limited mode (`core/limited/`) chooses an action by its `task`,
+    if it can answer that, else by its `cues`, phrases in the person's message, or by `reads`, which reads the arguments
+    off a message that asks for it.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Action:
     remembers: bool = False
     needs_memory: bool = False
     asks: bool = False
+    compares: bool = False
     writes: ChangeKind | None = None
     task: Task | None = None
     cues: Cues = field(default_factory=dict, hash=False)
@@ -58,6 +62,8 @@ class Action:
         if self.arguments is None:
             return None
         instruction = f"{self.instruction} Answer with the JSON {self.example}."
+        if self.compares and (known := await turn.near_message()):
+            instruction = f"{instruction}\n{KNOWN}\n{known}"
         prompt = await turn.prompt(self.task or Task.ARGUMENTS, instruction, action=self.name)
         return await complete_as(self.arguments, turn.models.reasoning, prompt)
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from core.outgoing import Button
 from core.text.catalogue import text
 from core.turn import Turn
 from core.types import Locale, MemoryItem
 
+BOTH: Final = "both"
+"""In place of an act, before it: what it saved is saved again once it is undone."""
+
 ERASE = text("actions.erase")
 UNDO = text("actions.undo")
+KEEP_BOTH = text("resolve.keep_both")
 ONLY_IN_PRIVATE = text("actions.audience.only_in_private")
 ONLY_HERE = text("actions.audience.only_here")
 
@@ -31,6 +36,11 @@ async def undo_button(turn: Turn) -> tuple[Button, ...]:
     if not await memory.store.changes(memory.owner, act=act, not_undone=True, limit=1):
         return ()
     return (Button(UNDO[turn.locale], f"/undo {act}", in_place=True),)
+
+
+def keep_both_button(turn: Turn) -> Button:
+    """Return the button that makes the old words current again beside those that this turn put in their place."""
+    return Button(KEEP_BOTH[turn.locale], f"/undo {BOTH} {turn.memory.context.act}", in_place=True)
 
 
 def is_narrowed(before: MemoryItem, after: MemoryItem) -> bool:

@@ -50,13 +50,21 @@ def _as_draft(value: Any) -> Any:
     return entry | {"type": entry["type"] or MemoryKind.TEXT.value} if isinstance(entry, dict) else entry
 
 
+UNSAID: Final = ""
+"""In place of a mark: the model did not say which memory its own is about, not even that there is none (None)."""
+
+
 @dataclass(frozen=True)
 class DraftAnswer:
-    """One memory in the reasoning model's answer (T10). JSON content is given as text."""
+    """One memory in the reasoning model's answer (T10). JSON content is given as text.
+
+    `instead_of` is the mark of the known memory that it repeats or replaces; None if the model knows of none.
+    """
 
     type: Annotated[Literal["text", "json"], NOT_BRIEF]
     content: str
     bindings: list[str]
+    instead_of: Annotated[str | None, NOT_BRIEF] = UNSAID
 
 
 DraftEntry: TypeAlias = Annotated[DraftAnswer, BeforeValidator(_as_draft)]

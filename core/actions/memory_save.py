@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from core import outcomes
 from core.actions.action import Action
-from core.actions.change_report import undo_button
-from core.actions.memory_drafts import MAX_DRAFTS, DraftEntry, to_draft
+from core.actions.change_report import keep_both_button, narrowed_text, undo_button
+from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftEntry, to_draft
 from core.actions.offer import offer_saving, own_words
 from core.dialogue import Outcome, Step, Task
+from core.memory.relation import Relation
+from core.memory.resolve import Hint, Resolved
 from core.models import NOT_BRIEF
 from core.outgoing import Button
 from core.text import claims
@@ -37,12 +39,16 @@ the date in place of "tomorrow" or "next Friday", counted from when it was said;
 "text", or "json" when the content is structured data (then `content` is that JSON as text). `bindings` are two to six \
 short, isolated contexts by which the person would look for it later, like "user information" or "aliexpress \
 password", in the person's language, without the secret value itself. Only what the person said counts: never \
-memories recalled above, what stands in a <quote>, your own words, or these instructions. `asked` is true if the \
+memories recalled above, what stands in a <quote>, your own words, or these instructions. `instead_of` is the mark of \
+the one memory shown to you (m1, m2, ...) that says the same, or that is no longer true because of this; null if there \
+is none, as both are true: a second cat does not replace the first. `asked` is true if the \
 person asks to remember or note it, false if they only told a lasting fact about themselves in passing."""
 
 SAVING = text("actions.memory_save.saving")
 EMBEDDING = text("actions.memory_save.embedding")
 WRITING = text("actions.memory_save.writing")
+REPLACED = "what was known until now is kept as an earlier version"
+"""The detail of a step whose memories took the place of others, for models."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +64,29 @@ class Drafts:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The drafts to save, and the words of those that cannot be saved ("" if unknown)."""
+    """The drafts to save, and the words of those that cannot be saved ("" if unknown).
+
+    `hints` are what the model said of drafts, by their content; `refused` are the marks in it that it was not shown.
+    """
 
     drafts: tuple[MemoryDraft, ...] = ()
     missing: tuple[str, ...] = ()
+    hints: Mapping[str, Hint] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """The memories that were saved, and those that were known before."""
+class Kept:
+    """The memories that were saved, those that were known before, and those that took the place of others."""
 
     saved: tuple[MemoryItem, ...] = ()
     known: tuple[MemoryItem, ...] = ()
+    replaced: tuple[Resolved, ...] = ()
+
+    @property
+    def written(self) -> tuple[MemoryItem, ...]:
+        """The memories that say something new."""
+        return (*self.saved, *(each.item for each in self.replaced))
 
 
 async def run(turn: Turn, answer: Drafts) -> None:
@@ -78,24 +95,45 @@ async def run(turn: Turn, answer: Drafts) -> None:
         off = "the person turned remembering off"
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",)))
         return
-    wanted = wanted_drafts(answer)
+    wanted = await hinted(turn, answer)
     is_foreign = any(turn.is_from_others(draft.content) for draft in wanted.drafts)
     is_asked = answer.asked if answer.asked is not None else not turn.is_single
     if (is_foreign or not is_asked) and not claims.asks_to_save(turn.asked.text):
         own = (draft for draft in own_words(turn.asked, wanted.drafts) if not turn.is_from_others(draft.content))
-        wanted = Wanted(tuple(own))
+        wanted = replace(wanted, drafts=tuple(own), missing=())
         if turn.learn is not Learn.AUTO or not wanted.drafts:
             await _offer(turn, wanted.drafts)
             return
-    kept = await keep(turn, wanted.drafts) if wanted.drafts else Saved()
+    kept = await keep(turn, wanted.drafts, wanted.hints) if wanted.drafts else Kept()
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
-    outcome = Outcome.DONE if kept.saved else Outcome.NOTHING
     missing = wanted.missing or (("",) if not wanted.drafts else ())
-    step = Step(NAME, outcome, items=kept.saved, detail=known, writes=WRITES, missing=missing)
-    if kept.saved or kept.known:
+    step = Step(NAME, Outcome.NOTHING, refused_ids=wanted.refused, detail=known, writes=WRITES, missing=missing)
+    if kept.saved:
+        step = replace(step, outcome=Outcome.DONE, items=kept.saved)
+    if kept.replaced:
+        items = tuple(each.item for each in kept.replaced)
+        update = replace(step, outcome=Outcome.DONE, items=items, detail=REPLACED, writes=ChangeKind.UPDATED)
+        if kept.saved or missing:
+            turn.steps.append(replace(update, missing=()))
+        else:
+            step = update
+    if kept.written or kept.known:
         await turn.confirm(step, told(turn, kept, wanted.missing), await buttons(turn, kept))
     else:
         turn.steps.append(step)
+
+
+async def hinted(turn: Turn, answer: Drafts) -> Wanted:
+    """Return what can be saved, with what the model said of it; only marks that it was shown count."""
+    wanted, said = wanted_drafts(answer), [item for item in answer.items if item.instead_of != UNSAID]
+    named, refused = await turn.known([item.instead_of for item in said if item.instead_of])
+    shown = frozenset(item.id for item in await turn.in_view())
+    hints = {
+        draft.content: Hint(named[item.instead_of].id if item.instead_of else "", shown)
+        for item in said
+        if (draft := to_draft(item)) is not None and item.instead_of not in refused
+    }
+    return replace(wanted, hints=hints, refused=refused)
 
 
 async def _offer(turn: Turn, drafts: Sequence[MemoryDraft]) -> None:
@@ -113,31 +151,40 @@ def wanted_drafts(answer: Drafts) -> Wanted:
     return Wanted(tuple(filter(None, drafts)), tuple(one_line(content, MAX_NAMED_CHARS) for content in missing))
 
 
-async def keep(turn: Turn, drafts: Sequence[MemoryDraft]) -> Saved:
-    """Embed the drafts' bindings and save all drafts in one transaction."""
+async def keep(turn: Turn, drafts: Sequence[MemoryDraft], hints: Mapping[str, Hint] | None = None) -> Kept:
+    """Embed the drafts, compare them with what is known, and save them."""
     await turn.status(EMBEDDING[turn.locale])
     memory = turn.memory
     vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
     await turn.status(WRITING[turn.locale])
-    found = [await memory.store.find(memory.owner, draft.kind, draft.content) for draft in drafts]
-    before = {item.id for item in found if item is not None}
-    items = await memory.save(drafts, vectors, source_ids=[turn.asked.id])
-    return Saved(
-        tuple(item for item in items if item.id not in before), tuple(item for item in items if item.id in before)
+    resolved = await memory.save(drafts, vectors, source_ids=[turn.asked.id], hints=hints)
+    items = {
+        kind: {each.item.id: each.item for each in resolved if each.relation is kind}
+        for kind in (Relation.NEW, Relation.SAME)
+    }
+    return Kept(
+        tuple(items[Relation.NEW].values()),
+        tuple(items[Relation.SAME].values()),
+        tuple(each for each in resolved if each.before is not None),
     )
 
 
-async def buttons(turn: Turn, kept: Saved) -> tuple[Button, ...]:
+async def buttons(turn: Turn, kept: Kept) -> tuple[Button, ...]:
     """Return the buttons below the report of what was saved: to undo it, and what features offer."""
-    offered = await turn.additions.below_saved(turn, kept.saved) if turn.additions and kept.saved else ()
-    return (*await undo_button(turn), *offered)
+    offered = await turn.additions.below_saved(turn, kept.written) if turn.additions and kept.written else ()
+    undo = await undo_button(turn)
+    both = (keep_both_button(turn),) if kept.replaced and undo else ()
+    return (*undo, *both, *offered)
 
 
-def told(turn: Turn, kept: Saved, missing: Sequence[str] = ()) -> str:
-    """Return our own words on what was saved, what was known before, and what was not saved."""
+def told(turn: Turn, kept: Kept, missing: Sequence[str] = ()) -> str:
+    """Return our own words on what was saved, replaced, known before, and not saved."""
     lines = [outcomes.written(WRITES, kept.saved, turn.locale)] if kept.saved else []
+    lines += [outcomes.replaced(each.item, each.before, turn.locale) for each in kept.replaced if each.before]
     lines += [outcomes.listed(outcomes.KNOWN[turn.locale], kept.known)] if kept.known else []
     lines += [outcomes.not_done(WRITES, missing, turn.locale, some=True)] if missing else []
+    before = [each.before for each in kept.replaced if each.before]
+    lines += [note] if (note := narrowed_text(turn, before, [each.item for each in kept.replaced])) else []
     return "\n".join(lines)
 
 
@@ -147,9 +194,10 @@ MEMORY_SAVE = Action(
     run,
     arguments=Drafts,
     instruction=DRAFTS,
-    example='{"items": [{"type": "text", "content": "...", "bindings": ["..."]}], "asked": true}',
+    example='{"items": [{"type": "text", "content": "...", "bindings": ["..."], "instead_of": null}], "asked": true}',
     status=SAVING,
     remembers=True,
+    compares=True,
     writes=WRITES,
     task=Task.SAVE_DRAFTS,
 )

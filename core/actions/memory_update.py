@@ -100,7 +100,12 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, 
         draft = each.draft
         try:
             item = await memory.update(
-                each.memory_id, kind=draft.kind, content=draft.content, bindings=draft.bindings, vectors=vectors
+                each.memory_id,
+                kind=draft.kind,
+                content=draft.content,
+                bindings=draft.bindings,
+                vectors=vectors,
+                keeps_past=True,
             )
         except StorageError:
             if not written:

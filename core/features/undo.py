@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from core.actions.change_report import BOTH, undo_button
 from core.commands.command import Command, Request
 from core.features.memories.card import SHOW
 from core.features.reminders.commands import tell_undone
@@ -13,6 +14,7 @@ from core.features.reminders.reminders import IMPORTED, Reminder
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
 from core.memory.user_memory import UndoResult
+from core.outcomes import listed
 from core.outgoing import Button, memory_line
 from core.text.catalogue import counted, forms, in_words, text
 from core.types import Change, MemoryItem, room_name
@@ -52,10 +54,13 @@ async def _undo_memories(request: Request, act: str, besides: Sequence[str]) -> 
     if not within:
         await request.tell(UNDO_IS_OFF)
         return
+    keeps_both, act = act.startswith(f"{BOTH} "), act.removeprefix(f"{BOTH} ")
     undone = await request.turn.memory.undo(act)
     result = undone.result
     known = await _newest(request, act) if result is UndoResult.NOTHING else None
-    if result is UndoResult.DONE:
+    if result is UndoResult.DONE and keeps_both:
+        await _keep_both(request, undone.changes)
+    elif result is UndoResult.DONE:
         await _tell_undone(request, undone.changes, besides)
     elif besides:
         await request.turn.tell("\n".join(besides))
@@ -78,8 +83,7 @@ async def _newest(request: Request, act: str) -> Change | None:
 
 async def _tell_undone(request: Request, changes: Sequence[Change], besides: Sequence[str]) -> None:
     """Say, memory by memory, what came back, what is gone again, and what has its old text again."""
-    before = {change.memory_id: change.before for change in changes}  # the newest first: the oldest has the last word
-    after = {change.memory_id: change.after for change in reversed(changes)}
+    before, after = _states(changes)
     back = [item for key, item in before.items() if item and not after[key]]
     gone = [item for key, item in after.items() if item and not before[key]]
     restored = [item for key, item in before.items() if item and after[key]]
@@ -93,6 +97,25 @@ async def _tell_undone(request: Request, changes: Sequence[Change], besides: Seq
             lines += [title[request.locale], *_lines(request, told, len(items))]
     answer = "\n".join((*lines, *besides)) or NOTHING_LEFT[request.locale]
     await request.turn.tell(answer, choices=_show(request, back + restored))
+
+
+async def _keep_both(request: Request, undone: Sequence[Change]) -> None:
+    """Save again, as new memories, what the undone changes had put in the place of others; say what is kept now."""
+    memory = request.turn.memory
+    before, after = _states(undone)
+    again = [item for item in after.values() if item]
+    sources = {number for item in again for number in item.source_ids}
+    sources -= {number for item in before.values() if item for number in item.source_ids}
+    vectors = await memory.embed([phrase for item in again for phrase in memory.phrases_of(item.draft)])
+    added = await memory.add([item.draft for item in again], vectors, source_ids=sorted(sources))
+    kept = [*await memory.get([key for key, item in before.items() if item]), *added]
+    await request.turn.tell(listed(BOTH_KEPT[request.locale], kept), choices=await undo_button(request.turn))
+
+
+def _states(changes: Sequence[Change]) -> tuple[dict[str, MemoryItem | None], dict[str, MemoryItem | None]]:
+    """Return the memories of an act before it and after it, by id, without earlier versions; the newest come first."""
+    now = [change for change in changes if not any(item and item.current for item in (change.before, change.after))]
+    return {each.memory_id: each.before for each in now}, {each.memory_id: each.after for each in reversed(now)}
 
 
 def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str]:
@@ -114,6 +137,7 @@ def _show(request: Request, items: Sequence[MemoryItem]) -> list[Button]:
     return [Button(SHOW[request.locale], f"/memories show {items[0].id}", in_place=True)]
 
 
+BOTH_KEPT = text("resolve.both")
 UNDO_IS_OFF = text("undo.undo_is_off")
 BACK = text("undo.back")
 GONE = text("undo.gone")

@@ -160,7 +160,9 @@ class Redaction:
             return stale
         recent = await self._memories.changes(owner, since=before, not_undone=True)
         undoable = {change.memory_id for change in recent}
-        return [each for each in stale if each.memory_id not in undoable]
+        earlier = await self._memories.earlier(owner, list({each.memory_id for each in stale}))
+        kept = {(item.current, told_of(item).version) for item in earlier}  # still remembered, as what was true once
+        return [each for each in stale if each.memory_id not in undoable and (each.memory_id, each.version) not in kept]
 
 
 async def _items(lookup: Lookup, ids: Iterable[str]) -> Mapping[str, MemoryItem]:

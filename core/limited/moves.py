@@ -21,7 +21,7 @@ from core.limited.understanding import NEW, SAVE_OR_SEARCH, Kind, Wish
 from core.limited.words import concepts, named, subject, words
 from core.text.markdown import quoted
 from core.text.unicode import flat
-from core.types import Localized, MemoryItem, MessageRole, OpenQuestion
+from core.types import ChangeKind, Localized, MemoryItem, MessageRole, OpenQuestion
 
 MAX_OPTIONS = 25
 """The most options of a question: as many as a search for everything finds."""
@@ -168,7 +168,9 @@ def _update(scene: Scene, cues: Cues, wish: Wish) -> Move:
     if scene.ran(UPDATE):
         return ended(scene, UPDATE, say.ACK, say.UPDATED_NOTHING)
     if scene.ran(SAVE):
-        return ended(scene, SAVE, say.SAVED_AS_NEW, say.SAVED_NOTHING)
+        saved = scene.last(SAVE)
+        is_new = saved is None or saved.writes is ChangeKind.SAVED
+        return ended(scene, SAVE, say.SAVED_AS_NEW if is_new else say.ACK, say.SAVED_NOTHING)
     told = change_of(cues, wish)
     chosen = targets(scene, wish)
     if wish.agreed and chosen:

@@ -61,8 +61,9 @@ def save_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONVa
     said = [piece for wish in wishes if wish.intent is Intent.SAVE for piece in wish.said]
     changes = [moves.change_of(cues, wish) for wish in wishes if wish.intent is Intent.UPDATE and not wish.agreed]
     said += [change.told or change.statement for change in changes]
+    both: dict[str, JSONValue] = {"instead_of": None} if any(wish.agreed for wish in wishes) else {}
     return [
-        {"type": draft.kind.value, "content": _dated(draft, scene), "bindings": list(draft.bindings)}
+        {"type": draft.kind.value, "content": _dated(draft, scene), "bindings": list(draft.bindings), **both}
         for draft in drafts(cues, [piece for piece in said if piece])
     ]
 

@@ -164,7 +164,7 @@ def _update(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
     option = asked.options[chosen[0]]
     if option == NEW:
         statement = change(cues, scene.before).statement or scene.before
-        return Wish(Intent.SAVE, (statement,))
+        return Wish(Intent.SAVE, (statement,), agreed=True)
     return Wish(Intent.UPDATE, before, (option,), agreed=True)
 
 

@@ -14,7 +14,10 @@ import numpy as np
 from core.memory.embedding import Embedding
 from core.memory.acceptance import NEAR
 from core.memory.indexes import Indexes, OwnerIndex
+from core.memory.relation import Relation
+from core.memory.resolve import NEIGHBOURS, Hint, Resolved, compared, related
 from core.memory.search import Query, Ranking, parts
+from core.memory.statement import read
 from core.ports import Clock
 from core.stores import ChangeContext, MemoryStore, Search
 from core.text.unicode import clean, fold, one_line
@@ -260,9 +263,45 @@ class UserMemory(MemoryReading):
     on_changed: Callable[[], None]
 
     async def save(
+        self,
+        drafts: Sequence[MemoryDraft],
+        vectors: Mapping[str, Vector],
+        *,
+        source_ids: Sequence[int] = (),
+        hints: Mapping[str, Hint] | None = None,
+    ) -> Sequence[Resolved]:
+        """Store the drafts, and return what became of each different one: first of those that replace nothing.
+
+        Each is compared with the memories near it, in a room with those that are audible there. One that repeats a
+        memory adds its source to that; one that takes the place of a memory makes its words an earlier version.
+        `hints` are what a model said about drafts, by their content.
+
+        Raises:
+            ValueError: a draft without a readable binding; nothing is stored.
+        """
+        wanted = distinct([cleaned(draft) for draft in drafts])
+        found = [await self._related(draft, vectors, (hints or {}).get(draft.content)) for draft in wanted]
+        replaced: dict[str, MemoryDraft] = {}  # by the memory that it takes the place of
+        plain: list[MemoryDraft] = []
+        for draft, known in zip(wanted, found, strict=True):
+            if known is not None and known.before is not None and known.item.id not in replaced:
+                replaced[known.item.id] = draft
+            elif known is not None and known.before is None:
+                plain.append(replace(draft, content=known.item.content, bindings=known.item.bindings))
+            else:
+                plain.append(draft)
+        resolved = await self._add(plain, vectors, source_ids)
+        olds = {known.item.id: known.item for known in found if known is not None}
+        for memory_id, draft in replaced.items():
+            item = await self._replace(olds[memory_id], draft, vectors, source_ids=source_ids, keeps_past=True)
+            if item is not None:
+                resolved.append(Resolved(item, Relation.REPLACES, olds[memory_id]))
+        return resolved
+
+    async def add(
         self, drafts: Sequence[MemoryDraft], vectors: Mapping[str, Vector], *, source_ids: Sequence[int] = ()
     ) -> Sequence[MemoryItem]:
-        """Store the drafts and return the memories that now hold them, one for each different draft, in order.
+        """Store the drafts without a look at what is near, and return the memories that hold them, in order.
 
         What is known already (same kind, same content) gains the room that it was said in instead of a second memory,
         and those of the new bindings that nobody hears where they were not said.
@@ -270,19 +309,7 @@ class UserMemory(MemoryReading):
         Raises:
             ValueError: a draft without a readable binding; nothing is stored.
         """
-        saved = await self.store.save(
-            self.owner,
-            distinct([cleaned(draft) for draft in drafts]),
-            at=self.clock.now(),
-            merge=partial(said_again, room=self.context.room),
-            source_ids=source_ids,
-            vectors=vectors,
-            space=self.embedding.space,
-            context=self.context,
-        )
-        if len(saved.new) < len(saved.items):
-            self.on_changed()
-        return saved.items
+        return [each.item for each in await self._add(drafts, vectors, source_ids)]
 
     async def update(
         self,
@@ -320,21 +347,15 @@ class UserMemory(MemoryReading):
                 bindings=known.bindings if bindings is None else tuple(bindings),
             )
             rooms, shared = (item.rooms, item.shared) if draft == item.draft else ((), False)
-            updated = await self.store.update(
-                self.owner,
-                item.id,
+            return await self._replace(
+                item,
                 cleaned(draft),
-                at=self.clock.now(),
-                vectors=vectors,
-                space=self.embedding.space,
-                context=self.context,
+                vectors,
                 rooms=rooms,
                 shared=shared,
                 source_ids=source_ids,
-                keeps_past=keeps_past,
+                keeps_past=keeps_past and draft.content != item.content,
             )
-            self.on_changed()
-            return updated
         return None
 
     async def delete(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
@@ -391,6 +412,66 @@ class UserMemory(MemoryReading):
         deleted = await self.store.forget(self.owner)
         self.indexes.drop(self.owner)
         return deleted
+
+    async def _add(
+        self, drafts: Sequence[MemoryDraft], vectors: Mapping[str, Vector], source_ids: Sequence[int]
+    ) -> list[Resolved]:
+        saved = await self.store.save(
+            self.owner,
+            distinct([cleaned(draft) for draft in drafts]),
+            at=self.clock.now(),
+            merge=partial(said_again, room=self.context.room),
+            source_ids=source_ids,
+            vectors=vectors,
+            space=self.embedding.space,
+            context=self.context,
+        )
+        if len(saved.new) < len(saved.items):  # phrases of known ones may be gone
+            self.on_changed()
+        return [Resolved(item, Relation.NEW if item.id in saved.new else Relation.SAME) for item in saved.items]
+
+    async def _related(self, draft: MemoryDraft, vectors: Mapping[str, Vector], hint: Hint | None) -> Resolved | None:
+        """Return the memory that a draft repeats or takes the place of; None if it is new."""
+        if draft.kind is not MemoryKind.TEXT:
+            return None
+
+        async def cosine(known: str) -> float:
+            both = await self.embed([known, draft.content])
+            return float(both[known] @ both[draft.content]) if len(both) > 1 else -1.0
+
+        if hint is not None and hint.memory_id:
+            for item in await self.get([hint.memory_id]):
+                says_so = await compared(item.content, read(draft.content), cosine) is Relation.SAME
+                return Resolved(item, Relation.SAME) if says_so else Resolved(item, Relation.REPLACES, item)
+        hits = await self.search(phrases_of(draft), vectors, limit=NEIGHBOURS, floor=0.0)
+        return await related(draft.content, [hit for hit in hits if not hit.item.current], cosine, hint)
+
+    async def _replace(
+        self,
+        old: MemoryItem,
+        draft: MemoryDraft,
+        vectors: Mapping[str, Vector],
+        *,
+        rooms: Sequence[str] = (),
+        shared: bool = False,
+        source_ids: Sequence[int] = (),
+        keeps_past: bool = False,
+    ) -> MemoryItem | None:
+        item = await self.store.update(
+            self.owner,
+            old.id,
+            draft,
+            at=self.clock.now(),
+            vectors=vectors,
+            space=self.embedding.space,
+            context=self.context,
+            rooms=rooms,
+            shared=shared,
+            source_ids=source_ids,
+            keeps_past=keeps_past,
+        )
+        self.on_changed()
+        return item
 
     async def _embed_again(self, memory_ids: Sequence[str], vectors: Mapping[str, Vector]) -> None:
         """Store vectors of the memories' phrases that came back without any."""

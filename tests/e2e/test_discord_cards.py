@@ -45,7 +45,7 @@ async def knows(built: House) -> str:
     """Ana told the bot something in private; the id of that."""
     memory = built.memories.of(OWNER)
     draft = MemoryDraft(MemoryKind.TEXT, SECRET, ("senha do wi-fi",))
-    [item] = await memory.save([draft], await memory.embed(draft.bindings))
+    [item] = await memory.add([draft], await memory.embed(draft.bindings))
     return item.id
 
 

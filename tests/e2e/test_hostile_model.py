@@ -79,7 +79,7 @@ async def say(app: App, chatbot: ChatBot, text: str, *, pressed: bool = False) -
 
 
 async def keep(app: App, *contents: str) -> None:
-    await app.features.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, text, (text,)) for text in contents], {})
+    await app.features.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, text, (text,)) for text in contents], {})
 
 
 async def contents(app: App) -> list[str]:

@@ -63,7 +63,7 @@ class Home:
     async def keep(self, *contents: str) -> None:
         """Save memories, each found by its own words."""
         drafts = [MemoryDraft(MemoryKind.TEXT, text, (text,)) for text in contents]
-        await self.app.features.memories.of(ANA).save(drafts, {})
+        await self.app.features.memories.of(ANA).add(drafts, {})
 
     async def contents(self) -> list[str]:
         """What is remembered."""

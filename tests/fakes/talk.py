@@ -90,7 +90,7 @@ class Talk:
         kept: list[MemoryItem] = []
         for content in contents:
             draft = MemoryDraft(MemoryKind.JSON if content.startswith("{") else MemoryKind.TEXT, content, (content,))
-            kept += await self.house.memories.of(user).save([draft], {})
+            kept += await self.house.memories.of(user).add([draft], {})
         return kept
 
     async def contents(self, user: UserKey = ANA) -> list[str]:

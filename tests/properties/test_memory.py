@@ -58,7 +58,7 @@ class Bot:
 
     async def save(self, owner: UserKey, *wanted: MemoryDraft) -> Sequence[MemoryItem]:
         memory = self.of(owner)
-        return await memory.save(wanted, await memory.embed([p for draft in wanted for p in memory.phrases_of(draft)]))
+        return await memory.add(wanted, await memory.embed([p for draft in wanted for p in memory.phrases_of(draft)]))
 
     async def search(self, owner: UserKey, *queries: str, limit: int = 5) -> Sequence[MemoryHit]:
         memory = self.of(owner)

@@ -37,7 +37,7 @@ async def cards() -> Sequence[Line]:
         memory = house.memories.of(OWNER)
         for phrase, content in (("aniversário do João", "12 de maio"), ("senha do wi-fi", "abc123")):
             await clock.advance(PAUSE_S)
-            await memory.save([MemoryDraft(MemoryKind.TEXT, content, (phrase,))], await memory.embed([phrase]))
+            await memory.add([MemoryDraft(MemoryKind.TEXT, content, (phrase,))], await memory.embed([phrase]))
         async with house.chatbot(access) as handler, serving(server, clock, handler):
             used = await server.interactions.command(ANA, "memories", room=ROOM)
             await flow(server, clock, partial(getattr, used, "screen"))

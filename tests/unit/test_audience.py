@@ -65,7 +65,7 @@ async def told(house: House, place: str, user: UserKey = ANA) -> MemoryItem:
     context = ChangeContext("act", "" if place == "private" else f"test:{place}", user)
     memory = house.memories.of(user, context)
     draft = MemoryDraft(MemoryKind.TEXT, SECRET, ("garage code",))
-    [item] = await memory.save([draft], await memory.embed(memory.phrases_of(draft)))
+    [item] = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
     return item
 
 
@@ -167,7 +167,7 @@ async def hotel(database: Database, place: str = "room", *, shared: bool = False
     memory = house(database, {}).memories.of(
         ANA, ChangeContext("first", "" if place == "private" else f"test:{place}", ANA)
     )
-    [item] = await memory.save([MemoryDraft(MemoryKind.TEXT, OLD, ("hotel",))], {})
+    [item] = await memory.add([MemoryDraft(MemoryKind.TEXT, OLD, ("hotel",))], {})
     if shared:
         await house(database, {}).memories.of(ANA).flag(item.id, shared=True)
     return item
@@ -254,7 +254,7 @@ async def test_undo_in_a_room_tells_nothing_of_what_was_shared_once_and_is_no_mo
     item = await hotel(database, "private", shared=True)
     keeper = house(database, {})
     await keeper.memories.of(ANA, ChangeContext("gone")).delete([item.id])
-    await keeper.memories.of(ANA, ChangeContext("news")).save([MemoryDraft(MemoryKind.TEXT, PRIVATE_NEWS, ("b",))], {})
+    await keeper.memories.of(ANA, ChangeContext("news")).add([MemoryDraft(MemoryKind.TEXT, PRIVATE_NEWS, ("b",))], {})
     assert not any(PRIVATE_NEWS in text for text in await ask(keeper, "/undo news", "room"))
 
 
@@ -266,7 +266,7 @@ async def test_what_is_said_again_is_found_by_no_phrase_where_that_was_not_said(
     bot = house(database, {})
     for place in (said, again):
         memory = bot.memories.of(ANA, ChangeContext(f"in {place}", "" if place == "private" else f"test:{place}", ANA))
-        await memory.save([MemoryDraft(MemoryKind.TEXT, OLD, (f"phrase of {place}",))], {})
+        await memory.add([MemoryDraft(MemoryKind.TEXT, OLD, (f"phrase of {place}",))], {})
     rooms = {said, again} - {"private"}
     for room in ("room", "other"):
         found = await bot.memories.of(ANA, ChangeContext(room=f"test:{room}")).page(limit=9)
@@ -281,7 +281,7 @@ async def test_what_differs_in_its_letters_only_is_another_memory_in_a_room_that
     loud = MemoryDraft(MemoryKind.TEXT, OLD.upper(), ("hotel",))
     there = house(database, {}).memories.of(ANA, ChangeContext("act", "test:room"))
     for _ in range(2):
-        await there.save([loud], {})
+        await there.add([loud], {})
     assert [item.content for item in await there.page(limit=9)] == [OLD.upper()]
     assert {item.content for item in await house(database, {}).memories.of(ANA).page(limit=9)} == {OLD, OLD.upper()}
 

@@ -44,7 +44,7 @@ class Morning:
         house = House(
             clock=FakeClock(start=self.clock.now() - timedelta(days=days_ago)), store=self.house.store, script={}
         )
-        await house.memories.of(ANA, ChangeContext("act", room, ANA)).save(
+        await house.memories.of(ANA, ChangeContext("act", room, ANA)).add(
             [MemoryDraft(MemoryKind.TEXT, content, (content,))], {}
         )
 

@@ -72,7 +72,7 @@ def ana(memories: Memories) -> UserMemory:
 
 async def save(memory: UserMemory, *drafts: MemoryDraft) -> list[MemoryItem]:
     vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    return list(await memory.save(drafts, vectors))
+    return list(await memory.add(drafts, vectors))
 
 
 def contents(hits: Sequence[MemoryHit]) -> list[str]:

@@ -43,7 +43,7 @@ class Process:
 
     async def save(self, content: str, binding: str) -> str:
         vectors = await self.memory.embed([content, binding])
-        [item] = await self.memory.save([MemoryDraft(MemoryKind.TEXT, content, (binding,))], vectors)
+        [item] = await self.memory.add([MemoryDraft(MemoryKind.TEXT, content, (binding,))], vectors)
         return item.id
 
     async def near(self, query: str) -> list[str]:
@@ -90,7 +90,7 @@ async def test_what_another_process_saves_updates_and_deletes_is_so_at_the_next_
 
 async def test_what_another_process_embeds_is_near_at_the_next_question(two: list[Process]) -> None:
     here, there = two
-    await here.memory.save([MemoryDraft(MemoryKind.TEXT, "yellow kite", ("toy",))], {})
+    await here.memory.add([MemoryDraft(MemoryKind.TEXT, "yellow kite", ("toy",))], {})
     assert await here.near("yellow kite") == []
     phrases = await there.store.unembedded(ANA, space_of(there), 9)
     vectors = await there.memory.embed(list(phrases.values()))

@@ -186,7 +186,7 @@ async def test_what_was_chosen_for_things_told_in_passing_is_kept_and_reaches_th
 
 async def test_even_if_they_were_run_the_actions_that_keep_refuse_while_memory_is_off() -> None:
     house = House()
-    [item] = await house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "old", ("code",))], {})
+    [item] = await house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, "old", ("code",))], {})
     channel = house.channel()
     saving = Drafts([DraftAnswer("text", "abc123", ["wifi"])])
     updating = Changes([Change(item.id, None, "new", None)])

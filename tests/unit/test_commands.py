@@ -22,7 +22,7 @@ async def ask(house: House, *texts: str, user: UserKey = ANA) -> list[str]:
 
 async def fill(house: House, count: int) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"thing {n}",)) for n in range(count)]
-    await house.memories.of(ANA).save(drafts, {})
+    await house.memories.of(ANA).add(drafts, {})
 
 
 @pytest.mark.spec("D5")

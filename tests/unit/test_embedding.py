@@ -33,7 +33,7 @@ OF_STAFF = [
 async def app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[App]:
     settings = Settings(_env_file=None, data_dir=tmp_path, access=request.param.value)  # type: ignore[call-arg]
     async with build(settings, grants={OWNER: Role.OWNER}) as app:
-        await app.features.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "swordfish", ("password",))], {})
+        await app.features.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, "swordfish", ("password",))], {})
         yield app
 
 

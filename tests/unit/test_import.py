@@ -95,7 +95,7 @@ async def test_an_export_taken_in_again_gives_equal_memories(
         bindings = to_bindings(draft.bindings)  # as whatever saves makes them
         if not clean(draft.content) or not bindings:
             continue
-        [item] = await memory.save([replace(draft, bindings=bindings)], {})
+        [item] = await memory.add([replace(draft, bindings=bindings)], {})
         await memory.flag(item.id, pinned=pinned, shared=shared)
         await house.store.flag(ANA, [item.id], room=room)
     before = {same(item) for item in await memory.page(limit=99)}
@@ -111,7 +111,7 @@ async def test_an_export_taken_in_again_gives_equal_memories(
 
 async def test_what_is_in_the_file_is_shown_first_then_saved_and_one_undo_takes_it_back() -> None:
     async with Importer() as ana:
-        await ana.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "known", ("k",))], {})
+        await ana.house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, "known", ("k",))], {})
         told = await ana.say("/import", file_of("new one", {"content": "known", "bindings": ["k"]}, {"content": ""}, 7))
         assert told.startswith("The file holds 2 memories.\n1 I know already.\n2 are left out")
         assert len(await ana.memories()) == 1
@@ -294,7 +294,7 @@ def test_no_bytes_whatsoever_break_the_reader(raw: bytes) -> None:
 async def test_a_file_has_nothing_that_is_known_heard_where_it_is_not_heard_now() -> None:
     entry = {"content": "known", "bindings": ["new phrase"], "pinned": True, "shared": True, "rooms": ["test:room"]}
     async with Importer() as ana:
-        [item] = await ana.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "known", ("secret phrase",))], {})
+        [item] = await ana.house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, "known", ("secret phrase",))], {})
         told = await ana.say("/import", file_of(entry, {**entry, "content": "unknown"}))
         assert "I may speak of 2 in rooms, as the file says, unless I know them already." in told
         await ana.press("Save")

@@ -30,7 +30,7 @@ async def lobby() -> AsyncIterator[Lobby]:
 async def knows(lobby: Lobby, user: UserKey, *facts: str) -> None:
     """Let the account have told these."""
     memory = lobby.house.memories.of(user)
-    await memory.save([MemoryDraft(MemoryKind.TEXT, fact, (fact,)) for fact in facts], {})
+    await memory.add([MemoryDraft(MemoryKind.TEXT, fact, (fact,)) for fact in facts], {})
 
 
 async def facts(lobby: Lobby, user: UserKey) -> set[str]:

@@ -76,7 +76,7 @@ async def test_who_told_a_zone_and_the_model_read_memories_in_it() -> None:
     house, channel = house_at(ZoneInfo("UTC")), house_at(ZoneInfo("UTC")).channel()
     turn = await house.turn("what?", channel)
     turn.own_zone = SAO_PAULO
-    [kept] = await turn.memory.save([MemoryDraft(MemoryKind.TEXT, "x", ("x",))], {})
+    [kept] = await turn.memory.add([MemoryDraft(MemoryKind.TEXT, "x", ("x",))], {})
     await turn.recall([kept])
     prompt = await turn.prompt(Task.DECIDE, "go on")
     [shown] = [message for message in prompt.context.history if message.modal is Modal.MEMORY]

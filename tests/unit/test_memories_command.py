@@ -79,7 +79,7 @@ async def test_memories_of_one_kind_have_pages_of_their_own(talk: Talk) -> None:
 
 async def test_a_page_far_away_is_the_one_that_its_number_says(talk: Talk) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"fact {n}",)) for n in range(520)]
-    await talk.house.memories.of(ANA).save(drafts, {})
+    await talk.house.memories.of(ANA).add(drafts, {})
     assert (await talk.say("/memories 52")).splitlines()[1].startswith("511. 🧠 fact 9:")
     assert (await talk.say("/memories 99")).splitlines()[1].startswith("511. 🧠 fact 9:")
     assert (await talk.say("/memories 0")).splitlines()[1].startswith("1. 🧠 fact 519:")
@@ -118,9 +118,7 @@ async def test_a_long_search_leads_back_to_the_memories(talk: Talk) -> None:
 
 async def test_a_memory_is_shown_whole_with_all_that_is_known_of_it(talk: Talk) -> None:
     content = "line one\nline *two* ```x```"
-    [item] = await talk.house.memories.of(ANA).save(
-        [MemoryDraft(MemoryKind.TEXT, content, ("a poem", "two_lines"))], {}
-    )
+    [item] = await talk.house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, content, ("a poem", "two_lines"))], {})
     for name in (item.id, item.id.upper(), f"show {item.id}"):
         assert (await talk.say(f"/memories {name}")).splitlines() == [
             "🧠 a poem",
@@ -268,7 +266,7 @@ async def test_a_source_that_is_gone_or_never_was_is_told_as_such(talk: Talk) ->
     await talk.press("1. one")
     assert "It comes from no message" in await talk.press("Source")
     memory = talk.house.memories.of(ANA)
-    [item] = await memory.save([MemoryDraft(MemoryKind.TEXT, "two", ("two",))], {}, source_ids=[98])
+    [item] = await memory.add([MemoryDraft(MemoryKind.TEXT, "two", ("two",))], {}, source_ids=[98])
     assert "A message that it comes from is no longer saved." in await talk.say(f"/memories source {item.id}")
 
 
@@ -277,7 +275,7 @@ async def test_of_many_sources_the_newest_are_shown_and_of_long_ones_the_beginni
     texts = [f"said {n}" for n in range(11)] + ["x" * 2000]
     stored = [await conversation.add(Message(MessageRole.USER, text, turn=text)) for text in texts]
     draft = MemoryDraft(MemoryKind.TEXT, "two", ("two",))
-    [item] = await talk.house.memories.of(ANA).save([draft], {}, source_ids=[message.id for message in stored])
+    [item] = await talk.house.memories.of(ANA).add([draft], {}, source_ids=[message.id for message in stored])
     told = await talk.say(f"/memories source {item.id}")
     assert told.count("2026-03-14 15:09 UTC") == 10
     assert "\nsaid 2\n" in told

@@ -44,7 +44,7 @@ class Person:
 
     async def save(self, *drafts: MemoryDraft) -> list[str]:
         vectors = await self._memory.embed([p for draft in drafts for p in self._memory.phrases_of(draft)])
-        return [item.id for item in await self._memory.save(drafts, vectors)]
+        return [item.id for item in await self._memory.add(drafts, vectors)]
 
     async def ask(self, question: str) -> list[str]:
         hits = await self._memory.search([question], await self._memory.embed([question]))

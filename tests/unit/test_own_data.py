@@ -49,7 +49,7 @@ async def chatting(house: House) -> AsyncIterator[Chat]:
 
 
 async def fill(memory: UserMemory, contents: int) -> None:
-    await memory.save([MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"thing {n}",)) for n in range(contents)], {})
+    await memory.add([MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"thing {n}",)) for n in range(contents)], {})
 
 
 async def contents(house: House, user: UserKey = ANA) -> list[str]:

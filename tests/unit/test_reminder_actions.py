@@ -94,7 +94,7 @@ def _told(reminder: Reminder) -> str:
 
 async def remember(house: House, content: str) -> None:
     """Let Ana have that memory."""
-    await house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, content, (content,))], {})
+    await house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, content, (content,))], {})
 
 
 # --- setting one ------------------------------------------------------------------------------------------------------

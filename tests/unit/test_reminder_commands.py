@@ -217,7 +217,7 @@ async def test_in_a_room_nothing_of_what_was_set_elsewhere_is_shown(talk: Talk) 
 async def save(talk: Talk, content: str) -> None:
     """Let the person have a memory that they can take back, and let a second pass."""
     memory = talk.house.memories.of(ANA, ChangeContext(content, "", ANA))
-    await memory.save([MemoryDraft(MemoryKind.TEXT, content, (content,))], {})
+    await memory.add([MemoryDraft(MemoryKind.TEXT, content, (content,))], {})
     await talk.clock.advance(1)
 
 

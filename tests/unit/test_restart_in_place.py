@@ -141,7 +141,7 @@ async def a_house() -> House:
     house = House(SCRIPT, inbox=FragileInbox())
     house.models = replace(house.models, chat=Paced(SCRIPT))
     draft = MemoryDraft(MemoryKind.TEXT, "wifi is 909", ("wifi",))
-    await house.memories.of(ANA).save([draft], {})
+    await house.memories.of(ANA).add([draft], {})
     return house
 
 

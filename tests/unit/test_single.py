@@ -43,7 +43,7 @@ async def keep(bot: House, content: str, binding: str) -> MemoryItem:
     """Put a memory into the store."""
     memory = bot.memories.of(ANA)
     draft = MemoryDraft(MemoryKind.TEXT, content, (binding,))
-    (item,) = await memory.save([draft], await memory.embed(memory.phrases_of(draft)))
+    (item,) = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
     return item
 
 

@@ -79,7 +79,7 @@ async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -
     )
     await house.people.put(Person(ANA, Role.MEMBER, "Ana", house.clock.now()))
     memory = house.memories.of(ANA, ChangeContext("act-1", "test:room"))
-    [kept, gone] = await memory.save(
+    [kept, gone] = await memory.add(
         [MemoryDraft(MemoryKind.TEXT, "abc123", ("wifi",)), MemoryDraft(MemoryKind.JSON, '{"a": 1}', ("data",))], {}
     )
     await house.memories.of(ANA, ChangeContext("act-2", "test:room")).update(kept.id, content="abc124", vectors={})
@@ -129,7 +129,7 @@ async def test_all_that_is_kept_is_in_the_file_and_it_is_valid(tmp_path: Path) -
 async def test_nothing_of_anybody_else_is_in_the_file() -> None:
     house = House()
     for user, word in ((ANA, "zqana"), (BIA, "zqbia")):
-        await house.memories.of(user).save([MemoryDraft(MemoryKind.TEXT, f"{word} memory", (word,))], {})
+        await house.memories.of(user).add([MemoryDraft(MemoryKind.TEXT, f"{word} memory", (word,))], {})
         await ask(house, channel(house), f"I am {word}", user=user)
         await remind(house, user, f"{word} reminder")
     text = json.dumps(await exported(house))
@@ -140,7 +140,7 @@ async def test_nothing_of_anybody_else_is_in_the_file() -> None:
 
 async def test_what_is_kept_on_every_linked_account_is_in_the_file() -> None:
     house = House()
-    await house.memories.of(BIA).save([MemoryDraft(MemoryKind.TEXT, "from bia", ("bia",))], {})
+    await house.memories.of(BIA).add([MemoryDraft(MemoryKind.TEXT, "from bia", ("bia",))], {})
     await ask(house, channel(house), "hello from bia", user=BIA)
     await remind(house, BIA, "of bia")
     await remind(house, ANA, "of ana")

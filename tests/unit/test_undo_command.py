@@ -78,7 +78,7 @@ async def test_the_button_under_a_report_takes_back_what_was_done_also_after_a_r
     assert await talk.press("Undo") == "Undone. No longer saved:\n🧠 wifi password: abc123 · 2026-03-14"
     assert await lines(talk) == []
 
-    await talk.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "abc123", ("wifi password",))], {})
+    await talk.house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, "abc123", ("wifi password",))], {})
     await reported(talk, "update it to xyz")
     assert await lines(talk) == ["wifi password=xyz"]
     await talk.restart()
@@ -233,7 +233,7 @@ async def test_of_very_many_that_came_back_some_are_read_out_and_the_rest_counte
 
 async def test_what_was_saved_and_deleted_in_one_turn_leaves_nothing_to_tell(talk: Talk) -> None:
     memory = talk.house.memories.of(ANA, ChangeContext("a" * 32))
-    [item] = await memory.save([MemoryDraft(MemoryKind.TEXT, "one", ("one",))], {})
+    [item] = await memory.add([MemoryDraft(MemoryKind.TEXT, "one", ("one",))], {})
     await memory.delete([item.id])
     assert (await talk.say("/undo")).startswith("Undone, but there is nothing to bring back")
     assert await talk.contents() == []

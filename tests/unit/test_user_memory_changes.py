@@ -60,7 +60,7 @@ BIRTHDAY = _draft("14 de março", "aniversário da mãe")
 
 async def _save(memory: UserMemory, *drafts: MemoryDraft) -> list[MemoryItem]:
     vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    return list(await memory.save(drafts, vectors, source_ids=[7]))
+    return list(await memory.add(drafts, vectors, source_ids=[7]))
 
 
 async def _found(memory: UserMemory, query: str, limit: int = 5) -> list[str]:

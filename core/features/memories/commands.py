@@ -9,7 +9,7 @@ from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
-from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Wanted, buttons, keep, told, wanted_drafts
+from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Wanted, buttons, hinted, keep, told
 from core.commands.command import Command, Request
 from core.dialogue import Outcome, Step
 from core.errors import ProviderError
@@ -40,15 +40,15 @@ async def remember(request: Request, text: str) -> None:
         turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await turn.status(SAVING[turn.locale])
         wanted = await _wanted(turn)
-        kept = await keep(turn, wanted.drafts if wanted.drafts and not wanted.missing else whole(text))
-        turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.saved, *kept.known)))
+        kept = await keep(turn, wanted.drafts if wanted.drafts and not wanted.missing else whole(text), wanted.hints)
+        turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.written, *kept.known)))
         await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
 
 
 async def _wanted(turn: Turn) -> Wanted:
     """Return the drafts that the models make of the text; none if they fail: the text is then saved as it is."""
     try:
-        return wanted_drafts(await MEMORY_SAVE.ask(turn))
+        return await hinted(turn, await MEMORY_SAVE.ask(turn))
     except ProviderError as error:
         _log.warning("kept as it is", extra={"error": type(error).__name__})
         return Wanted()

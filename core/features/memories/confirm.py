@@ -112,7 +112,7 @@ async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft]) 
         return
     turn.asked = replace(said, turn=turn.asked.turn)  # what the memories rest on
     kept = await keep(turn, drafts)
-    turn.steps.append(Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.saved, *kept.known), writes=ChangeKind.SAVED))
+    turn.steps.append(Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.written, *kept.known), writes=ChangeKind.SAVED))
     await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
 
 

@@ -199,7 +199,7 @@ async def save(memory: UserMemory, taken: Sequence[Taken], known: Collection[str
     vectors: Mapping[str, Vector] = {}
     if len(drafts) <= _EMBEDDED_AT_ONCE:
         vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
-    items = await memory.save(drafts, vectors)
+    items = await memory.add(drafts, vectors)
     said_in: defaultdict[str, list[str]] = defaultdict(list)
     for each, item in zip(taken, items, strict=True):
         shared = item.shared if item.id in known else each.shared

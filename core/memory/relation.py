@@ -1,0 +1,207 @@
+"""Compare two statements of one person without a model: the same again, a new value of the same fact, or two facts.
+
+Cosines cannot tell these apart: "I have 2 cats" and "I have 3 cats" are nearer to each other than most paraphrases.
+What tells is what is left over when the words that both have are taken away: values (numbers, dates, codes), people,
+negation, words of change. Chosen on tests/data/changes_tune.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+from core.memory.statement import Statement, Token, in_both, says_same, without
+
+MAX_CHARS: Final = 300
+"""Longer statements hold several facts: they are the same only to the letter, and replace nothing."""
+
+
+class Relation(StrEnum):
+    """What a new statement is to a known one."""
+
+    SAME = "same"
+    """It says nothing else."""
+
+    REPLACES = "replaces"
+    """It says what is true now in place of it."""
+
+    NEW = "new"
+    """Both are true."""
+
+
+def relation(old: Statement, new: Statement) -> tuple[Relation, float]:
+    """Return what a new statement is to a known one, and the cosine that they need for it: with less, it is NEW."""
+    if old.plain == new.plain:
+        return Relation.SAME, -1.0
+    pair = _Pair(old, new, in_both(new.words, old.words))
+    if not pair.shared or max(len(old.plain), len(new.plain)) > MAX_CHARS or _are_swapped(old, new):
+        return Relation.NEW, -1.0
+    if (needed := pair.needed_to_say_no_more()) is not None:
+        return Relation.SAME, needed
+    if (needed := pair.needed_to_replace()) is not None:
+        return Relation.REPLACES, needed
+    return Relation.NEW, -1.0
+
+
+_DIRECTED: Final = frozenset({"owes", "i_owe", "paid", "i_lent", "i_borrowed", "like", "boss"})
+
+
+def _are_swapped(old: Statement, new: Statement) -> bool:
+    """Return whether two people, or the words on both sides of a verb as "owes", have changed places."""
+    if _is_turned(old.words, new.words):
+        return False
+    first, second = _common(old.words, new.words)
+    names = old.names | new.names
+    if [token for token in first if token.text in names] != [token for token in second if token.text in names]:
+        return True
+    for kind in ("kin", "number", "time", "date"):
+        if [token for token in first if token.kind == kind] != [token for token in second if token.kind == kind]:
+            return True
+    for at, verb in enumerate(first):
+        if verb.text in _DIRECTED or verb.kind == "kin":
+            there = second.index(verb)
+            before, after = (
+                {token for token in part if token.kind in {"word", "kin"}} for part in (first[:at], first[at + 1 :])
+            )
+            if before & set(second[there + 1 :]) and after & set(second[:there]):
+                return True
+    return False
+
+
+def _is_turned(old: Sequence[Token], new: Sequence[Token]) -> bool:
+    """Return whether the words that both have come in one order, wherever that begins: "12/12: dinner"."""
+    first, second = _common(old, new)
+    return not first or any(first[at:] + first[:at] == second for at in range(len(first)))
+
+
+def _common(old: Sequence[Token], new: Sequence[Token]) -> tuple[list[Token], list[Token]]:
+    """Return the words that both have, once in the order of each."""
+    first = [token for token in dict.fromkeys(old) if token in new]
+    return first, [token for token in dict.fromkeys(new) if token in first]
+
+
+_KNOWN: Final = 0.7
+"""The cosine from which one plain word may be left out of what is said again."""
+
+_VALUE: Final = 0.55
+"""The cosine from which two values are of one kind: "I live in Boston" and "I live on the third floor" are not."""
+
+_CUED: Final = 0.28
+"""The cosine from which words of change mean what both statements name."""
+
+_PROOF: Final = 3
+"""How much has to speak for one subject, words of change included."""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two statements, and the words that both have."""
+
+    old: Statement
+    new: Statement
+    shared: Sequence[Token]
+
+    @cached_property
+    def lost(self) -> Sequence[Token]:
+        """The words that only the old one has."""
+        return without(self.old.words, self.new.words)
+
+    @cached_property
+    def more(self) -> Sequence[Token]:
+        """The words that only the new one has."""
+        return without(self.new.words, self.old.words)
+
+    @property
+    def is_contrary(self) -> bool:
+        """Whether one of them says that the other is not so."""
+        return ("not" in self.old.cues) != ("not" in self.new.cues)
+
+    def needed_to_say_no_more(self) -> float | None:
+        """Return the cosine needed if the new one has no word that the old one lacks, and leaves out none that matters.
+
+        None if it says more, or something else.
+        """
+        left = [*self.lost, *self.more]
+        if len(left) > 1 or self.is_contrary or self.new.cues & {"end", "add"} or self.old.kin != self.new.kin:
+            return None
+        denied = without(self.old.denied, self.new.denied) and without(self.new.denied, self.old.denied)
+        other_sense = any(not any(says_same(word, other) for other in self.old.words) for word in self.shared)
+        if denied or other_sense or not self._is_in_order():
+            return None
+        if not left:
+            return -1.0
+        if self.new.cues & {"now", "change"}:
+            return None
+        known = len(self.shared) > 1 or any(token.is_value for token in self.shared)
+        if left[0].kind in {"one", "class"}:
+            return -1.0 if known else None
+        is_plain = left[0].kind in {"word", "same"} and left[0].text not in self.old.names
+        is_short = bool(self.more) or self.old.is_list or bool(self.old.denied) or len(self.shared) <= 2  # noqa: PLR2004
+        return _KNOWN if is_plain and not is_short else None
+
+    def needed_to_replace(self) -> float | None:
+        """Return the cosine needed if the new one is what is true now of what the old one tells; None if it is not."""
+        if "add" in self.new.cues or self._is_of_others():
+            return None
+        if self.is_contrary and not self.more and len(self.lost) <= 1:
+            return -1.0
+        if not self.lost and not self.more and self.old.senses != self.new.senses:
+            return -1.0
+        needed = self._needed_of_values() if self.lost and self.more else None
+        cues = ("now" in self.new.cues) + 2 * bool(self.new.cues & {"change", "end"})
+        evidence = self._evidence() if cues else 0
+        return min(_CUED, needed or _CUED) if evidence and evidence + cues >= _PROOF else needed
+
+    def _is_in_order(self) -> bool:
+        """Return whether the words come in one order: "from Rome to Paris" is another journey than back.
+
+        Words that the file knows, and apposition, may change places: "the name of my mother", "Ana, my sister".
+        """
+        if self.old.is_list or self.new.is_list or _is_turned(self.old.words, self.new.words):
+            return True
+        plain = [[token for token in each.words if token.kind == "word"] for each in (self.old, self.new)]
+        first, second = _common(*plain)
+        return first == second or (len(first) > 2 and _is_turned(*plain))  # noqa: PLR2004 - two would have changed places
+
+    def _is_of_others(self) -> bool:
+        """Return whether they are about different people or things."""
+        old, new = self.old, self.new
+        named = [token for token in self.shared if token.text in old.names | new.names]
+        if old.kin != new.kin and (not named or (old.kin and new.kin)):
+            return True
+        moved = {token for token in new.ones if token.text != "address" or "change" not in new.cues}
+        if old.ones and moved and not old.ones & new.ones:
+            return True
+        other = [token for token in without(new.subject, old.words) if token.kind != "class"]
+        mine = old.subject if old.subject and not new.cues & {"change", "end"} else old.words
+        return bool(other) and any(not token.is_value for token in without(mine, new.words))
+
+    def _needed_of_values(self) -> float | None:
+        """Return the cosine needed if only the value differs of what one has one of at a time, or a number of things.
+
+        None if more differs.
+        """
+        old, new = self.old, self.new
+        ones = old.ones & new.ones
+        if without(old.subject, new.subject) or without(new.subject, old.subject):
+            return None
+        kinds = {token.kind for token in self.lost}, {token.kind for token in self.more}
+        if kinds[0] == kinds[1] and kinds[0] <= {"number", "phone", "code"}:
+            return -1.0 if ones or (old.is_state and new.is_state) else None
+        if kinds[0] == kinds[1] and kinds[0] <= {"time", "date"}:
+            return -1.0 if ones else None
+        left = [*self.lost, *self.more]
+        capital = {token.text in old.names | new.names for token in left}
+        return _VALUE if ones and len(capital) == 1 and not any(token.is_value for token in left) else None
+
+    def _evidence(self) -> int:
+        """Return how much speaks for one subject: words that both have, other values of one kind."""
+        shared = [token for token in self.shared if token not in self.old.people]
+        words = [token for token in shared if not token.is_value]
+        kinds = {token.kind for token in self.lost if token.is_value} & {token.kind for token in self.more}
+        own = {token for token in self.old.words if not token.is_value} - self.old.people
+        whole = bool(words) and 2 * len(words) >= len(own)
+        return len(shared) + sum(token.kind == "one" for token in words) + len(kinds) + whole

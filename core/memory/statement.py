@@ -1,0 +1,318 @@
+"""Read a statement of a person as it is compared with others: its words, values, people, and words of change.
+
+The words are data: statement.toml, in three languages.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from typing import Final, TypeAlias
+
+from core.text.unicode import flat
+from core.text.words import FUNCTION_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word that matters: its meaning, and the kind of that: "kin", "one", "same", "class", "word", a kind of value.
+
+    `sense` tells apart words of one meaning that do not say the same: "vegetarian" and "meat" are both about diet.
+    """
+
+    kind: str
+    text: str
+    sense: int = field(default=0, compare=False)
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is a number, a date, a time, a weekday or a code."""
+        return self.kind in {"date", "time", "weekday", "number", "phone", "code"}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement as it is compared: its plain text, the words that matter, and the cues that it has.
+
+    `subject` are the words that say what it is about, as far as its verb tells; `names` are those with a capital, and
+    `denied` the two words after each negation. `is_state`: it has a verb of state; `is_list`: it has a comma.
+    """
+
+    plain: str
+    words: tuple[Token, ...]
+    subject: tuple[Token, ...]
+    names: frozenset[str]
+    cues: frozenset[str]
+    denied: tuple[Token, ...]
+    is_state: bool
+    is_list: bool
+
+    @property
+    def ones(self) -> frozenset[Token]:
+        """What it is about of which one has one at a time."""
+        return frozenset(token for token in self.words if token.kind == "one")
+
+    @property
+    def senses(self) -> frozenset[tuple[str, int]]:
+        """Those, and which of their senses are meant."""
+        return frozenset((token.text, token.sense) for token in self.ones)
+
+    @property
+    def people(self) -> frozenset[Token]:
+        """The relatives and names that it begins with."""
+        found: list[Token] = []
+        for token in self.words:
+            if token.kind != "kin" and token.text not in self.names:
+                break
+            found.append(token)
+        return frozenset(found) if len(found) < len(self.words) else frozenset()
+
+    @property
+    def kin(self) -> frozenset[Token]:
+        """The relatives among the words."""
+        return frozenset(token for token in self.words if token.kind == "kin")
+
+
+_FILE: Final = tomllib.loads(resources.files(__package__).joinpath("statement.toml").read_text("utf-8"))
+
+
+def _meanings() -> Mapping[str, Token]:
+    """Map each word of the file to its meaning, the first that has it."""
+    found: dict[str, Token] = {}
+    for kind in ("kin", "one", "class", "place", "same"):
+        for name, words in _FILE[kind].items():
+            for sense, group in enumerate(words.split(" | ")):
+                for word in group.split():
+                    found.setdefault(word, Token("word" if kind == "place" else kind, name, sense))
+    for kind in ("weekday", "number"):
+        for number, words in enumerate(_FILE["dates"][f"{kind}s"], 1):
+            found |= {word: Token(kind, str(number)) for word in words.split()}
+    return found
+
+
+_MEANINGS: Final = _meanings()
+_SILENT: Final = FUNCTION_WORDS | frozenset(_FILE["silent"]["words"].split())
+_CUES: Final = {name: re.compile(rf"\b(?:{'|'.join(each)})(?!\w)") for name, each in _FILE["cues"].items()}
+_JOINED: Final = re.compile(rf"\b(?:{'|'.join(word.replace('_', ' ') for word in _MEANINGS if '_' in word)})\b")
+_MONTHS: Final = {word: n for n, words in enumerate(_FILE["dates"]["months"], 1) for word in words.split()}
+_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_VERBS: Final = re.compile(
+    rf"\b(?P<change>{'|'.join(_FILE['cues']['change'] + _FILE['cues']['end'])})\b"
+    rf"|(?P<state>\b(?:{'|'.join(_FILE['verbs']['state'])})\b|:)"
+    rf"|(?P<to>\b(?:{'|'.join(_FILE['verbs']['to'])})\b|[,;])"
+)
+_HAS_VALUE: Final = re.compile(r"[\d@]")
+_STATE, _CHANGE, _TO, _NOT = "\x01", "\x02", "\x03", "\x04"
+_FIRST_VALUE: Final = 0xE000
+"""Where values stood, a text has characters from here on: they are of private use."""
+
+_PIECE: Final = re.compile(r"[\x01-\x04\ue000-\uf8ff]|\w+")
+_PHONE: Final = Token("one", "phone")
+_MIN_STEM: Final = 3
+"""The fewest letters of a word that counts as one with another ending."""
+
+_MIN_PHONE_DIGITS: Final = 7
+_HOUR_DIGITS: Final = 2
+_HALF_DAY: Final = 12 * 60
+_MORNING: Final = 7 * 60
+"""Who says an earlier hour than this alone means the afternoon."""
+
+
+def _date(*numbers: str) -> Token:
+    """Return a day of a month; the order of both is left open, as 5/12 may be either."""
+    return Token("date", "-".join(sorted(str(int(number)) for number in numbers)))
+
+
+def _clock(hour: str, minute: str | None, form: str | None) -> Token:
+    """Return a time of the day in minutes, and how it was said: "a" or "p" as am or pm, "h" as 15h, "?" as "at 3"."""
+    hours = int(hour) + 12 * (form == "p" and int(hour) < 12)  # noqa: PLR2004 - noon
+    return Token("time", f"{hours * 60 + int(minute or 0)}{'m' if form in {'a', 'p'} else form or ':'}")
+
+
+def _number(text: str) -> Token:
+    digits = re.sub(r"\D", "", text)
+    return Token("phone", digits) if len(digits) >= _MIN_PHONE_DIGITS else Token("number", text.replace(",", "."))
+
+
+_ReadValue: TypeAlias = Callable[[re.Match[str]], Token]
+_VALUES: Final[Sequence[tuple[re.Pattern[str], _ReadValue]]] = (
+    (re.compile(r"\S+@[\w-]+(?:\.[\w-]+)+"), lambda m: Token("code", m[0])),
+    (re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b"), lambda m: _date(m[1], m[2])),
+    (re.compile(r"(?<![\w/])(\d\d?)/(\d\d?)(?:/\d\d(?:\d\d)?)?(?![\w/])"), lambda m: _date(m[1], m[2])),
+    (
+        re.compile(rf"\b(\d\d?)(?:st|nd|rd|th|o)?(?: of| de)?(?: the)? ({_MONTH})\b"),
+        lambda m: _date(m[1], str(_MONTHS[m[2]])),
+    ),
+    (
+        re.compile(rf"\b({_MONTH}) (?:the )?(\d\d?)(?:st|nd|rd|th)?\b(?! ?(?:am|pm|h|:))"),
+        lambda m: _date(m[2], str(_MONTHS[m[1]])),
+    ),
+    (
+        re.compile(r"\b([01]?\d|2[0-4])(?:[:h]|\.(?=\d\d ?[ap]m))([0-5]\d)(?: ?(?:hs?|hrs|([ap])\.?m))?\b"),
+        lambda m: _clock(m[1], m[2], m[3]),
+    ),
+    (re.compile(r"\b([01]?\d|2[0-4]) ?(?:hs?|hrs|([ap])\.?m)\b"), lambda m: _clock(m[1], None, m[2] or "h")),
+    (re.compile(r"(?<=\b(?:as|at) )([01]?\d|2[0-4])\b(?![.,/-]?\d)"), lambda m: _clock(m[1], None, "?")),
+    (re.compile(r"\+?\(?\d[\d ().-]{5,}\d"), lambda m: _number(m[0])),
+    (
+        re.compile(r"(?<![^\s(#])(\d+(?:[.,]\d\d?)?)(?:kg|gb|mg|ml|km|st|nd|rd|th|k|g|l)?(?![^\s.,;!?)]|[.,]\d)"),
+        lambda m: _number(m[1]),
+    ),
+    (re.compile(r"[^\s,;()]*\d[^\s,;()]*(?<![.:!?])"), lambda m: Token("code", m[0])),
+)
+
+
+def read(text: str) -> Statement:
+    """Return the statement as it is compared."""
+    plain = flat(text)
+    bare = plain.replace("'", "")
+    values: list[Token] = []
+
+    def put(read_value: _ReadValue, match: re.Match[str]) -> str:
+        values.append(read_value(match))
+        return f" {chr(_FIRST_VALUE + len(values) - 1)} "
+
+    marked = re.sub(r"(?:r\$|us\$|[$€£]) ?(?=\d)", "", re.sub(r"[\ue000-\uf8ff]", "", plain))
+    marked = re.sub(r"(?<=\d)[.,](?=\d{3}\b(?![.,-]))", "", marked)
+    for pattern, read_value in _VALUES if _HAS_VALUE.search(plain) else ():
+        marked = pattern.sub(partial(put, read_value), marked)
+    marked = _VERBS.sub(_with_mark, marked)
+    marked = _JOINED.sub(lambda match: match[0].replace(" ", "_"), re.sub(r"'s\b|['-]", " ", marked))
+    marked = _CUES["not"].sub(lambda match: f" {_NOT} {match[0]} ", marked)
+    words: list[Token] = []
+    subject: list[Token] = []
+    denied: list[Token] = []
+    is_open, changes, in_verb, denies = True, False, False, 0
+    for piece in _PIECE.findall(marked):
+        match piece:
+            case "\x01":
+                is_open = is_open and changes and not subject
+            case "\x02":
+                changes, in_verb = True, not in_verb
+                is_open = is_open and not (in_verb and subject)
+            case "\x03":
+                is_open = is_open and not changes
+            case "\x04":
+                denies = 2
+            case _ if token := _token(piece, values):
+                is_open = is_open and not (token.is_value and (subject or not changes))
+                words.append(token)
+                subject += [token] if is_open and not in_verb and not token.is_value else []
+                denied += [token] if denies else []
+                denies -= bool(denies)
+    if any(token.kind == "phone" for token in words):
+        words = [_PHONE if token.text == "number" else token for token in words]
+        subject = [_PHONE if token.text == "number" else token for token in subject]
+    return Statement(
+        " ".join(re.findall(r"\w+", plain)),
+        tuple(words),
+        tuple(subject) if changes or not is_open else (),
+        _names(text),
+        frozenset(name for name, pattern in _CUES.items() if pattern.search(bare)),
+        tuple(denied),
+        _STATE in marked,
+        "," in text,
+    )
+
+
+def _with_mark(match: re.Match[str]) -> str:
+    """Return a verb with the mark of what it does: one before a verb of state, one on both sides of one of change."""
+    if match["change"]:
+        return f" {_CHANGE} {match[0]} {_CHANGE} "
+    return f" {_STATE if match['state'] else _TO} {match[0]}"
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return the words with a capital, as they are compared; none of a text in capitals."""
+    found = [] if text.upper() == text else re.findall(r"[^\W\d_]\w+", text)
+    tokens = (_meant(flat(name)) for name in found if name[0].isupper())
+    return frozenset(token.text for token in tokens if token and token.kind == "word")
+
+
+def _token(piece: str, values: Sequence[Token]) -> Token | None:
+    """Return the value that stood where the piece is, or the meaning of a word."""
+    return values[ord(piece) - _FIRST_VALUE] if ord(piece[0]) >= _FIRST_VALUE else _meant(piece)
+
+
+def _meant(word: str) -> Token | None:
+    """Return the meaning of a word of a statement; None if it has none of its own."""
+    for form in (word, word.removesuffix("s"), word.removesuffix("es")):
+        if form in _SILENT or len(form) == 1:
+            return None
+        if form in _MEANINGS:
+            return _MEANINGS[form]
+    if _CUES["not"].fullmatch(word):
+        return None
+    return Token("word", word.removesuffix("s") if len(word) > _MIN_STEM else word)
+
+
+def alike(one: Token, other: Token) -> bool:
+    """Tell whether two words mean the same: other endings, a slip of the pen, a short form of a value."""
+    if one == other:
+        return True
+    kinds = {one.kind, other.kind}
+    if kinds == {"time"}:
+        return _same_time(one.text, other.text)
+    if kinds == {"time", "number"}:
+        time, number = (one, other) if one.kind == "time" else (other, one)
+        return (
+            number.text.isdigit()
+            and len(number.text) <= _HOUR_DIGITS
+            and _same_time(time.text, f"{int(number.text) * 60}?")
+        )
+    if one.is_value and other.is_value:
+        return re.sub(r"\W", "", one.text) == re.sub(r"\W", "", other.text)
+    return kinds == {"word"} and _same_word(*sorted((one.text, other.text), key=len))
+
+
+def _same_time(one: str, other: str) -> bool:
+    """Tell whether two times are one: "at 3" may be 15h, and 3:30 may be 3:30 pm; 6h is not 18h."""
+    (early, form), (late, late_form) = sorted((int(each[:-1]), each[-1]) for each in (one, other))
+    is_open = {form, late_form} in ({"m", ":"}, {"m", "?"}) or (form == "?" and early < _MORNING)
+    return early == late or (late - early == _HALF_DAY and is_open)
+
+
+_SAME_ENDINGS: Final = frozenset(
+    ["", "s", "es", "a", "o", "as", "os", "d", "ed", "ing", "ndo", "ando", "endo", "do", "da"]
+)
+_VERB_ENDINGS: Final = frozenset(
+    "a o e as es ar er ir am em an en ei ou i iu io amos emos ando endo indo iendo aba ia ava".split()
+)
+
+
+def says_same(one: Token, other: Token) -> bool:
+    """Tell whether two words that are alike say the same: "estudei" and "estudo" do not, nor do "meat" and "vegan"."""
+    if one.kind != "word" or one == other:
+        return alike(one, other) and one.sense == other.sense
+    endings = _parted(*sorted((one.text, other.text), key=len))[1:]
+    return alike(one, other) and (len(endings[1]) > 2 or set(endings) <= _SAME_ENDINGS)  # noqa: PLR2004
+
+
+def _parted(short: str, long: str) -> tuple[int, str, str]:
+    """Return how many letters two words begin with alike, and what follows in each."""
+    shared = next((at for at, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    return shared, short[shared:], long[shared:]
+
+
+def _same_word(short: str, long: str) -> bool:
+    shared, rest, more = _parted(short, long)
+    if shared >= 4 and shared >= 0.7 * len(long) and len(more) <= 3:  # noqa: PLR2004 - an ending
+        return True
+    if shared >= 3 and {rest, more} <= _VERB_ENDINGS:  # noqa: PLR2004 - "nado" and "nadar"
+        return True
+    slip = rest[1:] == more[1:] or rest == more[1:] or (rest[:2] == more[1::-1] and rest[2:] == more[2:])
+    return len(short) >= 6 and slip  # noqa: PLR2004 - shorter words are others
+
+
+def without(words: Sequence[Token], others: Sequence[Token]) -> list[Token]:
+    """Return the words that none of the others means."""
+    return [word for word in words if not any(alike(word, other) for other in others)]
+
+
+def in_both(words: Sequence[Token], others: Sequence[Token]) -> list[Token]:
+    """Return the words that some of the others means, too, each once."""
+    return [word for word in dict.fromkeys(words) if any(alike(word, other) for other in others)]

@@ -1,0 +1,240 @@
+"""Saving what is known, or has changed: what the person reads and may press, in both cycles, with scripted models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from core.chatbot import TurnLimits
+from core.dialogue import Prompt, Task
+from core.limited import LimitedMind
+from core.models import Cycle
+from core.types import MemoryDraft, MemoryKind
+from tests.fakes.house import ANA, House, Script
+from tests.fakes.model import Calls, call
+from tests.fakes.talk import Talk, talking
+
+OLD, MOVED = "I live in Boston", "I just moved to Chicago"
+UNSAID = object()
+
+
+def entry(content: str, instead_of: object = UNSAID) -> dict[str, object]:
+    """A memory as a model gives it to MemorySave."""
+    said = {} if instead_of is UNSAID else {"instead_of": instead_of}
+    return {"type": "text", "content": content, "bindings": [content], **said}
+
+
+@pytest.fixture
+async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
+    """A bot in the stepwise cycle whose model saves what the person says after "save", and says no more."""
+
+    def decide(prompt: Prompt) -> str:
+        return "Finish" if prompt.context.steps else "MemorySave"
+
+    def drafts(prompt: Prompt) -> str:
+        return json.dumps({"items": [entry(prompt.context.message)]})
+
+    script: Script = {Task.DECIDE: decide, Task.SAVE_DRAFTS: drafts, Task.FINISH: ["-"]}
+    async with talking(tmp_path, script) as talk:
+        yield talk
+
+
+def single(*answers: Calls) -> House:
+    """A bot in the single cycle whose model gives these answers."""
+    return House({Task.SINGLE: list(answers)}, limits=TurnLimits(cycle=Cycle.SINGLE))
+
+
+def without_a_language_model(talk: Talk) -> None:
+    """Let limited mode answer."""
+    mind = LimitedMind(talk.house.embedder)
+    for mode in (talk.house.models.heavy, talk.house.models.reasoning, talk.house.models.chat):
+        mode.model = mind  # type: ignore[attr-defined]  # a HotModel
+
+
+async def keep(house: House, content: str) -> str:
+    """Put a memory into the store, and return its id."""
+    memory = house.memories.of(ANA)
+    draft = MemoryDraft(MemoryKind.TEXT, content, (content,))
+    [item] = await memory.add([draft], await memory.embed(memory.phrases_of(draft)))
+    return item.id
+
+
+async def ask(house: House, text: str) -> list[str]:
+    """Say it, and return what is on the screen."""
+    channel = house.channel()
+    async with house.chatbot() as bot:
+        await (await bot.receive(house.incoming(text), channel))
+    return channel.texts
+
+
+async def contents(house: House) -> list[str]:
+    return sorted(item.content for item in await house.memories.of(ANA).page(limit=99))
+
+
+async def test_the_person_reads_what_it_says_now_and_what_it_said_until_today(talk: Talk) -> None:
+    await talk.keep("my locker is number 57")
+    assert await talk.say("my locker is number 61") == (
+        "Updated: “my locker is number 61” (until today: “my locker is number 57”)"
+    )
+    assert [choice.label for choice in talk.shown.choices] == ["↩️ Undo", "🧷 Keep both"]
+    assert await talk.contents() == ["my locker is number 61"]
+
+
+async def test_undo_restores_it_and_tells_of_no_version(talk: Talk) -> None:
+    await talk.keep("my locker is number 57")
+    await talk.say("my locker is number 61")
+    await talk.restart()
+    told = await talk.press("Undo")
+    assert told.splitlines()[0] == "Undone. As it was before:"
+    assert len(told.splitlines()) == 2
+    assert await talk.contents() == ["my locker is number 57"]
+
+
+async def test_keep_both_makes_the_old_one_current_again_and_can_be_undone_itself(talk: Talk) -> None:
+    [old] = await talk.keep("my locker is number 57")
+    await talk.say("my locker is number 61")
+    await talk.restart()
+    told = await talk.press("Keep both")
+    assert told == "Both are kept:\n- “my locker is number 57”\n- “my locker is number 61”"
+    assert sorted(await talk.contents()) == ["my locker is number 57", "my locker is number 61"]
+    memory = talk.house.memories.of(ANA)
+    new = next(item for item in await memory.page(limit=9) if item.id != old.id)
+    assert new.source_ids, "it leads to the message that said it"
+    assert await memory.store.earlier(ANA, [old.id, new.id]) == []
+    await talk.press("Undo")
+    assert await talk.contents() == ["my locker is number 57"]
+
+
+async def test_keep_both_comes_too_late_once_the_memory_changed_again(talk: Talk) -> None:
+    await talk.keep("my locker is number 57")
+    await talk.say("my locker is number 61")
+    both = talk.button("Keep both").command
+    await talk.say("my locker is number 99")
+    assert "changed" in await talk.say(both, pressed=True)
+    assert await talk.contents() == ["my locker is number 99"]
+
+
+async def test_what_is_known_is_told_so_and_offers_nothing_to_undo(talk: Talk) -> None:
+    await talk.keep("The gate code is 4410")
+    assert await talk.say("gate code: 4410") == "I knew that already: “The gate code is 4410”"
+    assert talk.shown.choices == ()
+    assert await talk.contents() == ["The gate code is 4410"]
+
+
+async def test_remember_resolves_too(talk: Talk) -> None:
+    await talk.keep("my locker is number 57")
+    talk.house.model.answer(Task.SAVE_DRAFTS, [json.dumps({"items": [entry("my locker is number 61")]})])
+    assert (await talk.say("/remember my locker is number 61")).startswith("Updated: “my locker is number 61”")
+
+
+async def test_the_stepwise_cycle_shows_what_is_near_with_marks_before_it_asks_what_to_save(talk: Talk) -> None:
+    await talk.keep("my bike is blue", "my locker is number 57")
+    talk.house.model.answer(Task.SAVE_DRAFTS, [json.dumps({"items": [entry("locker: I swapped with Kim, 12B", "m1")]})])
+    told = await talk.say("about my locker number: I swapped with Kim, 12B")
+    [prompt] = talk.house.model.asked(Task.SAVE_DRAFTS)
+    assert "my locker is number 57</memory>" in prompt.turns[-1].text
+    assert "<memory m1 " in prompt.turns[-1].text
+    assert told == "Updated: “locker: I swapped with Kim, 12B” (until today: “my locker is number 57”)"
+    assert "my bike is blue" in await talk.contents()
+
+
+async def test_the_single_cycle_names_the_memory_that_is_replaced() -> None:
+    house = single(call("MemorySave", items=[entry(MOVED, "m1")]))
+    key = await keep(house, OLD)
+    assert await ask(house, "remember: I no longer live in Boston, I just moved to Chicago") == [
+        f"Updated: “{MOVED}” (until today: “{OLD}”)"
+    ]
+    [prompt] = house.model.prompts
+    assert "instead_of" in json.dumps([tool.schema for tool in prompt.tools])
+    assert "instead_of" not in json.dumps([tool.brief for tool in prompt.tools])
+    assert [item.content for item in await house.store.earlier(ANA, [key])] == [OLD]
+
+
+async def test_a_model_that_says_that_both_are_true_is_believed() -> None:
+    house = single(call("MemorySave", items=[entry("my locker is number 61", None)]))
+    await keep(house, "my locker is number 57")
+    assert await ask(house, "remember my locker is number 61") == ["Saved: “my locker is number 61”"]
+    assert len(await contents(house)) == 2
+
+
+async def test_a_model_that_says_new_of_what_is_known_is_not() -> None:
+    house = single(call("MemorySave", items=[entry("locker number: 57", None)]))
+    await keep(house, "my locker is number 57")
+    assert await ask(house, "remember my locker number: 57") == ["I knew that already: “my locker is number 57”"]
+
+
+async def test_an_invented_mark_changes_nothing_and_is_reported_to_the_model() -> None:
+    house = single(
+        call("MemorySave", then="continue", items=[entry("the shed key is under the pot", "m7")]),
+        "Noted.",  # type: ignore[arg-type]
+    )
+    await keep(house, "my locker is number 57")
+    await ask(house, "remember that the shed key is under the pot")
+    assert await contents(house) == ["my locker is number 57", "the shed key is under the pot"]
+    [result] = house.model.prompts[-1].turns[-1].results
+    assert "refused ids: m7" in result.text
+
+
+async def test_an_invented_mark_leaves_the_rest_to_the_words() -> None:
+    house = single(call("MemorySave", items=[entry("my locker is number 61", "another-id")]))
+    await keep(house, "my locker is number 57")
+    await ask(house, "remember my locker is number 61")
+    assert await contents(house) == ["my locker is number 61"]
+
+
+async def test_several_memories_of_one_message_are_told_each_as_what_it_became() -> None:
+    said = ["my locker is number 61", "the gate code is 4410", "Mel is my cat"]
+    house = single(call("MemorySave", items=[entry(each) for each in said]))
+    await keep(house, "my locker is number 57")
+    await keep(house, "gate code: 4410")
+    [told] = await ask(house, "remember " + ", ".join(said))
+    assert told.splitlines() == [
+        "Saved: “Mel is my cat”",
+        "Updated: “my locker is number 61” (until today: “my locker is number 57”)",
+        "I knew that already: “gate code: 4410”",
+    ]
+
+
+async def test_an_update_of_a_memory_keeps_what_it_said() -> None:
+    house = single(
+        call("MemoryUpdate", items=[{"id": "m1", "type": None, "content": "rowing on Friday", "bindings": None}])
+    )
+    key = await keep(house, "rowing on Monday")
+    await ask(house, "rowing is on Friday now")
+    assert await contents(house) == ["rowing on Friday"]
+    assert [item.content for item in await house.store.earlier(ANA, [key])] == ["rowing on Monday"]
+
+
+async def test_a_correction_by_the_person_keeps_no_version(talk: Talk) -> None:
+    [item] = await talk.keep("rowing on Munday")
+    await talk.say(f"/memories edit {item.id} rowing on Monday")
+    assert await talk.contents() == ["rowing on Monday"]
+    assert await talk.house.store.earlier(ANA, [item.id]) == []
+
+
+async def test_limited_mode_replaces_what_is_plainly_no_longer_so_and_tells_nothing_else(talk: Talk) -> None:
+    without_a_language_model(talk)
+    await talk.say("remember that I like meat")
+    told = await talk.say("note that I do not like meat")
+    assert told == "Updated: “I do not like meat” (until today: “I like meat”)"
+    assert [choice.label for choice in talk.shown.choices] == ["↩️ Undo", "🧷 Keep both"]
+
+
+async def test_limited_mode_does_not_call_new_what_took_the_place_of_another(talk: Talk) -> None:
+    without_a_language_model(talk)
+    await talk.say("hi")
+    await talk.keep("my phone number is 555-0199")
+    told = await talk.say("changed my number, now it's 555-7733")
+    assert told.startswith("Updated: ")
+    assert told.endswith("(until today: “my phone number is 555-0199”)"), "and not that nothing was found to change"
+
+
+async def test_limited_mode_saves_as_new_what_the_person_wants_as_new(talk: Talk) -> None:
+    without_a_language_model(talk)
+    await talk.keep("the home wifi is gato1", "the beach wifi is peixe2")
+    assert "None: save it as a new memory" in await talk.say("I changed the wifi to lobo3")
+    await talk.say("3")
+    assert len(await talk.contents()) == 3
