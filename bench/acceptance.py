@@ -120,7 +120,9 @@ async def _ask(memory: UserMemory, life: Life, size: int, ids: Mapping[str, froz
         vectors = await memory.embed_queries([question.text])
         hits = await memory.search([question.text], vectors, limit=_SEEN, floor=0.0)
         worded = await memory.search([question.text], {}, limit=_SEEN, floor=0.0)
-        first, second = (any(not ids[hit.item.id].isdisjoint(question.answers) for hit in each[:1]) for each in (hits, worded))
+        first, second = (
+            any(not ids[hit.item.id].isdisjoint(question.answers) for hit in each[:1]) for each in (hits, worded)
+        )
         seen, words = (np.array([hit.score for hit in each] or [0.0]) for each in (hits, worded))
         found.append(
             Found(
@@ -199,7 +201,9 @@ async def _build() -> None:
     right = np.array([each.is_right for each in answers], np.float64)
     worded = np.array([each.is_right_by_words for each in answers], np.float64)
     by_all, by_words = np.array([each.by_all for each in answers]), np.array([each.by_words for each in answers])
-    made = Acceptance(embedder.space, own, fitted(by_all, right), fitted(by_all[:, :2], right), fitted(by_words, worded))
+    made = Acceptance(
+        embedder.space, own, fitted(by_all, right), fitted(by_all[:, :2], right), fitted(by_words, worded)
+    )
     path = Path(acceptance.__file__).with_name(FILE)
     np.savez_compressed(
         path,

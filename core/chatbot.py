@@ -252,6 +252,8 @@ class ChatBot(MessageHandler):
             remembers=preferences.remembers,
             language=preferences.language or parts.language,
             speaker="" if incoming.private else one_line(incoming.user_name, MAX_NAME_CHARS),
+            name=one_line(incoming.user_name, MAX_NAME_CHARS),
+            profiles=parts.memories.profiles,
             learn=(preferences.learn or parts.learn).within(parts.learn),
             own_zone=ZoneInfo(preferences.zone) if preferences.zone else None,
             tag=incoming.language,

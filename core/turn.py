@@ -37,6 +37,7 @@ from core.history.conversation import Context, Conversation
 from core.history.quotes import NOTHING, Past, asks, find_quotes
 from core.history.withholding import tells_of, told_of
 from core.hooks import Additions
+from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
@@ -45,8 +46,9 @@ from core.prompts import build, build_single, render_notes, render_past, render_
 from core.stores import Quoted
 from core.text import claims
 from core.text.checked import CheckedText, says_nothing
-from core.text.citations import Citations
+from core.text.citations import Citations, not_cited
 from core.text.markdown import plain_times, quoted
+from core.text.marks import quoted as marked
 from core.text.unicode import fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.texts import AGAIN, CONTINUE, LENGTH_STOP
@@ -98,7 +100,7 @@ class Turn:
 
     `locale` is the language of our own sentences, `language` the tag of the one chosen for answers, or "".
     `remembers` is False while the person wants nothing new to be remembered; `learn` is what becomes of facts that they
-    tell in passing. `speaker` is the person's name where others read along, else "".
+    tell in passing. `name` is the person's name on the platform; `speaker` is it where others read along, else "".
     """
 
     asked: Message
@@ -122,6 +124,8 @@ class Turn:
     """Whether the person was asked to confirm something: the turn ends with that question."""
     language: str = ""
     speaker: str = ""
+    name: str = ""
+    profiles: Profiles | None = None
     actions: tuple[ActionInfo, ...] = ()
     """The actions that are on; set by the cycle."""
     _question: OpenQuestion | None = None
@@ -423,17 +427,20 @@ class Turn:
             raise StepwiseOnly("the window is too small for a single call")
         self._form, form = fitting, single_forms(tools)[fitting]
         hits = await self.prefetch.hits() if self.prefetch is not None else ()
+        profile = await self._profile()
         found = self._affordable([hit.item for hit in hits])
         last = "\n".join((*(item.content for item in found), repeated(self.asked.text)))
         shown = await self._shown(last, mode="chat", system=form.text)
         found += [item for item in self._told_lately(shown) if item not in found]
         blocks = [self._labelled(found)] if found else []
+        about = self._rendered(self._affordable([item for item in profile if item not in found]))
         blocks += render_notes(await self.notes_on([self.asked.text]))
         if asks(self.asked.text) and (quotes := await self.find_quotes([self.asked.text], found)):
             said = render_past(quotes, self.zone)
             shown = await self._shown("\n".join((last, *said)), mode="chat", system=form.text)
             blocks += said
-        base = build_single(self._context(Task.SINGLE, shown), shown, "\n".join(blocks), form)
+        context = replace(self._context(Task.SINGLE, shown), profile=about)
+        base = build_single(context, shown, "\n".join(blocks), form)
         key = blake2b(self.conversation.thread.id.encode(), digest_size=16).hexdigest()  # ids may name people
         self._base = replace(base, cache_key=key)
         return self._base
@@ -466,6 +473,19 @@ class Turn:
         self._in_view += tuple(items)
         return self._known.render(self.zone, items)
 
+    async def _profile(self) -> Sequence[MemoryItem]:
+        """Return the memories of the person's profile; none for the mind without a model, which reads no prompt."""
+        if self.profiles is None or self.models.is_limited:
+            return ()
+        return await self.profiles.of(self.memory)
+
+    def _rendered(self, profile: Sequence[MemoryItem]) -> tuple[str, ...]:
+        """Return what is known of the person whatever they say, as lines of a prompt."""
+        facts = {"name": self.name, "language": self.language, "time zone": str(self.own_zone or "")}
+        told = "; ".join(f"{what}: {fact}" for what, fact in facts.items() if fact)
+        lines = [f"<profile>{marked(not_cited(told))}</profile>"] if told else []
+        return (*lines, *([self._labelled(profile)] if profile else []))
+
     async def notes_on(self, queries: Sequence[str]) -> tuple[str, ...]:
         """Return what features know about what is looked for: a few lines, the best first."""
         known = await self.additions.known(self, queries) if self.additions is not None else ()
@@ -496,8 +516,10 @@ class Turn:
 
         `action` is the name of the action whose arguments are asked for.
         """
+        profile = await self._profile()
         shown = await self._shown(instruction, mode=mode_of(task))
-        context = replace(self._context(task, shown, choices), action=action)
+        about = self._rendered(self._affordable([item for item in profile if item not in shown.memories]))
+        context = replace(self._context(task, shown, choices), action=action, profile=about)
         return build(context, shown, instruction if self.remembers else f"{instruction}\n{MEMORY_OFF}")
 
     async def _shown(self, instruction: str, *, mode: str, system: str | None = None) -> Context:

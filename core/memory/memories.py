@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from core.errors import BotError, StorageError
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes
+from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
 from core.ports import Clock, Embedder
 from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore
@@ -110,6 +111,7 @@ class Memories:
         self._indexes = indexes
         self._clock = clock
         self.undo_within = undo_within
+        self.profiles = Profiles()
         self._purge = Purge(store, clock, undo_within, redact)
         self._catching_up: dict[UserKey, asyncio.Task[None]] = {}
 

@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from core.memory.embedding import Embedding
 from core.memory.acceptance import NEAR
+from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes, OwnerIndex
 from core.memory.relation import Relation
 from core.memory.resolve import NEIGHBOURS, Hint, Resolved, compared, related
@@ -194,7 +194,14 @@ class _Search:
     """One search of a person's memories."""
 
     def __init__(
-        self, memory: MemoryReading, queries: tuple[str, ...], limit: int, floor: float, *, past: bool, said: Span | None
+        self,
+        memory: MemoryReading,
+        queries: tuple[str, ...],
+        limit: int,
+        floor: float,
+        *,
+        past: bool,
+        said: Span | None,
     ) -> None:
         self._memory = memory
         self._queries = queries
@@ -223,9 +230,7 @@ class _Search:
         depth = _DEPTH
         while True:
             nearest = await index.nearest(asked, depth)
-            ranking = Ranking(
-                queries, index.index.cosines, nearest=nearest, limit=self._limit, floor=self._floor
-            )
+            ranking = Ranking(queries, index.index.cosines, nearest=nearest, limit=self._limit, floor=self._floor)
             search = self._asked(nearest=nearest, version=index.version, order=ranking)
             found = await self._memory.indexes.phrases.search(self._memory.owner, search)
             if found is None:

@@ -84,7 +84,6 @@ def checked(draft: MemoryDraft) -> MemoryDraft:
     bindings = tuple(dict.fromkeys(storable(binding) for binding in draft.bindings))
     if not bindings or not all(binding.strip() for binding in bindings):
         raise ValueError("a memory needs at least one binding, and none may be empty")
-<<<<<<< HEAD
     return MemoryDraft(
         draft.kind,
         storable(draft.content),
@@ -93,10 +92,6 @@ def checked(draft: MemoryDraft) -> MemoryDraft:
         meant=storable(draft.meant),
         said_at=_as_stored(draft.said_at),
     )
-=======
-    until = None if draft.until is None else moment(microseconds(draft.until))
-    return replace(draft, content=storable(draft.content), bindings=bindings, until=until, meant=storable(draft.meant))
->>>>>>> d728c8b (Show candidates to the model that saves)
 
 
 def _as_stored(at: datetime | None) -> datetime | None:

@@ -16,7 +16,10 @@ WINDOW_MARK: Final = "[JANELA_ATUAL]"
 MESSAGES_MARK: Final = "[MENSAGENS]"
 
 _NAMES: Final = {
-    "<": ("task", "memory", "persona", "quote", "attached", "said", "withheld", "speaker", "message", "known"),
+    "<": (
+        *("task", "memory", "persona", "quote", "attached", "said", "withheld", "speaker", "message"),
+        *("known", "profile"),
+    ),
     "[": ("historicoresumido", "janelaatual", "mensagens"),
 }
 """Names by opening sign, in letters and digits only."""

@@ -22,7 +22,10 @@ from core.memory.memories import Memories
 from core.outgoing import Button
 from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
+from core.text.language_names import name_in
+from core.text.markdown import verbatim
 from core.text.unicode import one_line
+from core.times.wording import zone_told
 from core.turn import Turn
 from core.types import Localized, MemoryDraft, MemoryItem, MemoryKind
 
@@ -67,6 +70,7 @@ HOW_TO_REMEMBER = text("memories.remember.how_to_remember")
 REMEMBER = Command("remember", text("commands.remember"), remember, usage=" …", in_order=True)
 
 
+PROFILE_WORD: Final = "profile"
 VERBS: Final = ("show", "source", "edit", "pin", "unpin")
 """What /memories does with one memory, named by its number or id."""
 
@@ -97,7 +101,7 @@ class MemoryCommands:
                 "memories",
                 text("commands.memories"),
                 self._browse,
-                usage=" [N | text | json | …]",
+                usage=" [N | text | json | profile | …]",
                 in_private=True,
             ),
         )
@@ -116,6 +120,9 @@ class MemoryCommands:
     async def _browse(self, request: Request, argument: str) -> None:
         """Show a page of all memories or of one kind, do something with one, or show those that a search finds."""
         first, *rest = argument.split(maxsplit=2)[:3] or [""]
+        if argument.strip().casefold() == PROFILE_WORD:
+            await self._profile(request)
+            return
         kind = next((kind for kind in MemoryKind if kind.value == first.casefold()), None)
         number = rest[0] if kind and rest else "1" if kind else first or "1"
         if rest and first.casefold() in VERBS:
@@ -144,6 +151,25 @@ class MemoryCommands:
         else:
             await self._verbs[verb](request, item, rest)
 
+    async def _profile(self, request: Request) -> None:
+        """Show what stands in every prompt of the person: who they are, and the memories of their profile."""
+        turn, locale = request.turn, request.locale
+        zone = zone_told(turn.own_zone.key, turn.clock.now(), locale) if turn.own_zone else ""
+        language = name_in(turn.language, locale) if turn.language else ""
+        facts = [
+            told[locale].format(**{what: verbatim(fact)})
+            for told, what, fact in (
+                (NAME_HERE, "name", turn.name),
+                (LANGUAGE, "language", language),
+                (ZONE, "zone", zone),
+            )
+            if fact
+        ]
+        items = await self._memories.profiles.of(turn.memory)
+        title = "\n".join([PROFILE_TITLE[locale], *facts])
+        after = (HOW_PROFILE if items else EMPTY_PROFILE)[locale]
+        await self._listed.show(request, title, items, origin=f"memories {PROFILE_WORD}", after=after)
+
     async def _page(self, request: Request, kind: MemoryKind | None, number: int) -> None:
         locale, total = request.locale, await request.turn.memory.count(kind)
         if not total:
@@ -156,6 +182,7 @@ class MemoryCommands:
         origin = f"memories {kind.value} " if kind else "memories "
         turns = [(PREVIOUS, number - 1), (NEXT, number + 1)]
         choices = [Button(label[locale], f"/{origin}{to}", in_place=True) for label, to in turns if 1 <= to <= pages]
+        choices += [Button(PROFILE[locale], f"/memories {PROFILE_WORD}", in_place=True)] if number == 1 else []
         await self._listed.show(
             request,
             TITLE[locale].format(total=total),
@@ -257,6 +284,14 @@ SOURCE_OF = text("memories.source.source_of")
 OLDER = forms("memories.source.older")
 GONE = forms("memories.source.gone")
 NO_SOURCE = text("memories.source.no_source")
+
+PROFILE = text("memories.profile.button")
+PROFILE_TITLE = text("memories.profile.title")
+NAME_HERE = text("memories.profile.name")
+LANGUAGE = text("memories.profile.language")
+ZONE = text("memories.profile.zone")
+HOW_PROFILE = text("memories.profile.how")
+EMPTY_PROFILE = text("memories.profile.empty")
 
 ASK = text("memories.edit.ask")
 CHANGED = text("memories.edit.changed")
