@@ -160,7 +160,7 @@ async def found(folder: Path, embedder: Embedder, own: Own) -> list[Found]:
             drafts = [MemoryDraft(MemoryKind.TEXT, held.text, held.bindings or (held.text[:200],)) for held in told]
             vectors = await memory.embed([text for draft in drafts for text in memory.phrases_of(draft)])
             for draft in drafts:
-                [item] = await memory.save([draft], vectors)
+                [item] = await memory.add([draft], vectors)
                 ids.setdefault(item.id, next(held.ids for held in told if held.text == draft.content))
             answers += await _ask(memory, life, size, ids, own)
             told = list(islice(padded, max(0, SIZES[min(SIZES.index(size) + 1, len(SIZES) - 1)] - len(ids))))

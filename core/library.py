@@ -74,7 +74,7 @@ class PersonMemories:
         """Return up to `limit` memories that answer the query, best first; none for an unrelated one."""
         memory = await self._open()
         hits = await memory.search([query], await memory.embed_queries([query]), limit=limit)
-        return [_saved(hit.item, hit.score) for hit in hits]
+        return [_saved(hit.item, hit.chance) for hit in hits]
 
     async def get(self, memory_id: str) -> SavedMemory | None:
         """Return the memory of that id; None if this person has none."""

@@ -291,7 +291,7 @@ class UserMemory(MemoryReading):
         for draft, known in zip(wanted, found, strict=True):
             if known is not None and known.before is not None and known.item.id not in replaced:
                 replaced[known.item.id] = draft
-            elif known is not None and known.before is None:
+            elif known is not None and known.before is None and fold(known.item.content) != fold(draft.content):
                 plain.append(replace(draft, content=known.item.content, bindings=known.item.bindings))
             else:
                 plain.append(draft)

@@ -33,7 +33,7 @@ async def test_pages_are_turned_by_buttons_that_take_the_lists_place(talk: Talk)
     await talk.keep(*(f"fact {n}" for n in range(25)))
     first = await talk.say("/memories")
     assert first.splitlines()[0] == "Your memories (25):"
-    assert [choice.label for choice in talk.shown.choices] == ["Next ▶️"]
+    assert [choice.label for choice in talk.shown.choices] == ["Next ▶️", "👤 Profile"]
     assert talk.button("Next").in_place
     assert (await talk.press("Next")).splitlines()[1].startswith("11. 🧠 fact 14")
     await talk.restart()

@@ -266,8 +266,9 @@ async def test_a_disabled_action_is_no_tool_at_once() -> None:
 
 async def test_update_and_delete_are_offered_only_with_a_memory_in_view() -> None:
     bot = house("ok")
+    await ask(bot, "zzz qqq")
     await keep(bot, "the rent is 900", "rent")
-    await ask(bot, "zzz qqq", "the rent?")
+    await ask(bot, "the rent?")
     first, second = map(tools, bot.model.prompts)
     assert first == ["MemorySearch", "MemorySave"]
     assert second == ["MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete"]
