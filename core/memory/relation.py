@@ -89,6 +89,9 @@ _KNOWN: Final = 0.7
 _VALUE: Final = 0.55
 """The cosine from which two values are of one kind: "I live in Boston" and "I live on the third floor" are not."""
 
+_FEW: Final = 8
+"""In statements of more words than these, the name of a kind tells which of several things is meant."""
+
 _CUED: Final = 0.28
 """The cosine from which words of change mean what both statements name."""
 
@@ -129,15 +132,15 @@ class _Pair:
             return None
         denied = without(self.old.denied, self.new.denied) and without(self.new.denied, self.old.denied)
         other_sense = any(not any(says_same(word, other) for other in self.old.words) for word in self.shared)
-        if denied or other_sense or not self._is_in_order():
+        if denied or other_sense or self._is_somebody_elses() or not self._is_in_order():
             return None
         if not left:
             return -1.0
         if self.new.cues & {"now", "change"}:
             return None
-        known = len(self.shared) > 1 or any(token.is_value for token in self.shared)
+        is_known = len(self.shared) > 1 or any(token.is_value for token in self.shared)
         if left[0].kind in {"one", "class"}:
-            return -1.0 if known else None
+            return -1.0 if is_known and len(self.new.words) <= _FEW else None
         is_plain = left[0].kind in {"word", "same"} and left[0].text not in self.old.names
         is_short = bool(self.more) or self.old.is_list or bool(self.old.denied) or len(self.shared) <= 2  # noqa: PLR2004
         return _KNOWN if is_plain and not is_short else None
@@ -160,15 +163,24 @@ class _Pair:
 
         Words that the file knows, and apposition, may change places: "the name of my mother", "Ana, my sister".
         """
-        if self.old.is_list or self.new.is_list or _is_turned(self.old.words, self.new.words):
+        values = sum(token.is_value for token in self.new.words)
+        may_list = (self.old.is_list or self.new.is_list) and values <= 1 and len(self.new.words) <= _FEW
+        if may_list or _is_turned(self.old.words, self.new.words):
             return True
         plain = [[token for token in each.words if token.kind == "word"] for each in (self.old, self.new)]
         first, second = _common(*plain)
         return first == second or (len(first) > 2 and _is_turned(*plain))  # noqa: PLR2004 - two would have changed places
 
+    def _is_somebody_elses(self) -> bool:
+        """Return whether one of them alone is about something of his or hers, and does not say whose."""
+        of_theirs = {"theirs" in each.cues for each in (self.old, self.new)}
+        return len(of_theirs) > 1 and not (self.old.people and self.new.people)
+
     def _is_of_others(self) -> bool:
         """Return whether they are about different people or things."""
         old, new = self.old, self.new
+        if self._is_somebody_elses():
+            return True
         named = [token for token in self.shared if token.text in old.names | new.names]
         if old.kin != new.kin and (not named or (old.kin and new.kin)):
             return True

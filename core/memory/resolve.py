@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from core.memory.relation import Relation, relation
 from core.memory.statement import Statement, read
-from core.types import MemoryHit, MemoryItem, MemoryKind
+from core.types import MemoryDraft, MemoryItem, MemoryKind
 
 NEIGHBOURS: Final = 8
 """How many of the memories nearest to a statement are compared with it."""
@@ -42,18 +42,22 @@ class Resolved:
     before: MemoryItem | None = None
 
 
-async def related(content: str, hits: Sequence[MemoryHit], cosine: Cosine, hint: Hint | None) -> Resolved | None:
-    """Return the memory among the hits that a statement repeats, or else takes the place of; None if it is new.
+async def related(
+    draft: MemoryDraft, items: Sequence[MemoryItem], cosine: Cosine, hint: Hint | None
+) -> Resolved | None:
+    """Return which of the memories a draft repeats, or else takes the place of; None if it is new.
 
     A model that was shown a memory, and named none, is right in that both are true; it is not if both say the same.
+    What was said before a memory was does not take its place.
     """
     found: Resolved | None = None
-    statement = read(content)
-    for item in (hit.item for hit in hits if hit.item.kind is MemoryKind.TEXT):
+    statement = read(draft.content)
+    for item in (item for item in items if item.kind is MemoryKind.TEXT):
+        is_older = draft.said_at is not None and draft.said_at < item.updated_at
         match await compared(item.content, statement, cosine):
             case Relation.SAME:
                 return Resolved(item, Relation.SAME)
-            case Relation.REPLACES if found is None and not (hint and item.id in hint.shown):
+            case Relation.REPLACES if found is None and not is_older and not (hint and item.id in hint.shown):
                 found = Resolved(item, Relation.REPLACES, item)
     return found
 

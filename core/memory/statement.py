@@ -95,7 +95,9 @@ def _meanings() -> Mapping[str, Token]:
 
 
 _MEANINGS: Final = _meanings()
-_SILENT: Final = FUNCTION_WORDS | frozenset(_FILE["silent"]["words"].split())
+_SILENT: Final = FUNCTION_WORDS.difference("mst").union(_FILE["silent"]["words"].split())
+"""Without the letters of contractions, which are taken off before: a size may be M or S."""
+
 _CUES: Final = {name: re.compile(rf"\b(?:{'|'.join(each)})(?!\w)") for name, each in _FILE["cues"].items()}
 _JOINED: Final = re.compile(rf"\b(?:{'|'.join(word.replace('_', ' ') for word in _MEANINGS if '_' in word)})\b")
 _MONTHS: Final = {word: n for n, words in enumerate(_FILE["dates"]["months"], 1) for word in words.split()}
@@ -105,32 +107,38 @@ _VERBS: Final = re.compile(
     rf"|(?P<state>\b(?:{'|'.join(_FILE['verbs']['state'])})\b|:)"
     rf"|(?P<to>\b(?:{'|'.join(_FILE['verbs']['to'])})\b|[,;])"
 )
-_HAS_VALUE: Final = re.compile(r"[\d@]")
+_HAS_VALUE: Final = re.compile(r"[\d@+#]|\w-(?!\w)")
 _STATE, _CHANGE, _TO, _NOT = "\x01", "\x02", "\x03", "\x04"
 _FIRST_VALUE: Final = 0xE000
 """Where values stood, a text has characters from here on: they are of private use."""
 
+_JOINTS: Final = re.compile(r"(?<=\w)[-./ ](?=\w)")
+_PLAIN: Final = re.compile(r"[+-]?\w+(?:[+#]+|-(?!\w))?")
+"""A word with the signs that are a part of it: "C++", "-3", "O-"."""
+
+_CONTRACTED: Final = re.compile(r"'(?:s|m|t|d|re|ll|ve)\b")
 _PIECE: Final = re.compile(r"[\x01-\x04\ue000-\uf8ff]|\w+")
 _PHONE: Final = Token("one", "phone")
 _MIN_STEM: Final = 3
 """The fewest letters of a word that counts as one with another ending."""
 
 _MIN_PHONE_DIGITS: Final = 7
-_HOUR_DIGITS: Final = 2
 _HALF_DAY: Final = 12 * 60
 _MORNING: Final = 7 * 60
 """Who says an earlier hour than this alone means the afternoon."""
 
 
-def _date(*numbers: str) -> Token:
-    """Return a day of a month; the order of both is left open, as 5/12 may be either."""
-    return Token("date", "-".join(sorted(str(int(number)) for number in numbers)))
+def _date(one: str, other: str, year: str | None = None) -> Token:
+    """Return a day of a month, and the year where it is said; the order of day and month is open, as 5/12 is either."""
+    return Token("date", "-".join((*sorted(str(int(number)) for number in (one, other)), (year or "")[-2:])))
 
 
-def _clock(hour: str, minute: str | None, form: str | None) -> Token:
-    """Return a time of the day in minutes, and how it was said: "a" or "p" as am or pm, "h" as 15h, "?" as "at 3"."""
-    hours = int(hour) + 12 * (form == "p" and int(hour) < 12)  # noqa: PLR2004 - noon
-    return Token("time", f"{hours * 60 + int(minute or 0)}{'m' if form in {'a', 'p'} else form or ':'}")
+def _clock(match: re.Match[str]) -> Token:
+    """Return a time of the day in minutes, and how it was said: "m" as am or pm, "h" as 15h, ":" as 3:30, "?" as 3."""
+    hour, minute, half = int(match["hour"]), match["minute"], match["half"]
+    is_late = half is not None and (half[0] == "p" or half in _EVENINGS)
+    form = "m" if half else ":" if minute else "h" if match["h"] else "?"
+    return Token("time", f"{(hour + 12 * (is_late and hour < 12)) * 60 + int(minute or 0)}{form}")  # noqa: PLR2004
 
 
 def _number(text: str) -> Token:
@@ -138,28 +146,37 @@ def _number(text: str) -> Token:
     return Token("phone", digits) if len(digits) >= _MIN_PHONE_DIGITS else Token("number", text.replace(",", "."))
 
 
+_EVENINGS: Final = frozenset(_FILE["dates"]["evenings"].split("|"))
+_HALF: Final = rf"(?: ?(?P<half>[ap]\.?m\b|{_FILE['dates']['mornings']}|{_FILE['dates']['evenings']}))"
+_HOUR: Final = r"(?P<hour>[01]?\d|2[0-4])"
+_H: Final = r"(?P<h> ?(?:hs?|hrs)\b)"
+_AFTER: Final = rf"(?=$|[.,;!?)]| (?:{_FILE['dates']['after_hours']})\b| \d)"
 _ReadValue: TypeAlias = Callable[[re.Match[str]], Token]
 _VALUES: Final[Sequence[tuple[re.Pattern[str], _ReadValue]]] = (
-    (re.compile(r"\S+@[\w-]+(?:\.[\w-]+)+"), lambda m: Token("code", m[0])),
-    (re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b"), lambda m: _date(m[1], m[2])),
-    (re.compile(r"(?<![\w/])(\d\d?)/(\d\d?)(?:/\d\d(?:\d\d)?)?(?![\w/])"), lambda m: _date(m[1], m[2])),
+    (re.compile(r"\S+@[\w-]+(?:\.[\w-]+)+|(?<!\w)\w{1,3}[+#-]+(?!\w)"), lambda m: Token("code", m[0])),
+    (re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b"), lambda m: _date(m[2], m[3], m[1])),
     (
-        re.compile(rf"\b(\d\d?)(?:st|nd|rd|th|o)?(?: of| de)?(?: the)? ({_MONTH})\b"),
-        lambda m: _date(m[1], str(_MONTHS[m[2]])),
+        re.compile(r"(?<![\w/])(\d\d?)/(\d\d?)(?:/(\d\d(?:\d\d)?))?(?![\w/])"),
+        lambda m: _date(m[1], m[2], m[3]),
     ),
     (
-        re.compile(rf"\b({_MONTH}) (?:the )?(\d\d?)(?:st|nd|rd|th)?\b(?! ?(?:am|pm|h|:))"),
-        lambda m: _date(m[2], str(_MONTHS[m[1]])),
+        re.compile(rf"\b(\d\d?)(?:st|nd|rd|th|o)?(?: of| de)?(?: the)? ({_MONTH})\b(?:,? (?:de )?((?:19|20)\d\d)\b)?"),
+        lambda m: _date(m[1], str(_MONTHS[m[2]]), m[3]),
     ),
     (
-        re.compile(r"\b([01]?\d|2[0-4])(?:[:h]|\.(?=\d\d ?[ap]m))([0-5]\d)(?: ?(?:hs?|hrs|([ap])\.?m))?\b"),
-        lambda m: _clock(m[1], m[2], m[3]),
+        re.compile(rf"\b({_MONTH}) (?:the )?(\d\d?)(?:st|nd|rd|th)?\b(?! ?(?:am|pm|h|:))(?:,? ((?:19|20)\d\d)\b)?"),
+        lambda m: _date(m[2], str(_MONTHS[m[1]]), m[3]),
     ),
-    (re.compile(r"\b([01]?\d|2[0-4]) ?(?:hs?|hrs|([ap])\.?m)\b"), lambda m: _clock(m[1], None, m[2] or "h")),
-    (re.compile(r"(?<=\b(?:as|at) )([01]?\d|2[0-4])\b(?![.,/-]?\d)"), lambda m: _clock(m[1], None, "?")),
+    (re.compile(rf"\b{_HOUR}(?:[:h]|\.(?=\d\d ?[ap]m))(?P<minute>[0-5]\d){_H}?{_HALF}?(?!\w)"), _clock),
+    (re.compile(rf"\b{_HOUR}(?P<minute>){_H}{_HALF}?"), _clock),
+    (re.compile(rf"\b{_HOUR}(?P<minute>)(?P<h>){_HALF}"), _clock),
+    (
+        re.compile(rf"(?:(?<=\bat )|(?<=\bas )|(?<=\blas )){_HOUR}(?P<minute>)(?P<h>)\b(?![.,/-]?\d){_HALF}?{_AFTER}"),
+        _clock,
+    ),
     (re.compile(r"\+?\(?\d[\d ().-]{5,}\d"), lambda m: _number(m[0])),
     (
-        re.compile(r"(?<![^\s(#])(\d+(?:[.,]\d\d?)?)(?:kg|gb|mg|ml|km|st|nd|rd|th|k|g|l)?(?![^\s.,;!?)]|[.,]\d)"),
+        re.compile(r"(?<![^\s(#])(\d+(?:[.,]\d\d?)?)(?:st|nd|rd|th|kg| ?(?:gb|mg|ml|km|k|g|l))?(?![^\s.,;!?)]|[.,]\d)"),
         lambda m: _number(m[1]),
     ),
     (re.compile(r"[^\s,;()]*\d[^\s,;()]*(?<![.:!?])"), lambda m: Token("code", m[0])),
@@ -181,7 +198,8 @@ def read(text: str) -> Statement:
     for pattern, read_value in _VALUES if _HAS_VALUE.search(plain) else ():
         marked = pattern.sub(partial(put, read_value), marked)
     marked = _VERBS.sub(_with_mark, marked)
-    marked = _JOINED.sub(lambda match: match[0].replace(" ", "_"), re.sub(r"'s\b|['-]", " ", marked))
+    marked = _CONTRACTED.sub("", marked).replace("'", " ").replace("-", " ")
+    marked = _JOINED.sub(lambda match: match[0].replace(" ", "_"), marked)
     marked = _CUES["not"].sub(lambda match: f" {_NOT} {match[0]} ", marked)
     words: list[Token] = []
     subject: list[Token] = []
@@ -208,7 +226,7 @@ def read(text: str) -> Statement:
         words = [_PHONE if token.text == "number" else token for token in words]
         subject = [_PHONE if token.text == "number" else token for token in subject]
     return Statement(
-        " ".join(re.findall(r"\w+", plain)),
+        " ".join(_PLAIN.findall(plain)),
         tuple(words),
         tuple(subject) if changes or not is_open else (),
         _names(text),
@@ -241,7 +259,7 @@ def _token(piece: str, values: Sequence[Token]) -> Token | None:
 def _meant(word: str) -> Token | None:
     """Return the meaning of a word of a statement; None if it has none of its own."""
     for form in (word, word.removesuffix("s"), word.removesuffix("es")):
-        if form in _SILENT or len(form) == 1:
+        if form in _SILENT or not form:
             return None
         if form in _MEANINGS:
             return _MEANINGS[form]
@@ -251,21 +269,17 @@ def _meant(word: str) -> Token | None:
 
 
 def alike(one: Token, other: Token) -> bool:
-    """Tell whether two words mean the same: other endings, a slip of the pen, a short form of a value."""
+    """Tell whether two words mean the same: other endings, a slip of the pen, a value written in another way."""
     if one == other:
         return True
     kinds = {one.kind, other.kind}
     if kinds == {"time"}:
         return _same_time(one.text, other.text)
-    if kinds == {"time", "number"}:
-        time, number = (one, other) if one.kind == "time" else (other, one)
-        return (
-            number.text.isdigit()
-            and len(number.text) <= _HOUR_DIGITS
-            and _same_time(time.text, f"{int(number.text) * 60}?")
-        )
+    if kinds == {"date"}:
+        (first, year), (second, other_year) = (each.text.rsplit("-", 1) for each in (one, other))
+        return first == second and not (year and other_year)
     if one.is_value and other.is_value:
-        return re.sub(r"\W", "", one.text) == re.sub(r"\W", "", other.text)
+        return _JOINTS.sub("", one.text) == _JOINTS.sub("", other.text)
     return kinds == {"word"} and _same_word(*sorted((one.text, other.text), key=len))
 
 
@@ -309,8 +323,16 @@ def _same_word(short: str, long: str) -> bool:
 
 
 def without(words: Sequence[Token], others: Sequence[Token]) -> list[Token]:
-    """Return the words that none of the others means."""
-    return [word for word in words if not any(alike(word, other) for other in others)]
+    """Return the words that none of the others means; of values, each other one counts once."""
+    left = list(others)
+    found: list[Token] = []
+    for word in words:
+        twin = next((other for other in left if alike(word, other)), None)
+        if twin is None:
+            found.append(word)
+        elif word.is_value:
+            left.remove(twin)
+    return found
 
 
 def in_both(words: Sequence[Token], others: Sequence[Token]) -> list[Token]:

@@ -291,8 +291,10 @@ class UserMemory(MemoryReading):
         for draft, known in zip(wanted, found, strict=True):
             if known is not None and known.before is not None and known.item.id not in replaced:
                 replaced[known.item.id] = draft
-            elif known is not None and known.before is None and fold(known.item.content) != fold(draft.content):
-                plain.append(replace(draft, content=known.item.content, bindings=known.item.bindings))
+            elif known is not None and known.before is None:
+                to_the_letter = folded_words(draft.content) == folded_words(known.item.content)
+                phrases = draft.bindings if to_the_letter else known.item.bindings
+                plain.append(replace(draft, content=known.item.content, bindings=phrases))
             else:
                 plain.append(draft)
         resolved = await self._add(plain, vectors, source_ids)
@@ -449,7 +451,7 @@ class UserMemory(MemoryReading):
                 says_so = await compared(item.content, read(draft.content), cosine) is Relation.SAME
                 return Resolved(item, Relation.SAME) if says_so else Resolved(item, Relation.REPLACES, item)
         hits = await self.search(phrases_of(draft), vectors, limit=NEIGHBOURS, floor=0.0)
-        return await related(draft.content, [hit for hit in hits if not hit.item.current], cosine, hint)
+        return await related(draft, [hit.item for hit in hits], cosine, hint)
 
     async def _replace(
         self,

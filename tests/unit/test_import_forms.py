@@ -278,7 +278,7 @@ def test_more_than_may_be_saved_is_refused_before_all_of_it_is_read() -> None:
 
 async def test_the_first_five_are_shown_word_for_word_and_the_day_is_kept() -> None:
     async with Importer() as ana:
-        await ana.house.memories.of(ANA).save([MemoryDraft(MemoryKind.TEXT, "black tea", ("tea",))], {})
+        await ana.house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, "black tea", ("tea",))], {})
         told = await ana.say("/import", (FILES / "notes.md").read_bytes())
         assert told.startswith("The file holds 7 memories.\n1 I know already.\n- ")
         assert told.count("\n- “") + told.count("\n- `") + told.count("\n- \n```") == 5

