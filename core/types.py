@@ -324,6 +324,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedTime:
+    """The time that a question names: when it was `said` what is asked for, or else the days that it is about."""
+
+    span: Span
+    said: bool
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryDraft:
     """A memory to be saved. `bindings` are the short phrases it is found by: at least one, none empty.
 
