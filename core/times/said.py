@@ -14,6 +14,7 @@ from typing import Final
 from core.locales import head
 from core.text.language import detect
 from core.text.unicode import flat
+from core.text.words import FUNCTION_WORDS
 from core.times.clocks import LENGTH_S, calendar, clock_at
 from core.times.grammar import MAX_CHARS, languages, read
 from core.times.parts import Clock, Day, NotUnderstood, Parts
@@ -26,6 +27,8 @@ from core.types import AskedTime, Locale, Span
 _DAY: Final = timedelta(days=1)
 _NOON: Final = 12
 _LAST_YEAR: Final = 2200
+_MOST: Final = 100
+"""Of units ahead; more are a number of something else."""
 _SHORT: Final = 3
 """Abbreviated names of days are other words, too, where no number stands beside them."""
 
@@ -52,7 +55,23 @@ def asked(text: str, now: datetime, locale: Locale) -> AskedTime | None:
         stretch, told = Stretches(words, now.replace(tzinfo=None), back=False).first() or stretch, None
     is_said = told is not None and stretch.begin < now.replace(tzinfo=None)
     end = _midnight(now + _DAY) if is_said and stretch.end == LAST else stretch.end
-    return AskedTime(Span(_aware(stretch.begin, now), _aware(end, now)), is_said)
+    span = Span(_aware(stretch.begin, now), _aware(end, now))
+    first, last = words.items[stretch.at], words.items[stretch.stop - 1]
+    rest = " ".join(f"{words.text[: first.start]} {words.text[last.end :]}".split())
+    return AskedTime(span, is_said, rest, _is_alone(words, stretch))
+
+
+def _is_alone(words: Tokens, stretch: Stretch) -> bool:
+    """Whether a question names nothing but a time: "o que eu tenho na sexta?", "what did I tell you yesterday?"."""
+    others = (
+        token for at, token in enumerate(words.items) if token.kind == "w" and not stretch.at <= at < stretch.stop
+    )
+    cues, said = table(words.tag).cues, flat(words.text)
+    told = {at for found in cues["told"].finditer(said) for at in range(*found.span())}
+    return all(
+        token.value in FUNCTION_WORDS or token.start in told or cues["agenda"].fullmatch(token.value)
+        for token in others
+    )
 
 
 def meant(text: str, at: datetime, locale: Locale) -> str:
@@ -234,10 +253,10 @@ def _at_clock(day: datetime, clock: Clock) -> datetime:
 
 def _after(words: Tokens, found: re.Match[str], now: datetime) -> datetime | None:
     """Return the end of the day that lies an amount of days, weeks or months ahead."""
-    unit = words.value(found.start("u"))
-    if unit in LENGTH_S:
+    unit, count = words.value(found.start("u")), number_of(words.items[found.start("n" if found["n"] else "m")])
+    if unit in LENGTH_S or count > _MOST:
         return None
-    return _midnight(now + calendar(unit, number_of(words.items[found.start("n" if found["n"] else "m")])) + _DAY)
+    return _midnight(now + calendar(unit, count) + _DAY)
 
 
 def _midnight(wall: datetime) -> datetime:
