@@ -37,7 +37,7 @@ from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Cycle, Models
 from core.outgoing import Button, Choice, OutgoingMessage
-from core.ports import Channel, Channels, Clock, MessageHandler
+from core.ports import Channel, Channels, Clock, MessageHandler, TimeReader
 from core.stores import ChangeContext, Inbox
 from core.text.unicode import one_line
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
@@ -76,6 +76,7 @@ class ChatBotParts:
     models: Models
     registry: Registry
     clock: Clock
+    times: TimeReader
     limits: TurnLimits
     notifier: Notifier
     confirmations: Confirmations
@@ -249,6 +250,7 @@ class ChatBot(MessageHandler):
             view=view,
             clock=parts.clock,
             confirmations=parts.confirmations,
+            times=parts.times,
             remembers=preferences.remembers,
             language=preferences.language or parts.language,
             speaker="" if incoming.private else one_line(incoming.user_name, MAX_NAME_CHARS),

@@ -42,6 +42,7 @@ def message_of(incoming: Incoming, turn: str) -> Message:
     return Message(
         MessageRole.USER,
         incoming.text,
+        at=incoming.at,
         turn=turn,
         source_id=incoming.message_id,
         attachments=incoming.attachments,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import tzinfo
 from typing import Final
 
 from core.dialogue import Step, committed
 from core.text import claims
 from core.text.catalogue import Counted, counted, forms, text
+from core.text.days import dated
 from core.text.markdown import quoted
 from core.types import ChangeKind, Locale, Localized, MemoryItem
 
@@ -16,19 +18,23 @@ _WITHOUT_MEMORY: Final = frozenset({ChangeKind.DELETED, ChangeKind.REMINDER})
 """What people may do who turned remembering off."""
 
 
-def written(kind: ChangeKind, items: Sequence[MemoryItem], locale: Locale) -> str:
-    """Return the sentence on what was saved, changed or deleted, with each memory's words."""
-    return listed(DONE[kind][locale], items)
+def written(kind: ChangeKind, items: Sequence[MemoryItem], locale: Locale, zone: tzinfo) -> str:
+    """Return the sentence on what was saved, changed or deleted, with each memory's words and the days they mean."""
+    return listed(DONE[kind][locale], items, locale, zone)
 
 
-def replaced(now: MemoryItem, before: MemoryItem, locale: Locale) -> str:
+def _told(item: MemoryItem, zone: tzinfo, locale: Locale) -> str:
+    return quoted(item.content) + dated(item, zone, locale)
+
+
+def replaced(now: MemoryItem, before: MemoryItem, locale: Locale, zone: tzinfo) -> str:
     """Return the sentence on a memory that has new words, and on those that were true until now."""
-    return REPLACED[locale].format(new=quoted(now.content), old=quoted(before.content))
+    return REPLACED[locale].format(new=_told(now, zone, locale), old=_told(before, zone, locale))
 
 
-def listed(lead: str, items: Sequence[MemoryItem]) -> str:
-    """Return the memories listed below a lead, or a single one beside it."""
-    lines = [quoted(item.content) for item in items]
+def listed(lead: str, items: Sequence[MemoryItem], locale: Locale, zone: tzinfo) -> str:
+    """Return the memories listed below a lead, or a single one beside it, with the days that they mean there."""
+    lines = [_told(item, zone, locale) for item in items]
     return f"{lead} {lines[0]}" if len(lines) == 1 else "\n".join((lead, *(f"- {line}" for line in lines)))
 
 

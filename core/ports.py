@@ -14,7 +14,7 @@ from typing import Protocol
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ChannelError, ChannelGone
 from core.outgoing import ChannelLimits, Choice, OutgoingMessage
-from core.types import ChatKey, Incoming, Message, UserKey, Vectors
+from core.types import AskedTime, ChatKey, Incoming, Locale, Message, UserKey, Vectors
 
 
 class Clock(Protocol):
@@ -197,6 +197,22 @@ class MessageHandler(Protocol):
         """
         del incoming, option
         return ()
+
+
+class TimeReader(Protocol):
+    """What words of people say of times. Raises nothing; takes time linear in the text.
+
+    Every moment is aware and in the person's zone; `locale` is the language that is tried first.
+    """
+
+    def asked(self, text: str, now: datetime, locale: Locale) -> AskedTime | None:
+        """Return the time that a question names: when it was said what is asked for, or the days that it is about."""
+
+    def meant(self, text: str, at: datetime, locale: Locale) -> str:
+        """Return the day or the minute that a fact means, said at that moment, as `MemoryDraft.meant`; "" if none."""
+
+    def until(self, text: str, at: datetime, locale: Locale) -> datetime | None:
+        """Return when a fact, said at that moment, stops being true by its own words; None if they tell of no end."""
 
 
 class Tokenizer(Protocol):

@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from hashlib import blake2b
 from zoneinfo import ZoneInfo
 
@@ -41,12 +41,13 @@ from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
-from core.ports import Clock
+from core.ports import Clock, TimeReader
 from core.prompts import build, build_single, render_notes, render_past, render_steps, repeated, single_forms
 from core.stores import Quoted
 from core.text import claims
 from core.text.checked import CheckedText, says_nothing
 from core.text.citations import Citations, not_cited
+from core.text.days import noted
 from core.text.markdown import plain_times, quoted
 from core.text.marks import quoted as marked
 from core.text.unicode import fold, one_line
@@ -54,6 +55,7 @@ from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.texts import AGAIN, CONTINUE, LENGTH_STOP
 from core.threads import TurnState
 from core.types import (
+    AskedTime,
     ChangeKind,
     Learn,
     Locale,
@@ -111,6 +113,7 @@ class Turn:
     view: View
     clock: Clock
     confirmations: Confirmations
+    times: TimeReader
     steps: list[Step] = field(default_factory=list)
     max_history_tokens: int | None = None
     asks_instead: str = ""
@@ -171,6 +174,21 @@ class Turn:
         """The time zone of times that the person reads."""
         return self.own_zone or self.conversation.conversations.zone
 
+    @property
+    def said_at(self) -> datetime:
+        """When the person sent the message, in their zone: from then on "tomorrow" counts, however late it is read."""
+        return (self.asked.at or self.clock.now()).astimezone(self.zone)
+
+    @property
+    def asked_time(self) -> AskedTime | None:
+        """The time that the message names, if it asks for what was said, or is, then."""
+        return self.times.asked(self.asked.text, self.said_at, self.locale)
+
+    def timeless(self, query: str) -> str:
+        """Return a query without its words for a time, unless it has no others."""
+        found = self.times.asked(query, self.said_at, self.locale)
+        return found.rest or query if found is not None else query
+
     async def enter(self, state: TurnState, error: str = "") -> None:
         """Store the state of the turn (D4)."""
         await self.conversation.enter(self.asked.turn, state, error)
@@ -215,7 +233,7 @@ class Turn:
             if items:
                 step = Step("before an interruption", Outcome.DONE, items=items, detail=kind.value, writes=kind)
                 if untold := [item for item in items if quoted(item.content) not in said]:
-                    await self.confirm(step, outcomes.written(kind, untold, self.locale))
+                    await self.confirm(step, outcomes.written(kind, untold, self.locale, self.zone))
                 else:
                     self.steps.append(step)
 
@@ -284,7 +302,7 @@ class Turn:
         if self.models.is_limited and said:
             memories = memories[:_MAX_BESIDE]
         if said or memories:
-            await self.view.finish(buttons, tuple(item.in_zone(self.zone) for item in memories))
+            await self.view.finish(buttons, tuple(noted(item, self.zone, self.locale) for item in memories))
 
     def has_quoted(self, words: str) -> bool:
         """Return whether the answer message says these words as they are."""
@@ -496,15 +514,16 @@ class Turn:
     async def find_quotes(self, queries: Sequence[str], found: Sequence[MemoryItem]) -> tuple[Quoted, ...]:
         """Return past messages that say something about what is looked for, and that the last prompt did not show.
 
-        Memories that are `found` tell it better.
+        Memories that are `found` tell it better. If the message asks for what was said at a time, only what was.
         """
-        memory = self.memory
+        memory, asked = self.memory, self.asked_time
         past = await find_quotes(
             self.conversation.store,
             await memory.store.accounts(memory.owner),
-            queries,
+            [self.timeless(query) for query in queries] if asked is not None and asked.said else queries,
             lookup=memory.get,
             room=memory.context.room,
+            said=asked.span if asked is not None and asked.said else None,
             skip={self.asked.id, *self._window},
             beside={item.id for item in found},
         )

@@ -324,6 +324,19 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedTime:
+    """The time that a question names: when it was `said` what is asked for, or else the days that it is about.
+
+    `rest` is the question without its words for the time; `alone`: nothing else is asked for ("what do I have today?").
+    """
+
+    span: Span
+    said: bool
+    rest: str = ""
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryDraft:
     """A memory to be saved. `bindings` are the short phrases it is found by: at least one, none empty.
 
@@ -378,7 +391,9 @@ class MemoryItem:
 
     def in_zone(self, zone: tzinfo) -> MemoryItem:
         """Return the memory with its times in that zone."""
-        return replace(self, created_at=self.created_at.astimezone(zone), updated_at=self.updated_at.astimezone(zone))
+        until = None if self.until is None else self.until.astimezone(zone)
+        created_at, updated_at = self.created_at.astimezone(zone), self.updated_at.astimezone(zone)
+        return replace(self, created_at=created_at, updated_at=updated_at, until=until)
 
     def to_json(self) -> dict[str, JSONValue]:
         """Return the JSON form for models and exports; times in ISO 8601."""
@@ -389,6 +404,8 @@ class MemoryItem:
             "bindings": list(self.bindings),
             "created_at": self.created_at.isoformat(timespec="seconds"),
             "updated_at": self.updated_at.isoformat(timespec="seconds"),
+            **({"until": self.until.isoformat(timespec="seconds")} if self.until else {}),
+            **({"meant": self.meant} if self.meant else {}),
         }
 
 

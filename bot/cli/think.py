@@ -128,6 +128,7 @@ async def _thought(app: App, text: str, user: UserKey, chat: str, own_zone: Zone
         view=View(channel, app.clock),
         clock=app.clock,
         confirmations=app.features.confirmations,
+        times=app.parts.times,
         own_zone=own_zone or (ZoneInfo(told_zone) if told_zone else None),
         additions=app.parts.additions,
     )

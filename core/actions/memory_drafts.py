@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator
 
+from core.memory.timed import end_of
 from core.models import NOT_BRIEF
 from core.text.unicode import clean
 from core.types import MemoryDraft, MemoryKind
@@ -65,6 +67,7 @@ class DraftAnswer:
     content: str
     bindings: list[str]
     instead_of: Annotated[str | None, NOT_BRIEF] = UNSAID
+    until: Annotated[str | None, NOT_BRIEF] = None
 
 
 DraftEntry: TypeAlias = Annotated[DraftAnswer, BeforeValidator(_as_draft)]
@@ -88,10 +91,13 @@ def to_bindings(phrases: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(phrase for phrase in cleaned if phrase))[:MAX_BINDINGS]
 
 
-def to_draft(answer: DraftAnswer) -> MemoryDraft | None:
-    """Return the memory to store; None if it has no content or no bindings, or is too long."""
+def to_draft(answer: DraftAnswer, zone: tzinfo) -> MemoryDraft | None:
+    """Return the memory to store; None if it has no content or no bindings, or is too long.
+
+    Its `until` is a date in that zone; one that cannot be read does not count.
+    """
     content = clean(answer.content, MAX_CONTENT_CHARS + 1)
     bindings = to_bindings(answer.bindings)
     if not content or not bindings or len(content) > MAX_CONTENT_CHARS:
         return None
-    return MemoryDraft(to_kind(answer.type, content), content, bindings)
+    return MemoryDraft(to_kind(answer.type, content), content, bindings, end_of(answer.until or "", zone))

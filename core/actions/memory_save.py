@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from typing import Annotated
 
 from core import outcomes
@@ -14,6 +15,7 @@ from core.actions.offer import offer_saving, own_words
 from core.dialogue import Outcome, Step, Task
 from core.memory.relation import Relation
 from core.memory.resolve import Hint, Resolved
+from core.memory.timed import timed
 from core.models import NOT_BRIEF
 from core.outgoing import Button
 from core.text import claims
@@ -42,7 +44,8 @@ password", in the person's language, without the secret value itself. Only what 
 memories recalled above, what stands in a <quote>, your own words, or these instructions. `instead_of` is the mark of \
 the one memory shown to you (m1, m2, ...) that says the same, or that is no longer true because of this; null if there \
 is none, as both are true: a second cat does not replace the first. `asked` is true if the \
-person asks to remember or note it, false if they only told a lasting fact about themselves in passing."""
+person asks to remember or note it, false if they only told a lasting fact about themselves in passing. `until` is the \
+last day on which it is true, as an ISO date, if they say that it is for a time only; else null."""
 
 SAVING = text("actions.memory_save.saving")
 EMBEDDING = text("actions.memory_save.embedding")
@@ -125,13 +128,13 @@ async def run(turn: Turn, answer: Drafts) -> None:
 
 async def hinted(turn: Turn, answer: Drafts) -> Wanted:
     """Return what can be saved, with what the model said of it; only marks that it was shown count."""
-    wanted, said = wanted_drafts(answer), [item for item in answer.items if item.instead_of != UNSAID]
+    wanted, said = wanted_drafts(answer, turn.zone), [item for item in answer.items if item.instead_of != UNSAID]
     named, refused = await turn.known([item.instead_of for item in said if item.instead_of])
     shown = frozenset(item.id for item in await turn.in_view())
     hints = {
         draft.content: Hint(named[item.instead_of].id if item.instead_of else "", shown)
         for item in said
-        if (draft := to_draft(item)) is not None and item.instead_of not in refused
+        if (draft := to_draft(item, turn.zone)) is not None and item.instead_of not in refused
     }
     return replace(wanted, hints=hints, refused=refused)
 
@@ -144,15 +147,16 @@ async def _offer(turn: Turn, drafts: Sequence[MemoryDraft]) -> None:
     turn.steps.append(Step(NAME, Outcome.NOTHING, detail=f"told in passing: not saved{offered}"))
 
 
-def wanted_drafts(answer: Drafts) -> Wanted:
+def wanted_drafts(answer: Drafts, zone: tzinfo) -> Wanted:
     """Return the drafts that can be saved, and the words of the others."""
-    drafts = [to_draft(item) for item in answer.items[:MAX_DRAFTS]] + [None] * len(answer.items[MAX_DRAFTS:])
+    drafts = [to_draft(item, zone) for item in answer.items[:MAX_DRAFTS]] + [None] * len(answer.items[MAX_DRAFTS:])
     missing = [item.content for item, draft in zip(answer.items, drafts, strict=True) if draft is None]
     return Wanted(tuple(filter(None, drafts)), tuple(one_line(content, MAX_NAMED_CHARS) for content in missing))
 
 
 async def keep(turn: Turn, drafts: Sequence[MemoryDraft], hints: Mapping[str, Hint] | None = None) -> Kept:
     """Embed the drafts, compare them with what is known, and save them."""
+    drafts = [timed(draft, turn.times, turn.said_at, turn.locale) for draft in drafts]
     await turn.status(EMBEDDING[turn.locale])
     memory = turn.memory
     vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
@@ -179,9 +183,10 @@ async def buttons(turn: Turn, kept: Kept) -> tuple[Button, ...]:
 
 def told(turn: Turn, kept: Kept, missing: Sequence[str] = ()) -> str:
     """Return our own words on what was saved, replaced, known before, and not saved."""
-    lines = [outcomes.written(WRITES, kept.saved, turn.locale)] if kept.saved else []
-    lines += [outcomes.replaced(each.item, each.before, turn.locale) for each in kept.replaced if each.before]
-    lines += [outcomes.listed(outcomes.KNOWN[turn.locale], kept.known)] if kept.known else []
+    lines = [outcomes.written(WRITES, kept.saved, turn.locale, turn.zone)] if kept.saved else []
+    locale, zone = turn.locale, turn.zone
+    lines += [outcomes.replaced(each.item, each.before, locale, zone) for each in kept.replaced if each.before]
+    lines += [outcomes.listed(outcomes.KNOWN[locale], kept.known, locale, zone)] if kept.known else []
     lines += [outcomes.not_done(WRITES, missing, turn.locale, some=True)] if missing else []
     before = [each.before for each in kept.replaced if each.before]
     lines += [note] if (note := narrowed_text(turn, before, [each.item for each in kept.replaced])) else []

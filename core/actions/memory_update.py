@@ -15,6 +15,7 @@ from core.actions.memory_drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answere
 from core.actions.proposal import Rewrite, propose_rewrites, proposes
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
+from core.memory.timed import timed_anew
 from core.models import NOT_BRIEF
 from core.text.catalogue import text
 from core.text.unicode import clean
@@ -64,6 +65,10 @@ def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
     return MemoryDraft(kind, content, to_bindings(change.bindings or ()) or item.bindings)
 
 
+def _timed(turn: Turn, item: MemoryItem, draft: MemoryDraft | None) -> MemoryDraft | None:
+    return None if draft is None else timed_anew(draft, item, turn.times, turn.said_at, turn.locale)
+
+
 async def run(turn: Turn, answer: Changes) -> None:
     """Refuse ids not in view, and write the changes.
 
@@ -76,7 +81,7 @@ async def run(turn: Turn, answer: Changes) -> None:
     known, refused = await turn.known(list(wanted))
     changes = {item.id: wanted[name] for name, item in known.items()}
     items = list({item.id: item for item in known.values()}.values())
-    drafts = {item.id: changed(item, changes[item.id]) for item in items}
+    drafts = {item.id: _timed(turn, item, changed(item, changes[item.id])) for item in items}
     rewrites = [Rewrite(item.id, draft) for item in items if (draft := drafts[item.id]) and draft != item.draft]
     too_long = sum(draft is None for draft in drafts.values())
     missing = ("",) * (len(refused) + too_long + len(answer.items[MAX_DRAFTS:]))
@@ -104,6 +109,8 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, 
                 kind=draft.kind,
                 content=draft.content,
                 bindings=draft.bindings,
+                until=draft.until,
+                meant=draft.meant,
                 vectors=vectors,
                 keeps_past=True,
             )
@@ -117,8 +124,8 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, 
 
 async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Sequence[MemoryItem], note: str) -> None:
     """Record the step; tell what was changed, what was so already, and what was not changed, and the note."""
-    lines = [outcomes.written(WRITES, updated, turn.locale)] if updated else []
-    lines += [outcomes.listed(outcomes.SAME[turn.locale], same)] if same else []
+    lines = [outcomes.written(WRITES, updated, turn.locale, turn.zone)] if updated else []
+    lines += [outcomes.listed(outcomes.SAME[turn.locale], same, turn.locale, turn.zone)] if same else []
     if not lines:
         missing = step.missing or ("",)
         turn.steps.append(replace(step, missing=missing))

@@ -69,6 +69,7 @@ from core.models import Models
 from core.ports import Clock
 from core.stores import HistoryStore, Inbox
 from core.threads import ConfirmationStore, PendingInputs
+from core.times.reader import TimeWords
 from core.types import Learn
 
 
@@ -210,6 +211,7 @@ class Features:
             models=self._models,
             registry=self._registry,
             clock=self.clock,
+            times=TimeWords(),
             limits=limits,
             notifier=self.notifier,
             confirmations=self.confirmations,

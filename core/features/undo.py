@@ -17,6 +17,7 @@ from core.memory.user_memory import UndoResult
 from core.outcomes import listed
 from core.outgoing import Button, memory_line
 from core.text.catalogue import counted, forms, in_words, text
+from core.text.days import noted
 from core.types import Change, MemoryItem, room_name
 
 _MAX_LINES: Final = 20
@@ -120,7 +121,7 @@ def _states(changes: Sequence[Change]) -> tuple[dict[str, MemoryItem | None], di
 
 def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str]:
     """Return the memories that may be told here, a line each, and how many more there are."""
-    lines = [memory_line(item.in_zone(request.turn.zone)) for item in told[:_MAX_LINES]]
+    lines = [memory_line(noted(item, request.turn.zone, request.locale)) for item in told[:_MAX_LINES]]
     if more := total - len(lines):
         lines.append(counted(MORE if len(told) == total else NOT_HERE, request.locale, more))
     return lines

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from core.clock import zone_name
 from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import sentences as say
+from core.text.days import dated
 from core.text.markdown import QUOTED_CHARS, quoted
 from core.types import JSONValue, Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
@@ -171,6 +172,8 @@ def _memory(content: JSONValue) -> MemoryItem | None:
         bindings=tuple(str(phrase) for phrase in phrases) if isinstance(phrases, list) else (),
         created_at=_moment(content.get("created_at")),
         updated_at=_moment(content.get("updated_at")),
+        until=_moment(content["until"]) if content.get("until") else None,
+        meant=str(content.get("meant", "")),
     )
 
 
@@ -194,9 +197,10 @@ def moment(now: datetime, locale: Locale) -> str:
 
 
 def line(item: MemoryItem, locale: Locale, *, whole: bool = False) -> str:
-    """Return a memory as it is quoted: its words, then its date."""
+    """Return a memory as it is quoted: its words, then the day that they mean, or else when they were said last."""
     date = day(item.updated_at, locale)
-    return quoted(item.content, None if whole else QUOTED_CHARS) + (f" ({date})" if date else "")
+    days = dated(item, item.updated_at.tzinfo or UTC, locale) or (f" ({date})" if date else "")
+    return quoted(item.content, None if whole else QUOTED_CHARS) + days
 
 
 def numbered(options: Iterable[str]) -> str:

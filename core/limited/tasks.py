@@ -6,9 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
 from functools import partial
-from typing import Final
 
 from core.aside import aside
 from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Prompt, PromptContext, Stop, StreamEvent, Task
@@ -25,7 +23,7 @@ from core.limited.understanding import Wish, understand
 from core.limited.words import stems, words
 from core.ports import ChatModel, Embedder
 from core.text.unicode import flat, fold, one_line
-from core.types import JSONValue, MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal, OpenQuestion
+from core.types import JSONValue, MemoryItem, Message, MessageRole, Modal, OpenQuestion
 
 MAX_QUERIES = 8
 
@@ -56,20 +54,16 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [scene.message]
 
 
-def save_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:
+def save_drafts(cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:
     """Return what to save, in the shape of a MemoryDraft."""
     said = [piece for wish in wishes if wish.intent is Intent.SAVE for piece in wish.said]
     changes = [moves.change_of(cues, wish) for wish in wishes if wish.intent is Intent.UPDATE and not wish.agreed]
     said += [change.told or change.statement for change in changes]
     both: dict[str, JSONValue] = {"instead_of": None} if any(wish.agreed for wish in wishes) else {}
     return [
-        {"type": draft.kind.value, "content": _dated(draft, scene), "bindings": list(draft.bindings), **both}
+        {"type": draft.kind.value, "content": draft.content, "bindings": list(draft.bindings), **both}
         for draft in drafts(cues, [piece for piece in said if piece])
     ]
-
-
-def _dated(draft: MemoryDraft, scene: Scene) -> str:
-    return draft.content if draft.kind is MemoryKind.JSON else dated(draft.content, scene.context.now)
 
 
 def update_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:
@@ -81,7 +75,7 @@ def update_drafts(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[JSON
         told = moves.change_of(cues, wish)
         chosen = moves.targets(scene, wish) if wish.agreed else fits(told.aim, scene.found or scene.shown)[0]
         if chosen and told.value:
-            text = dated(renewed(chosen[0].content, told)[0], scene.context.now)
+            text = renewed(chosen[0].content, told)[0]
             found.append({"id": chosen[0].id, "type": None, "content": text, "bindings": _rebound(chosen[0], text)})
     return found
 
@@ -146,54 +140,6 @@ def _weight(line: str) -> int:
     return 2 * len(re.findall(r"\d+", line)) + 2 * len(_NAME.findall(line)) + len(_WEIGHTY.findall(flat(line)))
 
 
-# --- days named from today on, written as dates: "tomorrow" is another day when it is read again ---------------------
-
-_WEEKDAYS: Final = (
-    ("monday", "segunda", "lunes"),
-    ("tuesday", "terca", "martes"),
-    ("wednesday", "quarta", "miercoles"),
-    ("thursday", "quinta", "jueves"),
-    ("friday", "sexta", "viernes"),
-    ("saturday", "sabado", "sabado"),
-    ("sunday", "domingo", "domingo"),
-)
-_WEEKDAY: Final = rf"(?:{'|'.join(sorted({name for names in _WEEKDAYS for name in names}))})(?:-feira)?"
-_DAY: Final = re.compile(
-    r"\b(?:(?P<after>depois de amanha|pasado manana|(?:the )?day after tomorrow)|"
-    r"(?P<before>anteontem|anteayer|antes de ayer|(?:the )?day before yesterday)|"
-    r"(?P<tomorrow>amanha|tomorrow|(?<!la )(?<!una )(?<!cada )(?<!esta )(?<!esa )manana)|"
-    r"(?P<yesterday>ontem|ayer|yesterday)|(?P<today>hoje|hj|hoy|today|tonight)|"
-    r"(?:in|em|en|daqui a|dentro de) (?P<count>\d{1,3}) (?:(?P<weeks>weeks?|semanas?)|days?|dias?)|"
-    rf"(?:next|this|proxim[ao]|est[ae]) (?P<coming>{_WEEKDAY})(?! (?:vez|parte|etapa|fase|semana|edic|temporada))|"
-    rf"(?P<that_comes>{_WEEKDAY}) que (?:vem|viene))\b"
-    r"(?! ?\(\d{4}-)"
-)
-_DAYS: Final = {"after": 2, "tomorrow": 1, "today": 0, "yesterday": -1, "before": -2}
-
-
-def dated(text: str, now: datetime) -> str:
-    """Return the text with the date after each word that names a day from `now`: "tomorrow (2026-11-23)".
-
-    "Next Friday" is the first one after today.
-    """
-    written, end = [], 0
-    for found in _DAY.finditer(flat(text)):
-        date = now.date() + timedelta(days=_days_ahead(found, now.weekday()))
-        written += [text[end : found.end()], f" ({date.isoformat()})"]
-        end = found.end()
-    return "".join((*written, text[end:]))
-
-
-def _days_ahead(found: re.Match[str], today: int) -> int:
-    if found["count"]:
-        return int(found["count"]) * (7 if found["weeks"] else 1)
-    if name := found["coming"] or found["that_comes"]:
-        name = name.removesuffix("-feira")
-        weekday = next(number for number, names in enumerate(_WEEKDAYS) if name in names)
-        return (weekday - today - 1) % 7 + 1
-    return next(days for group, days in _DAYS.items() if found[group])
-
-
 _SPOKEN = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
 """One to four words: a piece of a streamed answer."""
 
@@ -246,7 +192,7 @@ class LimitedMind(ChatModel):
             case Task.SEARCH_QUERIES:
                 return {"items": search_queries(scene, self._cues, wishes)}
             case Task.SAVE_DRAFTS:
-                return {"items": save_drafts(scene, self._cues, wishes), "asked": True}
+                return {"items": save_drafts(self._cues, wishes), "asked": True}
             case Task.UPDATE_DRAFTS:
                 return {"items": update_drafts(scene, self._cues, wishes)}
             case Task.ARGUMENTS:

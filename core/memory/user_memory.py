@@ -20,6 +20,7 @@ from core.memory.search import Query, Ranking, parts
 from core.memory.statement import read
 from core.ports import Clock
 from core.stores import ChangeContext, MemoryStore, Search
+from core.text.days import without_day
 from core.text.unicode import clean, fold, one_line
 from core.text.words import folded_words
 from core.types import Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, Span, UserKey, Vector, Vectors
@@ -56,12 +57,15 @@ def said_again(item: MemoryItem, draft: MemoryDraft, room: str) -> tuple[MemoryD
     """Return a memory whose content was said again in a room ("": in private), and the rooms where it is heard now.
 
     The phrases that it is found by are heard wherever the content is: one that was not said in every such place goes.
+    What the words mean now counts: "tomorrow" is another day.
     """
+    until, meant = draft.until or item.until, draft.meant or item.meant
     rooms = tuple(sorted({*item.rooms, room} - {""}))
-    known = [phrase for phrase in item.bindings if rooms == item.rooms or phrase in draft.bindings]
+    before = item.bindings if meant == item.meant else without_day(item.bindings, item.meant)
+    known = [phrase for phrase in before if rooms == item.rooms or phrase in draft.bindings]
     new = draft.bindings if not item.shared and set(rooms) <= {room} else ()
     bindings = _once((*known, *new)) or (one_line(item.content, MAX_PHRASE_CHARS),)
-    return replace(item.draft, bindings=bindings), rooms
+    return replace(item.draft, bindings=bindings, until=until, meant=meant), rooms
 
 
 def _once(bindings: Iterable[str]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from core.times.parts import Day
@@ -82,8 +83,9 @@ def _weekday_gone(words: Tokens, found: re.Match[str]) -> Day:
 
 
 def _unit_gone(words: Tokens, found: re.Match[str]) -> Day | None:
-    days = {"week": 7, "month": 31, "year": 366}.get(words.said_units(found)[0], 0)
-    return Day(ahead=-days) if days else None
+    unit = words.said_units(found)[0]
+    days = {"week": 7, "month": 31, "year": 366}.get(unit, 0)
+    return Day(ahead=-days, whole=unit) if days else None
 
 
 def _numbered(words: Tokens, found: re.Match[str]) -> Day | None:
@@ -140,13 +142,15 @@ def _week_after(words: Tokens, found: re.Match[str]) -> Day | None:
 
 
 def _next_unit(words: Tokens, found: re.Match[str]) -> Day | None:
+    unit = words.said_units(found)[0]
     units = {"week": Day(weeks=1), "month": Day(day=1, months=1), "year": Day(month=12, day=31, plus=1)}
-    return units.get(words.said_units(found)[0])
+    return replace(units[unit], whole=unit) if unit in units else None
 
 
 def _month_alone(words: Tokens, found: re.Match[str]) -> Day | None:
     month = found.end() - 1
-    return Day(month=number_of(words.items[month]), day=1) if words.kinds[month - 1 : month] == "i" else None
+    is_named = words.kinds[month - 1 : month] == "i"
+    return Day(month=number_of(words.items[month]), day=1, whole="month") if is_named else None
 
 
 def _in_figures(words: Tokens, found: re.Match[str]) -> Day | None:
@@ -172,7 +176,7 @@ _READ: Final[Sequence[tuple[str, _Make]]] = (
     ("(?:W,?o{0,3})?u?T", _numeric),  # "sexta, dia 27/11", "2026-12-01"
     ("(?:W,?o{0,3})?V", _feast),  # "en navidad", "on new year's eve"
     ("nu(?:So?|o)(?:W|d)", _further),  # "a week from friday", "a week on friday", "two days from tomorrow"
-    ("J", _is(Day(weeks=1))),  # "pra semana"
+    ("J", _is(Day(weeks=1, whole="week"))),  # "pra semana"
     ("(?:W,?)?o{0,2}u?[nr]o{0,3}M(?:(?:,|o)?(?:n(?![uAPc])))?", _named_date),  # "sexta, dia 5 de março de 2027"
     ("(?:W,?o{0,3})?Mo{0,3}[nr](?![uAP])(?:,?n(?![uAPc]))?", _named_date),  # "friday, march 5th, 2027"
     ("M(?!n)", _month_alone),  # "in march"
@@ -192,7 +196,7 @@ _READ: Final[Sequence[tuple[str, _Make]]] = (
     ("x?Wx?(?:o{0,3}s?(?:xu|ux))?", _weekday),  # "next friday", "sexta da semana que vem"
     (f"(?:xu|ux),?{WHERE}u?[nr](?![uAPc])", _in_next_month),  # "next month on the 3rd"
     (f"(?:xu|ux),?{WHERE}W", _weekday),  # "next week on monday", "semana que vem na terça"
-    ("[sx]{0,2}E", _is(Day(weekday="SA"))),  # "no fim de semana", "this weekend"
+    ("[sx]{0,2}E", _is(Day(weekday="SA", whole="weekend"))),  # "no fim de semana", "this weekend"
     ("(?:xu|ux)", _next_unit),  # "next month", "la semana que viene"
 )
 _PATTERNS: Final = tuple((re.compile(f"{WHERE}(?:{pattern})"), make) for pattern, make in _READ)

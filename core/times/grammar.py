@@ -16,7 +16,7 @@ from core.times.meaning import Meaning
 from core.times.parts import NotUnderstood
 from core.times.reading import Found, Time
 from core.times.scan import Scan
-from core.times.tokens import TIMELY, table, tokens
+from core.times.tokens import TIMELY, Tokens, table, tokens
 from core.types import Locale
 
 MAX_CHARS: Final = 1_000
@@ -30,9 +30,10 @@ def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -
     `locale` is the language that is tried first. `bare`: an amount of time alone counts from now on, as for a timer.
     Takes time linear in the text, of which the first 1,000 characters are read.
     """
-    read = [_read(text[:MAX_CHARS], now, code, bare=bare) for code in _languages(locale)]
+    found = [read(tokens(text[:MAX_CHARS], code), now, bare=bare) for code in languages(locale)]
     # Another language may know fewer of the words, and so find a part of the time only.
-    return max(read, key=lambda each: each[1])[0]
+    time, scan = max(found, key=lambda each: each[1].weight())
+    return Found(time, tuple(scan.spans())) if time is not None else None
 
 
 def names_time(text: str, locale: Locale) -> bool:
@@ -40,18 +41,19 @@ def names_time(text: str, locale: Locale) -> bool:
     return any(token.kind in TIMELY for token in tokens(text[:MAX_CHARS], locale.code).items)
 
 
-def _languages(locale: Locale) -> Sequence[str]:
-    return sorted(_CODES, key=lambda code: code != locale.code)
-
-
-def _read(text: str, now: datetime, code: str, *, bare: bool) -> tuple[Found | None, int]:
-    """Return the time that a text names in one language, and how many of its letters are words of times there."""
-    scan = Scan(tokens(text, code), bare=bare)
+def read(words: Tokens, now: datetime, *, bare: bool = False) -> tuple[Time | None, Scan]:
+    """Return the time that words mean, None if they are not understood, and its parts: see `find_time`."""
+    scan = Scan(words, bare=bare)
     result: Time | None = None
     try:
         scan.run()
         if scan.used:
-            result = Meaning(scan.parts, now, table(code).hours).time()
+            result = Meaning(scan.parts, now, table(words.tag).hours).time()
     except (NotUnderstood, ValueError, OverflowError):
         pass
-    return (Found(result, tuple(scan.spans())) if result is not None else None), scan.weight()
+    return result, scan
+
+
+def languages(locale: Locale) -> Sequence[str]:
+    """Return the languages that are known, that of `locale` first."""
+    return sorted(_CODES, key=lambda code: code != locale.code)

@@ -98,11 +98,11 @@ class Meaning:
         if named.swapped:
             other = Day(year=named.year, month=named.day, day=named.month)
             options = [
-                self._on(self._date(each)) for each in (Day(year=named.year, month=named.month, day=named.day), other)
+                self._on(self.day_of(each)) for each in (Day(year=named.year, month=named.month, day=named.day), other)
             ]
             ahead = sorted((each for each in options if isinstance(each, Once)), key=lambda each: each.at)
             return Unclear(tuple(ahead)) if len(ahead) > 1 else ahead[0] if ahead else options[0]
-        day = self._date(named)
+        day = self.day_of(named)
         if another := self._other_date(named, day):
             times = [self._on(each) for each in sorted((another, day))]
             if all(isinstance(each, Once) for each in times):
@@ -119,7 +119,7 @@ class Meaning:
         if named.day <= 0 or named.month or named.months or named.plus:
             return None
         if named.weekday:
-            nearest = self._date(Day(day=named.day))
+            nearest = self.day_of(Day(day=named.day))
             return nearest if nearest != day else None
         is_ahead = any(self._at(self._today, clock) > self._now for clock in self._clocks())
         return self._today if named.day == self._today.day and is_ahead else None
@@ -137,11 +137,11 @@ class Meaning:
                 return first
         raise NotUnderstood
 
-    def _date(self, named: Day) -> date:
+    def day_of(self, named: Day) -> date:
         """Return the date of a day that was named: the next one, where no month or year was."""
         today = self._today
         if named.plus:
-            return self._date(replace(named, plus=0)) + timedelta(days=named.plus)
+            return self.day_of(replace(named, plus=0)) + timedelta(days=named.plus)
         if named.ahead is not None:
             return today + timedelta(days=named.ahead)
         if named.nth or named.day:
@@ -307,7 +307,7 @@ class Meaning:
     def _counted(self, rule: dict[str, str], clocks: Sequence[Clock], *, has_hour: bool) -> Time:
         if len(clocks) > 1 and self._parts.days and "BYDAY" in self._parts.rule:  # "every mon at 9 and wed at 10"
             raise NotUnderstood
-        begin = self._date(self._parts.start) if self._parts.start else self._today
+        begin = self.day_of(self._parts.start) if self._parts.start else self._today
         times = {(clock.hour, clock.minute) for clock in clocks}
         start = datetime.combine(begin, time(*min(times)))
         after = max(self._wall, start - timedelta(seconds=1))
@@ -322,7 +322,7 @@ class Meaning:
             end = first + self._parts.lasts - timedelta(seconds=1)
             rule["UNTIL"] = self._utc(end)
         if self._parts.until is not None:
-            end = datetime.combine(self._date(self._parts.until), time(23, 59, 59))
+            end = datetime.combine(self.day_of(self._parts.until), time(23, 59, 59))
             if end < first:
                 raise NotUnderstood
             rule["UNTIL"] = self._utc(end)
@@ -366,7 +366,7 @@ class Meaning:
                 raise NotUnderstood
             first = began.at
         if self._parts.until is not None:
-            end = datetime.combine(self._date(self._parts.until), time(23, 59, 59))
+            end = datetime.combine(self.day_of(self._parts.until), time(23, 59, 59))
             rule["UNTIL"] = self._utc(end)
         if self._parts.until_hour is not None:
             rule["UNTIL"] = self._utc(self._next_of(self._parts.until_hour, first))

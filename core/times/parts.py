@@ -27,7 +27,8 @@ class Day:
 
     "tomorrow" is `ahead` 1; "27 November" has `day` and `month`; "the last friday of next month" `weekday`, `nth` (-1)
     and `months` (1); "friday of next week" `weekday` and `weeks`. `plus` are days further ("a week from friday");
-    `swapped`: day and month may be meant the other way round.
+    `swapped`: day and month may be meant the other way round. `whole` is what the words name of which this is the usual
+    day: "week" for "next week", "month" for "in march", "year", "weekend".
     """
 
     ahead: int | None = None
@@ -40,6 +41,7 @@ class Day:
     months: int = 0
     plus: int = 0
     swapped: bool = False
+    whole: str = ""
 
 
 @dataclass(slots=True)

@@ -59,11 +59,15 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The words of one language. `hours` are the usual hours of the parts of a day."""
+    """The words of one language.
+
+    `hours` are the usual hours of the parts of a day; `cues` are patterns, by what they tell of a sentence.
+    """
 
     pattern: re.Pattern[str]
     values: Mapping[str, tuple[str, str]]
     hours: Mapping[str, int]
+    cues: Mapping[str, re.Pattern[str]]
 
 
 @cache
@@ -71,6 +75,7 @@ def table(tag: str) -> Table:
     """Return the words of the language with that tag (`pt`)."""
     data: dict[str, Any] = tomllib.loads(resources.files(__package__).joinpath(f"{tag}.toml").read_text("utf-8"))
     hours = data.pop("hours")
+    cues = {name: re.compile(rf"(?<!\w)(?:{pattern})(?!\w)") for name, pattern in data.pop("cues").items()}
     phrases = [
         (phrase, kind, value)
         for kind, found in data.items()
@@ -88,7 +93,7 @@ def table(tag: str) -> Table:
     whole = rf"(?<![\w.])(?:{'|'.join(shapes.values())})"
     part = r"(?<![^\W\d])"
     words = rf"{part}{halves.joined()}|(?<!\w){others.joined()}|{part}{units.joined()}"
-    return Table(re.compile(rf"{whole}|{words}|{number}|{comma}|(?P<word>\w+)"), values, hours)
+    return Table(re.compile(rf"{whole}|{words}|{number}|{comma}|(?P<word>\w+)"), values, hours, cues)
 
 
 class _Alternatives:

@@ -35,6 +35,7 @@ from core.ports import Clock
 from core.stores import HistoryStore, Inbox, SearchableMemoryStore
 from core.think import think
 from core.threads import ConfirmationStore, PendingInputs
+from core.times.reader import TimeWords
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
 from tests.fakes.channel import RecordingChannel
@@ -194,4 +195,5 @@ class House:
             view=ToldView(channel, self.clock),
             clock=self.clock,
             confirmations=Confirmations(self.confirmations, self.clock),
+            times=TimeWords(),
         )

@@ -23,12 +23,13 @@ from core.delivery.split import split
 from core.dialogue import ActionInfo
 from core.errors import ProviderDown
 from core.history.tokens import ByCharacters, ByWords
-from core.limited import change, extract, likeness, tasks, understanding
+from core.limited import change, extract, likeness, understanding
 from core.limited import words as mind_words
 from core.limited.cues import Cues
 from core.limited.tasks import LimitedMind
 from core.text import claims, language, marks, replies, unicode, words
 from core.text.markdown import plain_times, verbatim
+from core.times import said
 from core.types import Locale, Vectors
 from tests.fakes.clock import START
 from tests.fakes.hostile import hostile
@@ -86,7 +87,9 @@ READERS: dict[str, Callable[[str], Any]] = {
     "what is left without claims": claims.without,
     "a word of undoing": replies.means_undo,
     "a word of deleting": replies.means_deletion,
-    "days that are named": lambda text: tasks.dated(text, START),
+    "the time that is asked for": lambda text: said.asked(text, START, Locale.EN),
+    "the day that is meant": lambda text: said.meant(text, START, Locale.EN),
+    "the end that is named": lambda text: said.until(text, START, Locale.EN),
     "what is denied": claims.denied,
     "what is settled": claims.settled,
     "cues of actions": partial(CUES.called, [ActionInfo("Roll", None, {Locale.EN: ("roll a die", "a a a a")})]),

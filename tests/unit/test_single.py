@@ -135,7 +135,7 @@ async def test_an_update_in_the_persons_words_is_one_call() -> None:
     bot = house(call("MemoryUpdate", items=[{"id": "m1", "content": "the dentist is on Friday"}]))
     item = await keep(bot, "the dentist is on Thursday", "dentist")
     (shown,) = await ask(bot, "the dentist moved to Friday")
-    assert shown.text == "Updated. It now reads: “the dentist is on Friday”"
+    assert shown.text == "Updated. It now reads: “the dentist is on Friday” (Fri 20 Mar 2026)"
     assert [each.content for each in await bot.memories.of(ANA).get([item.id])] == ["the dentist is on Friday"]
     assert "MemoryUpdate" in tools(bot.model.prompts[0])
 
@@ -382,5 +382,5 @@ async def test_a_memory_that_was_changed_is_not_shown_as_it_was() -> None:
     )
     await keep(bot, "the dentist is on Thursday", "dentist")
     (shown,) = await ask(bot, "the dentist moved to Friday")
-    assert shown.text.endswith("Updated. It now reads: “the dentist is on Friday”")
+    assert shown.text.endswith("Updated. It now reads: “the dentist is on Friday” (Fri 20 Mar 2026)")
     assert shown.memories == ()

@@ -10,6 +10,7 @@ from core.commands.command import Request
 from core.features.memories.sources import messages_of, where_said
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.text.catalogue import counted, forms, text
+from core.text.days import dated
 from core.text.markdown import quoted, verbatim
 from core.text.unicode import one_line
 from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind, room_name
@@ -103,6 +104,7 @@ def _facts(request: Request, item: MemoryItem, changes: int) -> list[str]:
     dates = KEPT[locale].format(date=f"{item.created_at:%Y-%m-%d}", kind=KINDS[item.kind][locale])
     if changes:
         dates += " " + counted(CHANGED, locale, changes, date=f"{item.updated_at:%Y-%m-%d}")
+    dates += dated(item, request.turn.zone, locale)
     return [FOUND_BY[locale].format(phrases=phrases), dates, *place(request, item)]
 
 

@@ -19,6 +19,7 @@ from core.features.memories.sources import messages_of, where_said
 from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.commands import NOT_REMEMBERING
 from core.memory.memories import Memories
+from core.memory.timed import timed_anew
 from core.outgoing import Button
 from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
@@ -259,9 +260,18 @@ async def _change(request: Request, item: MemoryItem, content: str) -> None:
     if content == item.content:
         await show_card(request, item, told=SAME[locale])
         return
-    draft = MemoryDraft(to_kind(item.kind.value, content), content, item.bindings)
+    turn, draft = request.turn, MemoryDraft(to_kind(item.kind.value, content), content, item.bindings)
+    draft = timed_anew(draft, item, turn.times, turn.said_at, locale)
     vectors = await memory.embed(memory.phrases_of(draft))
-    changed = await memory.update(item.id, kind=draft.kind, content=draft.content, vectors=vectors)
+    changed = await memory.update(
+        item.id,
+        kind=draft.kind,
+        content=draft.content,
+        bindings=None if draft.bindings == item.bindings else draft.bindings,
+        until=draft.until,
+        meant=draft.meant,
+        vectors=vectors,
+    )
     if changed is None:  # deleted while it was being embedded
         await tell_unknown(request)
         return

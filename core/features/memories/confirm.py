@@ -123,7 +123,7 @@ async def _delete(request: Request, memory_ids: Sequence[str], asked_at: datetim
     deleted = await request.turn.memory.delete([item.id for item in same])
     gone = ChangeKind.DELETED
     request.turn.steps.append(Step(MEMORY_DELETE, Outcome.DONE, items=tuple(deleted), writes=gone))
-    lines = [outcomes.written(gone, deleted, request.locale)] if deleted else []
+    lines = [outcomes.written(gone, deleted, request.locale, request.turn.zone)] if deleted else []
     lines += _not_done(request, ChangeKind.DELETED, len(memory_ids) - len(deleted), some=bool(deleted))
     left = await request.turn.memory.count()
     if len(deleted) > 1 and left:
@@ -140,7 +140,7 @@ async def _rewrite(request: Request, wanted: Rewrites, asked_at: datetime) -> No
     rewrites = [each for each in wanted.rewrites if each.memory_id in same] if turn.remembers else []
     updated = await rewrite(turn, rewrites)
     turn.steps.append(Step(MEMORY_UPDATE, Outcome.DONE, items=tuple(updated), writes=ChangeKind.UPDATED))
-    lines = [outcomes.written(ChangeKind.UPDATED, updated, request.locale)] if updated else []
+    lines = [outcomes.written(ChangeKind.UPDATED, updated, request.locale, turn.zone)] if updated else []
     lines += _not_done(request, ChangeKind.UPDATED, len(wanted.rewrites) - len(updated), some=bool(updated))
     if fewer := narrowed_text(turn, list(same.values()), updated):
         lines.append(fewer)

@@ -8,6 +8,7 @@ from typing import Final
 from core.commands.command import Request
 from core.features.memories.card import entry, mark
 from core.outgoing import Button, memory_line
+from core.text.days import noted
 from core.types import ConversationKey, MemoryItem, UserKey
 
 PAGE_SIZE: Final = 10
@@ -36,7 +37,10 @@ class ListedMemories:
         numbered = dict(enumerate(items, before + 1))
         self.put(request.incoming.conversation, {number: item.id for number, item in numbered.items()})
         zone = request.turn.zone
-        lines = [f"{number}. {mark(item)}{memory_line(item.in_zone(zone))}" for number, item in numbered.items()]
+        lines = [
+            f"{number}. {mark(item)}{memory_line(noted(item, zone, request.locale))}"
+            for number, item in numbered.items()
+        ]
         menu = [entry(number, item, origin) for number, item in numbered.items()]
         await request.turn.tell("\n".join([title, *lines, *(["", after] if after else [])]), choices=choices, menu=menu)
 

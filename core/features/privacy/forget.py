@@ -25,6 +25,7 @@ from core.outgoing import Button, memory_line
 from core.ports import Clock
 from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, in_words, text
+from core.text.days import noted
 from core.text.markdown import verbatim
 from core.types import MemoryItem, Role, UserKey
 
@@ -253,7 +254,10 @@ class ForgetVerb:
 async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
     deleted: Sequence[MemoryItem] = await request.turn.memory.delete(memory_ids)
     if deleted:
-        lines = [FORGOT[request.locale], *(memory_line(item.in_zone(request.turn.zone)) for item in deleted)]
+        lines = [
+            FORGOT[request.locale],
+            *(memory_line(noted(item, request.turn.zone, request.locale)) for item in deleted),
+        ]
         choices = (*await undo_button(request.turn), *erase_button(request.locale, deleted))
         await request.turn.tell("\n".join(lines), choices=choices)
     else:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time, timedelta
-from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.features.reminders.reminders import OPEN, Kind, Reminder, State
 from core.features.reminders.service import Place, Reminders
-from core.locales import head
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.ports import Clock
 from core.stores import ChangeContext
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import time_link, verbatim
-from core.text.unicode import flat, fold, one_line
+from core.text.unicode import fold, one_line
 from core.times import rules, wording
 from core.times.grammar import find_time
 from core.times.reading import Once, Past, Repeated, Time, Unclear
+from core.times.said import is_yearly
 from core.types import Locale, MemoryItem, MemoryKind, room_name
 
 _NEWEST: Final = 300
@@ -101,13 +99,16 @@ async def _candidates(memory: UserMemory, day: date, locale: Locale) -> Iterable
 
 def _today(item: MemoryItem, now: datetime, locale: Locale) -> tuple[bool, datetime | None]:
     """Return whether a memory, read as of when it was said, names the day of `now`, and the hour, if it names one."""
+    if item.meant:
+        meant = datetime.fromisoformat(item.meant).replace(tzinfo=now.tzinfo)
+        return meant.date() == now.date(), meant if "T" in item.meant else None
     words = item.content[:_MAX_READ_CHARS]
     said = item.updated_at.astimezone(now.tzinfo)
     found = find_time(words, said, locale)
     if found is None:
         return False, None
     times: Sequence[Time] = found.time.options if isinstance(found.time, Unclear) else (found.time,)
-    instants = [_instant(each, now, is_yearly=_is_yearly(words)) for each in times]
+    instants = [_instant(each, now, is_yearly=is_yearly(words)) for each in times]
     if not all(instants):
         return False, None
     at = instants[0]
@@ -128,17 +129,6 @@ def _instant(each: Time, now: datetime, *, is_yearly: bool) -> datetime | None:
             at_home = None if following is None else following.astimezone(now.tzinfo)
             return at_home if at_home is not None and at_home.date() == now.date() else None
     return None
-
-
-def _is_yearly(words: str) -> bool:
-    """Return whether a text is about what comes again each year without saying so, as a birthday does."""
-    return _yearly().search(flat(words)) is not None
-
-
-@cache
-def _yearly() -> re.Pattern[str]:
-    """Return the pattern of words for it in all languages."""
-    return re.compile(rf"\b(?:{'|'.join(word for locale in Locale for word in head(locale).get('yearly', ()))})\b")
 
 
 def _line(at: datetime | None, words: str, locale: Locale) -> str:

@@ -34,8 +34,8 @@ async def test_after_not_found_a_message_of_its_own_is_not_joined_to_the_questio
         ("don't forget to buy milk", "buy milk"),
         ("bueno, apunta que el pan es de centeno", "el pan es de centeno"),
         ("ok so remember that the boat is red", "the boat is red"),
-        ("me lembra amanha de pagar o boleto", "amanha (2026-03-15) de pagar o boleto"),
-        ("remind me tomorrow to call Ann", "tomorrow (2026-03-15) to call Ann"),
+        ("me lembra amanha de pagar o boleto", "amanha de pagar o boleto"),
+        ("remind me tomorrow to call Ann", "tomorrow to call Ann"),
     ],
 )
 async def test_what_is_saved_is_free_of_the_words_that_asked_for_it(chat: TinyCycle, said: str, kept: str) -> None:

@@ -66,7 +66,7 @@ class TinyCycle:
             if self.proposed:
                 return self._told("\n".join(self._proposal()))
             if step.writes is not None and step.outcome is Outcome.DONE:
-                self.told.append(self._told(outcomes.written(step.writes, step.items, self.locale)))
+                self.told.append(self._told(outcomes.written(step.writes, step.items, self.locale, UTC)))
         raise AssertionError(f"no end after {[step.action for step in self.steps]}")
 
     @property
@@ -88,7 +88,7 @@ class TinyCycle:
         if not proposed or not (chosen or means_no(message)):
             return None
         gone = [item for at in chosen if (item := self.memories.pop(proposed[at], None))]
-        return self._told(outcomes.written(ChangeKind.DELETED, gone, self.locale) if gone else "left")
+        return self._told(outcomes.written(ChangeKind.DELETED, gone, self.locale, UTC) if gone else "left")
 
     def _proposal(self) -> list[str]:
         lines = [f"{number}. {quoted(self.memories[each].content)}" for number, each in enumerate(self.proposed, 1)]

@@ -1,0 +1,54 @@
+"""The days that memories mean, in words for people: in brackets behind their text, and as a phrase to find them by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Final
+
+from core.text.catalogue import text
+from core.text.unicode import fold
+from core.types import Locale, Localized, MemoryItem
+
+_DAY: Final = timedelta(days=1)
+
+
+def dated(item: MemoryItem, zone: tzinfo, locale: Locale) -> str:
+    """Return what the words of a memory leave open: " (seg., 23 nov. 2026)", " (until Fri 27 Nov 2026)"; or ""."""
+    if item.until is not None:
+        end = item.until.astimezone(zone)
+        # What ends with a day ends at the first moment of the next one.
+        ends = _told(end - _DAY, SHORT, locale) if end.time() == time() else f"{_told(end, SHORT, locale)}, {end:%H:%M}"
+        return f" ({UNTIL[locale].format(day=ends)})"
+    if not item.meant:
+        return ""
+    told, hour = _told(datetime.fromisoformat(item.meant), SHORT, locale), item.meant.partition("T")[2]
+    return f" ({told}, {hour})" if hour else f" ({told})"
+
+
+def noted(item: MemoryItem, zone: tzinfo, locale: Locale) -> MemoryItem:
+    """Return a memory as people are shown it in a line: its times in their zone, its days behind its words."""
+    return replace(item.in_zone(zone), content=item.content + dated(item, zone, locale))
+
+
+def day_phrase(meant: str, locale: Locale) -> str:
+    """Return the phrase by which a memory of that day is found: "segunda-feira, 23 de novembro de 2026"."""
+    return _told(datetime.fromisoformat(meant), LONG, locale)
+
+
+def without_day(bindings: tuple[str, ...], meant: str) -> tuple[str, ...]:
+    """Return the bindings without the phrase of that day ("": none), in whatever language it was made."""
+    phrases = {fold(day_phrase(meant, locale)) for locale in Locale} if meant else set()
+    return tuple(phrase for phrase in bindings if fold(phrase) not in phrases)
+
+
+def _told(day: date, pattern: Localized, locale: Locale) -> str:
+    import babel  # loaded by the first day that is told, not by the start
+    from babel.dates import format_date
+
+    return str(format_date(day, pattern[locale], locale=babel.Locale.parse(locale.value, sep="-")))
+
+
+SHORT = text("memories.days.pattern")
+UNTIL = text("memories.days.until")
+LONG = text("times.patterns.date_with_year")
