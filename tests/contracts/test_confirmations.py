@@ -12,7 +12,7 @@ import pytest
 
 from core.actions.proposal import Deletion, Rewrite, Rewrites
 from core.confirmations import Confirmations
-from core.features.transfer.import_ import Intake, Taken
+from core.features.transfer.intake import Intake, Taken
 from core.storage.waiting import SqlConfirmations
 from core.threads import Confirmation, ConfirmationStore
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, UserKey
