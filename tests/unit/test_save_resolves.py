@@ -10,9 +10,10 @@ import pytest
 
 from core.chatbot import TurnLimits
 from core.dialogue import Prompt, Task
+from core.history.withholding import Redaction
 from core.limited import LimitedMind
 from core.models import Cycle
-from core.types import MemoryDraft, MemoryKind
+from core.types import MemoryDraft, MemoryKind, MessageRole
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.model import Calls, call
 from tests.fakes.talk import Talk, talking
@@ -115,6 +116,27 @@ async def test_keep_both_comes_too_late_once_the_memory_changed_again(talk: Talk
     await talk.say("my locker is number 99")
     assert "changed" in await talk.say(both, pressed=True)
     assert await talk.contents() == ["my locker is number 99"]
+
+
+async def test_what_was_said_of_an_earlier_version_stays_until_that_is_deleted(talk: Talk) -> None:
+    await talk.say("my locker is number 57")
+    await talk.say("my locker is number 61")
+    redaction = Redaction(talk.house.history, talk.house.store)
+
+    async def said() -> str:
+        [thread] = await talk.house.history.threads(ANA)
+        messages = await talk.house.history.tail(thread.id, 99)
+        return " ".join(each.text for each in messages if each.role is MessageRole.ASSISTANT)
+
+    await talk.clock.advance(700)
+    await redaction.run(talk.clock.now())
+    assert "Saved: “my locker is number 57”" in await said()
+    [item] = await talk.house.memories.of(ANA).page(limit=9)
+    await talk.say(f"/forget {item.id}")
+    await talk.clock.advance(700)
+    await redaction.run(talk.clock.now())
+    await talk.house.store.purge(talk.clock.now())
+    assert "number" not in await said()
 
 
 async def test_what_is_known_is_told_so_and_offers_nothing_to_undo(talk: Talk) -> None:
