@@ -110,7 +110,10 @@ async def _keep_both(request: Request, undone: Sequence[Change]) -> None:
     vectors = await memory.embed([phrase for item in again for phrase in memory.phrases_of(item.draft)])
     added = await memory.add([item.draft for item in again], vectors, source_ids=sorted(sources))
     kept = [*await memory.get([key for key, item in before.items() if item]), *added]
-    await request.turn.tell(listed(BOTH_KEPT[request.locale], kept), choices=await undo_button(request.turn))
+    await request.turn.tell(
+        listed(BOTH_KEPT[request.locale], kept, request.locale, request.turn.zone),
+        choices=await undo_button(request.turn),
+    )
 
 
 def _states(changes: Sequence[Change]) -> tuple[dict[str, MemoryItem | None], dict[str, MemoryItem | None]]:
