@@ -16,13 +16,14 @@ from datetime import tzinfo
 from typing import Final, Self
 
 from core.errors import BotError
+from core.memory.asking import search_asked, wordings
 from core.memory.past import asks_past
 from core.memory.user_memory import MemoryReading
 from core.ports import Clock
 from core.text.citations import not_cited
 from core.text.marks import quoted
 from core.text.unicode import clean, one_line
-from core.types import MemoryHit, MemoryItem, MemoryKind, Vector
+from core.types import AskedTime, MemoryHit, MemoryItem, MemoryKind, Vector
 
 MAX_CANDIDATES: Final = 8
 CANDIDATE_FLOOR: Final = 0.001
@@ -62,11 +63,17 @@ class Prefetch:
     It costs at most one call of the embedder and one search, and nothing where the person has no memories.
     """
 
-    def __init__(self, memory: MemoryReading, clock: Clock, text: str) -> None:
-        """`memory` knows whose memories are searched, and in which room; `text` is the person's message."""
+    def __init__(self, memory: MemoryReading, clock: Clock, text: str, asked: AskedTime | None = None) -> None:
+        """`memory` knows whose memories are searched, and in which room; `text` is the person's message.
+
+        `asked` is the time that it names, if any.
+        """
         self._memory = memory
         self._clock = clock
-        self._text = searched_text(text)
+        self._asked = asked
+        self._past = asks_past(text)
+        said = asked is not None and asked.said
+        self._texts = [searched for each in wordings(text, asked, said=said) if (searched := searched_text(each))]
         self._task: asyncio.Task[tuple[MemoryHit, ...]] | None = None
 
     def start(self) -> Self:
@@ -94,11 +101,14 @@ class Prefetch:
     async def _search(self) -> tuple[MemoryHit, ...]:
         due_s = self._clock.monotonic() + EMBED_WITHIN_S
         try:
-            if not self._text or not await self._memory.page(limit=1):
+            if not self._texts or not await self._memory.page(limit=1):
                 return ()
             vectors = await self._embedded(due_s - self._clock.monotonic())
-            hits = await self._memory.search(
-                [self._text], vectors, limit=MAX_CANDIDATES, floor=CANDIDATE_FLOOR, past=asks_past(self._text)
+            hits = await search_asked(
+                *(self._memory, self._texts, vectors, self._asked),
+                limit=MAX_CANDIDATES,
+                floor=CANDIDATE_FLOOR,
+                past=self._past,
             )
         except BotError as error:
             _log.warning("memories were not searched", extra={"error": type(error).__name__})
@@ -109,8 +119,8 @@ class Prefetch:
         return tuple(hit for place, hit in enumerate(hits) if place < FEW or hit.chance >= FURTHER_FLOOR)
 
     async def _embedded(self, within_s: float) -> Mapping[str, Vector]:
-        """Return the text's vector by the text; nothing if the embedder fails or takes longer."""
-        embedding = asyncio.create_task(self._memory.embed_queries([self._text]))
+        """Return the texts' vectors by the texts; nothing if the embedder fails or takes longer."""
+        embedding = asyncio.create_task(self._memory.embed_queries(self._texts))
         timer = asyncio.create_task(self._clock.sleep(within_s))
         try:
             await asyncio.wait({embedding, timer}, return_when=asyncio.FIRST_COMPLETED)

@@ -37,6 +37,7 @@ from core.history.conversation import Context, Conversation
 from core.history.quotes import NOTHING, Past, asks, find_quotes
 from core.history.withholding import tells_of, told_of
 from core.hooks import Additions
+from core.memory.asking import wordings
 from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
@@ -184,10 +185,11 @@ class Turn:
         """The time that the message names, if it asks for what was said, or is, then."""
         return self.times.asked(self.asked.text, self.said_at, self.locale)
 
-    def timeless(self, query: str) -> str:
-        """Return a query without its words for a time, unless it has no others."""
-        found = self.times.asked(query, self.said_at, self.locale)
-        return found.rest or query if found is not None else query
+    def wordings(self, queries: Sequence[str]) -> Sequence[str]:
+        """Return what to search for of queries, some of which may name the time that the message asks for."""
+        is_said = (asked := self.asked_time) is not None and asked.said
+        named = {query: self.times.asked(query, self.said_at, self.locale) for query in queries}
+        return list(dict.fromkeys(text for query in queries for text in wordings(query, named[query], said=is_said)))
 
     async def enter(self, state: TurnState, error: str = "") -> None:
         """Store the state of the turn (D4)."""
@@ -520,7 +522,7 @@ class Turn:
         past = await find_quotes(
             self.conversation.store,
             await memory.store.accounts(memory.owner),
-            [self.timeless(query) for query in queries] if asked is not None and asked.said else queries,
+            self.wordings(queries),
             lookup=memory.get,
             room=memory.context.room,
             said=asked.span if asked is not None and asked.said else None,
@@ -589,7 +591,7 @@ class Turn:
 
     def begin_prefetch(self) -> None:
         """Begin to search for memories that the message may need."""
-        self.prefetch = Prefetch(self.memory, self.clock, self.asked.text).start()
+        self.prefetch = Prefetch(self.memory, self.clock, self.asked.text, self.asked_time).start()
 
     def shorten(self, error: ContextTooLong) -> bool:
         """Show models less of the conversation from now on; return False if that was done often enough.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -327,13 +327,17 @@ class Span:
 class AskedTime:
     """The time that a question names: when it was `said` what is asked for, or else the days that it is about.
 
-    `rest` is the question without its words for the time; `alone`: nothing else is asked for ("what do I have today?").
+    `first` and `last` are its days in the person's zone, `locale` is the person's language. `rest` is the question
+    without its words for the time; `alone`: nothing else is asked for ("what do I have today?").
     """
 
     span: Span
     said: bool
-    rest: str = ""
-    alone: bool = False
+    first: date
+    last: date
+    locale: Locale
+    rest: str
+    alone: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from core.actions.action import Action
 from core.dialogue import Outcome, Step, Task
+from core.memory.acceptance import NEAR
+from core.memory.asking import search_asked
+from core.memory.past import asks_past
 from core.text.catalogue import text
 from core.text.unicode import clean
 from core.turn import Turn
@@ -55,9 +58,12 @@ async def run(turn: Turn, answer: Queries) -> None:
         items = tuple(await turn.memory.page(limit=MAX_LISTED))
     else:
         await turn.status(EMBEDDING[turn.locale])
-        vectors = await turn.memory.embed(queries)
+        asked, looked_for = turn.asked_time, turn.wordings(queries)
+        vectors = await turn.memory.embed_queries(looked_for)
         await turn.status(LOOKING_UP[turn.locale])
-        hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
+        past = any(map(asks_past, (turn.asked.text, *queries)))
+        found = await search_asked(turn.memory, looked_for, vectors, asked, limit=MAX_HITS, floor=NEAR, past=past)
+        hits = tuple(found)
         items = tuple(hit.item for hit in hits)
     quotes = await turn.find_quotes(queries, items) if EVERYTHING not in queries else ()
     await turn.find(items)

@@ -293,9 +293,12 @@ class UserMemory(MemoryReading):
         replaced: dict[str, MemoryDraft] = {}  # by the memory that it takes the place of
         plain: list[MemoryDraft] = []
         for draft, known in zip(wanted, found, strict=True):
-            if known is not None and known.before is not None and known.item.id not in replaced:
+            # "The exam is tomorrow", said again next week, is another exam.
+            is_other = known is not None and draft.meant != "" and known.item.meant not in {"", draft.meant}
+            is_changed = known is not None and (known.before is not None or is_other)
+            if known is not None and is_changed and known.item.id not in replaced:
                 replaced[known.item.id] = draft
-            elif known is not None and known.before is None:
+            elif known is not None and not is_changed:
                 to_the_letter = folded_words(draft.content) == folded_words(known.item.content)
                 phrases = draft.bindings if to_the_letter else known.item.bindings
                 plain.append(replace(draft, content=known.item.content, bindings=phrases))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final
@@ -11,6 +12,7 @@ from core.text.unicode import fold
 from core.types import Locale, Localized, MemoryItem
 
 _DAY: Final = timedelta(days=1)
+_WEEK: Final = timedelta(days=7)
 
 
 def dated(item: MemoryItem, zone: tzinfo, locale: Locale) -> str:
@@ -36,6 +38,14 @@ def day_phrase(meant: str, locale: Locale) -> str:
     return _told(datetime.fromisoformat(meant), LONG, locale)
 
 
+def phrases_of(first: date, last: date, locale: Locale) -> Sequence[str]:
+    """Return phrases that find the memories of some days: of each day of a week, of a longer time its first month."""
+    if last - first < _WEEK:
+        days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+        return [day_phrase(day.isoformat(), locale) for day in days]
+    return [f"{_told(first, MONTH, locale)} {first.year}"]
+
+
 def without_day(bindings: tuple[str, ...], meant: str) -> tuple[str, ...]:
     """Return the bindings without the phrase of that day ("": none), in whatever language it was made."""
     phrases = {fold(day_phrase(meant, locale)) for locale in Locale} if meant else set()
@@ -51,4 +61,5 @@ def _told(day: date, pattern: Localized, locale: Locale) -> str:
 
 SHORT = text("memories.days.pattern")
 UNTIL = text("memories.days.until")
+MONTH = text("times.patterns.month")
 LONG = text("times.patterns.date_with_year")

@@ -55,10 +55,16 @@ def asked(text: str, now: datetime, locale: Locale) -> AskedTime | None:
         stretch, told = Stretches(words, now.replace(tzinfo=None), back=False).first() or stretch, None
     is_said = told is not None and stretch.begin < now.replace(tzinfo=None)
     end = _midnight(now + _DAY) if is_said and stretch.end == LAST else stretch.end
-    span = Span(_aware(stretch.begin, now), _aware(end, now))
-    first, last = words.items[stretch.at], words.items[stretch.stop - 1]
-    rest = " ".join(f"{words.text[: first.start]} {words.text[last.end :]}".split())
-    return AskedTime(span, is_said, rest, _is_alone(words, stretch))
+    begins, ends = words.items[stretch.at].start, words.items[stretch.stop - 1].end
+    return AskedTime(
+        Span(_aware(stretch.begin, now), _aware(end, now)),
+        is_said,
+        first=stretch.begin.date(),
+        last=(end - timedelta(microseconds=1)).date(),
+        locale=locale,
+        rest=" ".join(f"{words.text[:begins]} {words.text[ends:]}".split()),
+        alone=_is_alone(words, stretch),
+    )
 
 
 def _is_alone(words: Tokens, stretch: Stretch) -> bool:
