@@ -41,9 +41,9 @@ from bench.recall_mem0 import texts as mem0_texts
 from bench.table import show
 from core.clock import SystemClock
 from core.limited.extract import bindings as own_bindings
+from core.memory.acceptance import NEAR, SURE
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.memory.acceptance import NEAR, SURE
 from core.memory.user_memory import MAX_PHRASE_CHARS, UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder

@@ -39,7 +39,7 @@ MAX_LOADED_OWNERS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class SavedMemory:
-    """One memory. `bindings` are the phrases it is found by; `score` is 0..1 in a search, higher is nearer, else 0."""
+    """One memory. `bindings` are the phrases it is found by; `score`, 0..1, is how likely it answers a search."""
 
     id: str
     text: str
@@ -72,7 +72,7 @@ class PersonMemories:
         """Return up to `limit` memories that answer the query, best first; none for an unrelated one."""
         memory = await self._open()
         hits = await memory.search([query], await memory.embed_queries([query]), limit=limit)
-        return [_saved(hit.item, hit.score) for hit in hits]
+        return [_saved(hit.item, hit.chance) for hit in hits]
 
     async def get(self, memory_id: str) -> SavedMemory | None:
         """Return the memory of that id; None if this person has none."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.actions.action import Action
+from core.candidates import CANDIDATE_FLOOR
 from core.dialogue import Outcome, Step, Task
+from core.memory.past import asks_past
 from core.text.catalogue import text
 from core.text.unicode import clean
 from core.turn import Turn
@@ -55,9 +57,10 @@ async def run(turn: Turn, answer: Queries) -> None:
         items = tuple(await turn.memory.page(limit=MAX_LISTED))
     else:
         await turn.status(EMBEDDING[turn.locale])
-        vectors = await turn.memory.embed(queries)
+        vectors = await turn.memory.embed_queries(queries)
         await turn.status(LOOKING_UP[turn.locale])
-        hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
+        past = any(map(asks_past, (turn.asked.text, *queries)))
+        hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS, floor=CANDIDATE_FLOOR, past=past))
         items = tuple(hit.item for hit in hits)
     quotes = await turn.find_quotes(queries, items) if EVERYTHING not in queries else ()
     await turn.find(items)
