@@ -123,14 +123,14 @@ async def _ask(memory: UserMemory, life: Life, size: int, ids: Mapping[str, froz
         first, second = (
             any(not ids[hit.item.id].isdisjoint(question.answers) for hit in each[:1]) for each in (hits, worded)
         )
-        seen, words = (np.array([hit.score for hit in each] or [0.0]) for each in (hits, worded))
+        seen, words = (np.array([hit.score for hit in each] or [0.0], np.float32) for each in (hits, worded))
         found.append(
             Found(
                 life.name,
                 size,
                 asks=bool(question.answers),
-                is_right=first,
-                is_right_by_words=second,
+                is_right=not first.isdisjoint(question.answers),
+                is_right_by_words=not second.isdisjoint(question.answers),
                 by_all=(float(seen[0]), float(leads(seen)[0]), await own(question.text)),
                 by_words=(float(words[0]), float(leads(words)[0])),
             )
@@ -198,12 +198,11 @@ async def _build() -> None:
     own = await own_of(embedder)
     with tempfile.TemporaryDirectory() as folder:
         answers = await found(Path(folder), embedder, Own(Embedding(embedder), own))
-    right = np.array([each.is_right for each in answers], np.float64)
-    worded = np.array([each.is_right_by_words for each in answers], np.float64)
+    right = np.array([each.is_right for each in answers], np.float32)
+    worded = np.array([each.is_right_by_words for each in answers], np.float32)
     by_all, by_words = np.array([each.by_all for each in answers]), np.array([each.by_words for each in answers])
-    made = Acceptance(
-        embedder.space, own, fitted(by_all, right), fitted(by_all[:, :2], right), fitted(by_words, worded)
-    )
+    by_vectors = by_all[:, :2]
+    made = Acceptance(embedder.space, own, fitted(by_all, right), fitted(by_vectors, right), fitted(by_words, worded))
     path = Path(acceptance.__file__).with_name(FILE)
     np.savez_compressed(
         path,
@@ -216,7 +215,7 @@ async def _build() -> None:
     )
     for title, columns, is_right in (
         ("all", by_all, right),
-        ("vectors of another space", by_all[:, :2], right),
+        ("vectors of another space", by_vectors, right),
         ("words", by_words, worded),
     ):
         _table(answers, unseen(answers, columns, is_right), is_right, f"Accepted of lives not seen, by {title}")

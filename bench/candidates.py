@@ -21,7 +21,7 @@ import numpy as np
 
 from bench.memory import OWNER, FakeEmbedder, phrases
 from bench.table import show
-from core.candidates import CANDIDATE_FLOOR, FEW, FURTHER_FLOOR, MAX_CANDIDATES, Labelled, Prefetch
+from core.candidates import CANDIDATE_FLOOR, MAX_CANDIDATES, Labelled, Prefetch
 from core.clock import SystemClock
 from core.errors import ProviderDown
 from core.memory.acceptance import NEAR
@@ -37,7 +37,7 @@ from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey, Vectors
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "memory_candidates.json"
-FLOORS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, NEAR)
+FLOORS = (0.0, 0.005, 0.01, 0.02, CANDIDATE_FLOOR, 0.1, 0.2, NEAR)
 SIZES = (20, 200, 1_000, 10_000)
 _SEARCHES = 60
 _CHARS_A_TOKEN = 3.5
@@ -79,11 +79,11 @@ class Curve:
         vectors = await memory.embed_queries([text]) if self._sees else {}
         return await memory.search([text], vectors, limit=MAX_CANDIDATES, floor=0.0)
 
-    def row(self, name: str, floor: float, further: float) -> list[str]:
+    def row(self, name: str, floor: float) -> list[str]:
         """Return the share of questions with their memory among the candidates, and what the others carry."""
 
         def shown(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
-            return [hit for at, hit in enumerate(hits) if hit.chance >= (floor if at < FEW else max(further, floor))]
+            return [hit for hit in hits if hit.chance >= floor]
 
         found = [not wanted.isdisjoint(hit.item.id for hit in shown(hits)) for hits, wanted in self.asked]
         talked = [shown(hits) for each in self.talked.values() for hits in each]
@@ -106,14 +106,12 @@ async def found(folder: Path) -> None:
             await curve.add(memories.of(UserKey("bench", f"one-{number}")), person, data["unneeded"])
     for person in data["people"]:  # each finds more in the way of theirs than the one before
         await together.add(memories.of(UserKey("bench", "all")), person, data["unneeded"])
-    chosen = f"{CANDIDATE_FLOOR:g}, from the {FEW + 1}th {FURTHER_FLOOR:g}"
-    for title, curve, floors in (
-        ("20 memories a person", apart, FLOORS),
-        ("20 memories a person, the embedder down", worded, ()),
-        ("one person of 20 to 120 memories", together, FLOORS),
+    for title, curve in (
+        ("20 memories a person", apart),
+        ("20 memories a person, the embedder down", worded),
+        ("one person of 20 to 120 memories", together),
     ):
-        rows = [curve.row(f"{floor:g}", floor, 0.0) for floor in floors]
-        rows.append(curve.row(chosen, CANDIDATE_FLOOR, FURTHER_FLOOR))
+        rows = [curve.row(f"{floor:g}{', chosen' if floor == CANDIDATE_FLOOR else ''}", floor) for floor in FLOORS]
         head = ("floor", "found", "shown then", *(f"for {kind}" for kind in curve.talked), "tokens for these")
         show(f"Candidates by floor, {title}", head, rows)
     await memories.close()

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -24,6 +24,7 @@ from bench.table import show
 from core.clock import SystemClock
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
+from core.memory.search import parts
 from core.memory.user_memory import UserMemory
 from core.ports import Embedder
 from core.storage.database import Database
@@ -131,22 +132,25 @@ class Bench:
         drafts = [MemoryDraft(MemoryKind.TEXT, content, tuple(bindings)) for *bindings, content in texts]
         return drafts, {text: self.embedder.vector(text) for each in texts for text in each}
 
-    async def search(self, query: str, vector: Vector) -> None:
+    def known(self, query: str) -> Mapping[str, Vector]:
+        """Return the vectors of a query and of its parts."""
+        return {text: self.embedder.vector(text) for text in (query, *parts(query))}
+
+    async def search(self, query: str, known: Mapping[str, Vector]) -> None:
         """Search with the engine."""
-        hits = await self.ours.search([query], {query: vector}, limit=5)
-        assert hits
+        assert await self.ours.search([query], known, limit=5, floor=0.0)
 
-    async def search_baseline(self, _: str, vector: Vector) -> None:
+    async def search_baseline(self, query: str, known: Mapping[str, Vector]) -> None:
         """Search with the baseline."""
-        assert await self.baseline.search("1", vector[None], 5)
+        assert await self.baseline.search("1", known[query][None], 5)
 
-    async def search_fts(self, query: str, _: Vector) -> None:
+    async def search_fts(self, query: str, _: Mapping[str, Vector]) -> None:
         """Search the words only."""
         words = " OR ".join(f'"{word}"' for word in query.split())
         self.fts.execute("SELECT rowid FROM memory WHERE memory MATCH ? ORDER BY rank LIMIT 5", (words,)).fetchall()
 
 
-Search = Callable[[str, Vector], Awaitable[None]]
+Search = Callable[[str, Mapping[str, Vector]], Awaitable[None]]
 Save = Callable[[Sequence[int]], Awaitable[None]]
 
 
@@ -160,9 +164,9 @@ async def searched(bench: Bench, size: int) -> list[float]:
         for place, search in enumerate(engines):
             taken = []
             for query in asked:
-                vector = bench.embedder.vector(query)
+                known = bench.known(query)
                 start = time.process_time()
-                await search(query, vector)
+                await search(query, known)
                 taken.append((time.process_time() - start) * 1000)
             best[place] = min(best[place], median(taken))
     return best
@@ -207,11 +211,11 @@ async def open_once(engine: str, folder: Path) -> None:
     bench = Bench(folder)
     await bench.open()
     query = phrases(3)[0]
-    vector = bench.embedder.vector(query)
+    known = bench.known(query)
     await bench.memories.of(UserKey("bench", "nobody")).embed(["x"])  # the normalizer is the bot's, not the person's
     forget_peak()
     before_mib, start = peak_mib(), time.process_time()
-    await (bench.search if engine == "ours" else bench.search_baseline)(query, vector)
+    await (bench.search if engine == "ours" else bench.search_baseline)(query, known)
     print(json.dumps([(time.process_time() - start) * 1000, peak_mib() - before_mib]))
     await bench.close()
 

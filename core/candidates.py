@@ -26,12 +26,8 @@ from core.text.unicode import clean, one_line
 from core.types import AskedTime, MemoryHit, MemoryItem, MemoryKind, Vector
 
 MAX_CANDIDATES: Final = 8
-CANDIDATE_FLOOR: Final = 0.001
-"""The score over which a memory is shown to a model: it has a word of the message, or a cosine above search.FAR."""
-
-FEW: Final = 3
-FURTHER_FLOOR: Final = 0.1
-"""The score that the fourth candidate and later ones need: who has many memories has some for any small talk."""
+CANDIDATE_FLOOR: Final = 0.05
+"""The chance of being an answer over which a memory is shown to a model."""
 
 EMBED_WITHIN_S: Final = 0.25
 """How long after its start a search waits for the embedder; then words alone serve."""
@@ -41,6 +37,7 @@ _EDGE_CHARS: Final = 150
 
 _MAX_ABOUT_CHARS: Final = 200
 _MAX_CONTENT_CHARS: Final = 1500
+_ENDED: Final = "no longer true, true until"
 _TELLING_WORDS: Final = 4
 """A content of fewer words is shown with what it is found by; with others small models take that for the content."""
 
@@ -116,7 +113,7 @@ class Prefetch:
         except Exception:  # noqa: BLE001  (an answer without candidates is better than none)
             _log.exception("memories were not searched")
             return ()
-        return tuple(hit for place, hit in enumerate(hits) if place < FEW or hit.chance >= FURTHER_FLOOR)
+        return tuple(hits)
 
     async def _embedded(self, within_s: float) -> Mapping[str, Vector]:
         """Return the texts' vectors by the texts; nothing if the embedder fails or takes longer."""
@@ -162,8 +159,9 @@ class Labelled:
         """Return a `<memory m1 saved 2026-05-03>` block for each memory, or for those of the items among them.
 
         A block holds the bindings and the content; nothing in them ends it or is a citation. `changed` is the day of
-        the last change, if that is another one; `until`, since when it is no longer true; `means`, the day or the time that
-        its words mean; `json` marks JSON, `cut` a content of which the end is missing. Days are in that zone.
+        the last change, if that is another one; `until`, when it ends, or ended if something else is true since;
+        `means`, the day or the minute that its words mean; `json` marks JSON, `cut` a content of which the end is
+        missing. Days are in that zone.
         """
         wanted = {item.id for item in (self.items if items is None else items)}
         return "\n".join(_block(label, item, zone) for label, item in self.labels.items() if item.id in wanted)
@@ -175,7 +173,7 @@ def _block(label: str, item: MemoryItem, zone: tzinfo) -> str:
     facts = [
         f"saved {saved}",
         *([f"changed {changed}"] if changed != saved else []),
-        *([f"until {item.until.astimezone(zone):%Y-%m-%d}"] if item.until is not None else []),
+        *([f"{_ENDED if item.current else 'until'} {item.until.astimezone(zone):%Y-%m-%d}"] if item.until else []),
         *([f"means {item.meant}"] if item.meant else []),
         *(["json"] if item.kind is MemoryKind.JSON else []),
         *(["cut"] if is_cut else []),

@@ -39,7 +39,7 @@ MAX_LOADED_OWNERS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class SavedMemory:
-    """One memory. `bindings` are the phrases it is found by; `score` is 0..1 in a search, higher is nearer, else 0."""
+    """One memory. `bindings` are the phrases it is found by; `score`, 0..1, is how likely it answers a search."""
 
     id: str
     text: str

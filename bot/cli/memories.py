@@ -123,7 +123,7 @@ async def found(settings: Settings, user: UserKey, query: str, limit: int) -> Do
         hits = await memory.search([query], await memory.embed_queries([query]), limit=limit)
     document = _document(user, [hit.item for hit in hits])
     scores: list[JSONValue] = [
-        {"matched": hit.matched, "score": hit.score, "dense": hit.dense, "lexical": hit.lexical} for hit in hits
+        {name: getattr(hit, name) for name in ("matched", "score", "chance", "dense", "lexical")} for hit in hits
     ]
     return {**document, "query": query, "scores": scores}
 

@@ -271,6 +271,7 @@ def _hit(hit: MemoryHit) -> dict[str, JSONValue]:
         "content": hit.item.content,
         "matched": hit.matched,
         "score": round(hit.score, 4),
+        "chance": round(hit.chance, 4),
         "dense": round(hit.dense, 4),
         "lexical": round(hit.lexical, 4),
     }

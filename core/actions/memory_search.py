@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.actions.action import Action
+from core.candidates import CANDIDATE_FLOOR
 from core.dialogue import Outcome, Step, Task
-from core.memory.acceptance import NEAR
 from core.memory.asking import search_asked
 from core.memory.past import asks_past
 from core.text.catalogue import text
@@ -62,7 +62,9 @@ async def run(turn: Turn, answer: Queries) -> None:
         vectors = await turn.memory.embed_queries(looked_for)
         await turn.status(LOOKING_UP[turn.locale])
         past = any(map(asks_past, (turn.asked.text, *queries)))
-        found = await search_asked(turn.memory, looked_for, vectors, asked, limit=MAX_HITS, floor=NEAR, past=past)
+        found = await search_asked(
+            turn.memory, looked_for, vectors, asked, limit=MAX_HITS, floor=CANDIDATE_FLOOR, past=past
+        )
         hits = tuple(found)
         items = tuple(hit.item for hit in hits)
     quotes = await turn.find_quotes(queries, items) if EVERYTHING not in queries else ()

@@ -67,20 +67,19 @@ class Acceptance:
             return _logistic(self.by_words, scores, leads(scores))
         if space != self.space:
             return _logistic(self.by_vectors, scores, leads(scores))
-        own = np.full(len(scores), vector @ self.own[:-1] + self.own[-1])
+        own = np.full_like(scores, vector @ self.own[:-1] + self.own[-1])
         return _logistic(self.by_all, scores, leads(scores), own)
 
 
 def leads(scores: Vector) -> Vector:
     """Return how far each score lies above the third best."""
-    third = np.partition(scores, -_THIRD)[-_THIRD] if len(scores) >= _THIRD else _LEAST_THIRD
-    lead: Vector = scores - max(third, _LEAST_THIRD)
-    return lead
+    third = float(np.partition(scores, -_THIRD)[-_THIRD]) if len(scores) >= _THIRD else _LEAST_THIRD
+    return scores - np.float32(max(third, _LEAST_THIRD))
 
 
 def _logistic(weights: Vector, *columns: Vector) -> Vector:
-    sums = np.stack([*columns, np.ones(len(columns[0]))], axis=1) @ weights
-    chances: Vector = 1 / (1 + np.exp(-sums))
+    sums = np.stack([*columns, np.ones_like(columns[0])], axis=1) @ weights
+    chances: Vector = (1 / (1 + np.exp(-sums))).astype(np.float32)
     return chances
 
 

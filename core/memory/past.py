@@ -20,5 +20,5 @@ def _past() -> re.Pattern[str]:
 
 
 def asks_past(text: str) -> bool:
-    """Return whether a text asks for what was true before: "my old address", "onde eu morava?", "¿antes qué tomaba?"."""
+    """Return whether a text asks for what was true before: "my old address", "onde eu morava?"."""
     return _past().search(flat(text)) is not None

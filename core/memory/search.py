@@ -1,7 +1,7 @@
 """Order memories by how well they fit a question.
 
-A memory's score is the share of the question's IDF that its words cover, plus the cosine of its nearest phrase, plus
-half of the mean cosine of the question's parts, each with the phrase nearest to that part. It depends on the question
+A memory's score is the share of the question's IDF that its words cover, plus three quarters of the cosine of its
+nearest phrase, plus half of the mean cosine of the question's parts, each with the phrase nearest to that part. It depends on the question
 and this memory alone, so the order does not depend on how many are asked for.
 Sources: a convex combination as in Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval"
 (2022); parts against their nearest phrases as in Khattab and Zaharia, "ColBERT" (2020), with pairs of words for tokens.
@@ -10,10 +10,10 @@ The weights were chosen on tests/data/recall_tune.json and tests/data/memory_can
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -23,7 +23,7 @@ from core.stores import Candidate
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import Vector, Vectors
 
-COSINE_WEIGHT: Final = 1.0
+COSINE_WEIGHT: Final = 0.75
 PARTS_WEIGHT: Final = 0.5
 MAX_PARTS: Final = 8
 
@@ -40,7 +40,7 @@ def _no_cosines(ids: Sequence[int], queries: Vectors) -> Vectors:
 def parts(query: str) -> Sequence[str]:
     """Return each two neighbours of a query's words that carry meaning, the first MAX_PARTS; its only such word."""
     words = [word for word in _WORD.findall(query.lower()) if not FUNCTION_WORDS.issuperset(folded_words(word))]
-    pairs = [" ".join(pair) for pair in pairwise(words)] or words
+    pairs = [" ".join(pair) for pair in itertools.pairwise(words)] or words
     return list(dict.fromkeys(pairs))[:MAX_PARTS]
 
 
@@ -91,9 +91,9 @@ class Ranking:
         self.near = sum(not self._nearest.isdisjoint(each.phrases) for each in candidates)
         if not candidates:
             return []
-        starts = np.cumsum([0, *(len(each.phrases) for each in candidates[:-1])])
+        starts = [0, *itertools.accumulate(len(each.phrases) for each in candidates[:-1])]
         ids = [phrase for each in candidates for phrase in each.phrases]
-        covered = np.array([each.words for each in candidates], np.float64)
+        covered = np.array([each.words for each in candidates], np.float32)
         found = [self._judged(query, covered[:, place], ids, starts) for place, query in enumerate(self._queries)]
         scores, chances, dense = (np.stack(columns, axis=1) for columns in zip(*found, strict=True))
         numbers = np.array([each.number for each in candidates])
@@ -116,8 +116,8 @@ class Ranking:
         """
         if not len(query.rows):
             scores = covered * (1 + COSINE_WEIGHT + PARTS_WEIGHT)
-            return scores, self._acceptance.chances(scores), np.zeros(len(scores))
-        nearest = np.fmax.reduceat(self._cosines(ids, query.rows), starts, axis=0).astype(np.float64)
+            return scores, self._acceptance.chances(scores), np.zeros_like(scores)
+        nearest = np.fmax.reduceat(self._cosines(ids, query.rows), starts, axis=0)
         dense = nearest[:, 0]
         partly = nearest[:, 1:].mean(axis=1) if len(query.rows) > 1 else dense
         seen = COSINE_WEIGHT * dense + PARTS_WEIGHT * partly

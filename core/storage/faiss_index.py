@@ -15,11 +15,34 @@ from typing import Final
 
 import faiss
 import numpy as np
+import numpy.typing as npt
 
 from core.ports import VectorIndex
 from core.types import Vectors
 
 BLOCK_ROWS: Final = 4096
+
+
+def _take_one_thread() -> None:
+    """Keep FAISS from a second thread for what the calling one asks of it: that only spins, at 50 times the price."""
+    faiss.omp_set_num_threads(1)
+
+
+class _Block:
+    """Some rows, and the id of each."""
+
+    def __init__(self, dims: int) -> None:
+        self.rows = faiss.IndexScalarQuantizer(dims, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+        self.ids = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        """Return how many rows it holds."""
+        return len(self.ids)
+
+    def codes(self) -> npt.NDArray[np.uint8]:
+        """Return the rows as they are kept, shape (rows, bytes of one), to be read until the next change."""
+        codes: npt.NDArray[np.uint8] = faiss.rev_swig_ptr(self.rows.codes.data(), self.rows.codes.size())
+        return codes.reshape(len(self), self.rows.code_size)
 
 
 class FaissIndex(VectorIndex):
@@ -28,53 +51,58 @@ class FaissIndex(VectorIndex):
     def __init__(self, dims: int, *, block_rows: int = BLOCK_ROWS) -> None:
         self._dims = dims
         self._block_rows = block_rows
-        self._blocks: list[faiss.IndexIDMap2] = []
-        self._homes: dict[int, faiss.IndexIDMap2] = {}
-        """The block of each id: FAISS itself takes the same id twice in silence."""
+        self._blocks: list[_Block] = []
+        self._slots: dict[int, int] = {}
+        """Where the row of each id is: the number of the block, times `block_rows`, plus its place there."""
 
     def ids(self) -> frozenset[int]:
         """Return what it holds."""
-        return frozenset(self._homes)
+        return frozenset(self._slots)
 
     def __len__(self) -> int:
         """Return how many vectors it holds."""
-        return len(self._homes)
+        return len(self._slots)
 
     def add(self, ids: Sequence[int], vectors: Vectors) -> None:
         """Add rows. Raises ValueError for an id that is present, or twice in `ids`; then nothing is added."""
         fresh = np.ascontiguousarray(ids, np.int64)
         wanted = set(fresh.tolist())
-        if len(wanted) < len(fresh) or not wanted.isdisjoint(self._homes):
+        if len(wanted) < len(fresh) or not wanted.isdisjoint(self._slots):
             raise ValueError("an id is present already")
         if vectors.shape != (len(fresh), self._dims):
             raise ValueError("one row of the index's length for each id")
         rows = np.ascontiguousarray(vectors, np.float32)
         start = 0
         while start < len(fresh):
-            block = self._open_block()
-            end = start + self._block_rows - block.ntotal
-            block.add_with_ids(rows[start:end], fresh[start:end])
-            self._homes.update(dict.fromkeys(fresh[start:end].tolist(), block))
+            number = self._open_block()
+            block = self._blocks[number]
+            end = start + self._block_rows - len(block)
+            block.rows.add(rows[start:end])
+            block.ids = np.concatenate([block.ids, fresh[start:end]])
+            self._place(number)
             start = end
 
     def remove(self, ids: Sequence[int]) -> None:
         """Remove those of the ids that are present."""
-        for block, gone in self._by_block(ids):
-            block.remove_ids(faiss.IDSelectorBatch(np.array(gone, np.int64)))
-            for i in gone:
-                del self._homes[i]
-        self._blocks = [block for block in self._blocks if block.ntotal]
+        slots = np.array([self._slots.pop(i) for i in dict.fromkeys(ids) if i in self._slots], np.int64)
+        for number in np.unique(slots // self._block_rows).tolist():
+            block = self._blocks[number]
+            gone = slots[slots // self._block_rows == number] % self._block_rows
+            block.rows.remove_ids(faiss.IDSelectorBatch(gone))
+            block.ids = np.delete(block.ids, gone)
+            self._place(number)
 
     def search(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[int, float]]]:
         """Return, per query row, up to `k` (id, cosine), nearest first; of equal cosines the lower id first."""
         asked = np.ascontiguousarray(queries, np.float32)
-        faiss.omp_set_num_threads(1)  # counts for the calling thread; a second one only spins, at 50 times the price
-        if k <= 0 or not self._blocks:
+        _take_one_thread()
+        held = [block for block in self._blocks if len(block)]
+        if k <= 0 or not held:
             return [[] for _ in queries]
         # A block is never asked for more than it has: FAISS would answer -1.
-        answers = [block.search(asked, min(k, block.ntotal)) for block in self._blocks]
-        scores = np.concatenate([scores for scores, _ in answers], axis=1)
-        ids = np.concatenate([ids for _, ids in answers], axis=1)
+        answers = [(block, *block.rows.search(asked, min(k, len(block)))) for block in held]
+        scores = np.concatenate([scores for _, scores, _ in answers], axis=1)
+        ids = np.concatenate([block.ids[places] for block, _, places in answers], axis=1)
         order = np.lexsort((ids, -scores))[:, :k]
         return [
             list(zip(i[o].tolist(), s[o].tolist(), strict=True)) for i, s, o in zip(ids, scores, order, strict=True)
@@ -82,27 +110,28 @@ class FaissIndex(VectorIndex):
 
     def cosines(self, ids: Sequence[int], queries: Vectors) -> Vectors:
         """Return the cosines of vectors with queries, shape (len(ids), len(queries)); NaN for what is not held."""
-        rows: Vectors = np.full((len(ids), self._dims), np.nan, np.float32)
-        places = {i: place for place, i in enumerate(ids)}
-        for block, held in self._by_block(list(places)):
-            rows[[places[i] for i in held]] = block.reconstruct_batch(np.array(held, np.int64))
-        found: Vectors = rows @ queries.T
+        slots = np.array([self._slots.get(i, -1) for i in ids], np.int64)
+        found: Vectors = np.full((len(ids), len(queries)), np.nan, np.float32)
+        held = np.flatnonzero(slots >= 0)
+        if len(held):
+            numbers, places = np.divmod(slots[held], self._block_rows)
+            codes = np.empty((len(held), self._blocks[0].rows.code_size), np.uint8)
+            for number in np.unique(numbers).tolist():
+                codes[numbers == number] = self._blocks[number].codes()[places[numbers == number]]
+            _take_one_thread()
+            found[held] = self._blocks[0].rows.sa_decode(codes) @ queries.T
         return found
 
-    def _by_block(self, ids: Sequence[int]) -> Sequence[tuple[faiss.IndexIDMap2, Sequence[int]]]:
-        """Return those of the ids that are present, by the block that they are in."""
-        found: dict[int, tuple[faiss.IndexIDMap2, list[int]]] = {}
-        for i in dict.fromkeys(ids):
-            if i in self._homes:
-                block = self._homes[i]
-                found.setdefault(id(block), (block, []))[1].append(i)
-        return list(found.values())
+    def _place(self, number: int) -> None:
+        """Note where the rows of a block are."""
+        first = number * self._block_rows
+        ids = self._blocks[number].ids.tolist()
+        self._slots.update(zip(ids, range(first, first + len(ids)), strict=True))
 
-    def _open_block(self) -> faiss.IndexIDMap2:
-        """Return the first block with room, or a new one."""
-        for block in self._blocks:
-            if block.ntotal < self._block_rows:
-                return block
-        halves = faiss.IndexScalarQuantizer(self._dims, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
-        self._blocks.append(faiss.IndexIDMap2(halves))
-        return self._blocks[-1]
+    def _open_block(self) -> int:
+        """Return the number of the first block with room, or of a new one."""
+        for number, block in enumerate(self._blocks):
+            if len(block) < self._block_rows:
+                return number
+        self._blocks.append(_Block(self._dims))
+        return len(self._blocks) - 1
