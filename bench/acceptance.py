@@ -120,9 +120,7 @@ async def _ask(memory: UserMemory, life: Life, size: int, ids: Mapping[str, froz
         vectors = await memory.embed_queries([question.text])
         hits = await memory.search([question.text], vectors, limit=_SEEN, floor=0.0)
         worded = await memory.search([question.text], {}, limit=_SEEN, floor=0.0)
-        first, second = (
-            any(not ids[hit.item.id].isdisjoint(question.answers) for hit in each[:1]) for each in (hits, worded)
-        )
+        first, second = ([*(ids[hit.item.id] for hit in each), frozenset[str]()][0] for each in (hits, worded))
         seen, words = (np.array([hit.score for hit in each] or [0.0], np.float32) for each in (hits, worded))
         found.append(
             Found(

@@ -413,12 +413,6 @@ class PhraseStore(Protocol):
     ) -> Mapping[int, tuple[str, str]]:
         """Map those of the phrase ids that the owner has, or all of those memories', to (memory id, text)."""
 
-    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
-        """Return the phrase ids of the owner's memories that may be spoken of in that room: said there, or shared.
-
-        They are in ascending order.
-        """
-
     async def search(self, owner: UserKey, search: Search) -> Sequence[MemoryItem] | None:
         """Return the memories that `search.order` names, in its order; None if the owner's `version` is another.
 
@@ -433,12 +427,6 @@ class PhraseStore(Protocol):
 
         `removed` counts what was ever removed, or embedded later than it was stored.
         """
-
-    async def newest_phrase(self, owner: UserKey) -> int:
-        """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
-
-    async def foreign_version(self) -> int:
-        """Return a number that changes whenever another program, such as the command line, has changed the store."""
 
     async def vectors(
         self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None
@@ -459,13 +447,6 @@ class PhraseStore(Protocol):
 
     async def keep_space(self, owner: UserKey, space: str) -> None:
         """Delete the owner's vectors of every other space."""
-
-    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best matches by words, best first.
-
-        `query` is free text: no operator in it has a meaning, and text without a word finds nothing. With a `room`,
-        only what is audible there is looked at: what is not neither is found nor takes another's place.
-        """
 
 
 class SearchableMemoryStore(MemoryStore, PhraseStore, Protocol):

@@ -1,8 +1,8 @@
 """Order memories by how well they fit a question.
 
 A memory's score is the share of the question's IDF that its words cover, plus three quarters of the cosine of its
-nearest phrase, plus half of the mean cosine of the question's parts, each with the phrase nearest to that part. It depends on the question
-and this memory alone, so the order does not depend on how many are asked for.
+nearest phrase, plus half of the mean cosine of the question's parts, each with the phrase nearest to that part. It
+depends on the question and this memory alone, so the order does not depend on how many are asked for.
 Sources: a convex combination as in Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval"
 (2022); parts against their nearest phrases as in Khattab and Zaharia, "ColBERT" (2020), with pairs of words for tokens.
 The weights were chosen on tests/data/recall_tune.json and tests/data/memory_candidates.json.

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -96,16 +94,6 @@ class SqlPhrases(PhraseStore):
         read = vectors if len(ids) == count else vectors[: len(ids)]  # some were deleted meanwhile
         return Fresh(state.version, ids, read, state.removed, partial=count < new)
 
-    async def newest_phrase(self, owner: UserKey) -> int:
-        """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
-        query = f"SELECT coalesce(max(id), 0) FROM phrases WHERE owner = {OWNER}"
-        [(newest,)] = await self._database.rows(query, user_key(owner))
-        return int(newest)
-
-    async def foreign_version(self) -> int:
-        """Return a number that changes whenever another program has changed the store."""
-        return await self._database.foreign_version()
-
     async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
         """Return the ids of every phrase embedded in that space."""
         rows = await self._database.rows(
@@ -189,44 +177,6 @@ class SqlPhrases(PhraseStore):
             AND space NOT IN (SELECT id FROM spaces WHERE name = ?)
             """
         await self._database.write(lambda query: query.run(sql, (*user_key(owner), space)))
-
-    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
-        """Return the phrase ids of the owner's memories that may be spoken of in that room, in ascending order."""
-        rows = await self._database.rows(
-            f"SELECT id FROM phrases WHERE memory IN (SELECT memory FROM rooms WHERE {_AUDIBLE}) ORDER BY id",
-            (*user_key(owner), storable(room)),
-        )
-        return [phrase_id for (phrase_id,) in rows]
-
-    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best matches by words, best first.
-
-        A keyword counts by how few of the owner's memories hold it, looked for among the newest that do: no other
-        person's words weigh anything, and a common word costs no more than a rare one.
-        """
-        person = user_key(owner)
-        terms = self._lexicon.query_terms(query)
-        accounts = [account for (account,) in await self._database.rows(_ACCOUNTS, person * 2)]
-        if not terms or not accounts or limit <= 0:
-            return []
-        asked = _Asked(accounts, (*person, storable(room)) if room else ())
-        held = await self._holding(asked, [[each] for each in terms])
-        common = [each for each, rows in zip(terms, held, strict=True) if len(rows) == _NEWEST_ROWS]
-        if len(common) > 1:  # the newest of each need not be those that hold them all
-            [both] = await self._holding(asked, [common])
-            held = [rows | both if each in common else rows for each, rows in zip(terms, held, strict=True)]
-        scores: dict[int, float] = defaultdict(float)
-        for rows in held:
-            for row in rows:
-                scores[row] += math.log1p(_NEWEST_ROWS / len(rows))
-        best = sorted(scores.items(), key=lambda hit: (-hit[1], -hit[0]))[:limit]
-        keys: dict[int, str] = dict(
-            await self._database.rows(
-                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM numbers(?))",
-                (_numbers(row for row, _ in best),),
-            )
-        )
-        return [(keys[row], score) for row, score in best if row in keys]
 
     async def _holding(self, asked: _Asked, wanted: Sequence[Sequence[Terms]]) -> list[set[int]]:
         """Return, for each list of keywords' terms, the newest memories that have a term of every keyword in it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,8 @@ from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.types import MemoryDraft, MemoryKind, UserKey, Vectors
+from core.stores import Fresh
+from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
 
@@ -27,11 +28,9 @@ class Counted(SqlMemories):
 
     builds = 0
 
-    async def vectors(
-        self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None
-    ) -> tuple[Sequence[int], Vectors]:
-        self.builds += phrase_ids is None
-        return await super().vectors(owner, space, phrase_ids)
+    async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
+        self.builds += after == 0
+        return await super().fresh(owner, space, after)
 
 
 class Process:
@@ -50,7 +49,8 @@ class Process:
         """Return the contents that vectors find."""
         async with self.memory.indexes.reading(ANA, await self.normalizer()) as owner_index:
             vectors = await self.memory.embed([query])
-            [found] = await owner_index.search((await self.normalizer()).project(vectors[query][None]), 3)
+            await owner_index.follow(self.store, ANA)
+            [found] = owner_index.index.search((await self.normalizer()).project(vectors[query][None]), 3)
         texts = await self.store.phrases(ANA, [i for i, score in found if score > 0.5])
         return sorted({text for _, text in texts.values()})
 

@@ -55,7 +55,7 @@ async def test_two_first_uses_at_once_build_once(store: SlowStore) -> None:
 
     async def use() -> int:
         async with indexes.reading(ANA, NORMALIZER) as owner_index:
-            return len(await owner_index.search(np.eye(DIMS, dtype=np.float32)[:1], 9))
+            return len(await owner_index.nearest(np.eye(DIMS, dtype=np.float32)[:1], 9))
 
     await asyncio.gather(use(), use(), use())
     assert store.readings == [ANA]
@@ -104,12 +104,12 @@ async def test_an_index_in_use_is_not_let_go(store: SlowStore) -> None:
     async with indexes.reading(ANA, NORMALIZER) as anas:
         async with indexes.reading(BIA, NORMALIZER):
             pass
-        async with indexes.changing(CAIO):
+        async with indexes.reading(CAIO, NORMALIZER):
             pass
         assert anas.index is not None
     async with indexes.reading(ANA, NORMALIZER):
         pass
-    assert store.readings == [ANA, BIA]
+    assert store.readings == [ANA, BIA, CAIO]
 
 
 @pytest.mark.parametrize("failure", [ValueError("x"), asyncio.CancelledError()])
@@ -149,19 +149,37 @@ async def test_another_space_is_another_index(store: SlowStore) -> None:
         assert owner_index.index is not None
         assert len(owner_index.index) == 0
         assert owner_index.partial
-    async with indexes.changing(ANA) as owner_index:
-        owner_index.add(NORMALIZER, {1: np.eye(DIMS, dtype=np.float32)[0]})
-        assert owner_index.index is None, "a vector of another space than the index's means doubt"
 
 
-async def test_a_shelf_without_an_index_finds_and_changes_nothing(store: SlowStore) -> None:
+async def test_a_person_without_vectors_has_an_empty_index(store: SlowStore) -> None:
     indexes = Indexes(store, ExactIndex)
-    async with indexes.changing(ANA) as owner_index:
-        rows = np.eye(DIMS, dtype=np.float32)
-        assert await owner_index.search(rows[:2], 3) == [[], []]
-        owner_index.add(NORMALIZER, {1: rows[0]})
-        await owner_index.remove([1])
-        assert owner_index.index is None
+    async with indexes.reading(ANA, NORMALIZER) as owner_index:
+        assert await owner_index.nearest(np.eye(DIMS, dtype=np.float32)[:2], 3) == frozenset()
+        assert not owner_index.partial
+
+
+async def test_an_index_follows_what_was_added_and_removed(store: SlowStore) -> None:
+    await _fill(store, ANA, 3)
+    indexes = Indexes(store, ExactIndex)
+    async with indexes.reading(ANA, NORMALIZER) as owner_index:
+        before = owner_index.version
+        [first, *_] = await store.page(ANA, limit=9)
+        await store.delete(ANA, [first.id])
+        await _fill(store, ANA, 4)
+        assert owner_index.index.ids() != await store.embedded(ANA, NORMALIZER.space)
+        await owner_index.follow(store, ANA)
+        assert owner_index.index.ids() == await store.embedded(ANA, NORMALIZER.space)
+        assert owner_index.version == await store.version(ANA) != before
+
+
+async def test_an_index_that_is_dropped_is_built_again(store: SlowStore) -> None:
+    await _fill(store, ANA, 3)
+    indexes = Indexes(store, ExactIndex)
+    async with indexes.reading(ANA, NORMALIZER):
+        indexes.drop(ANA)
+        assert indexes.loaded == 1, "it is in use"
+    indexes.drop(ANA)
+    assert indexes.loaded == 0
 
 
 async def test_what_takes_long_is_done_outside_the_event_loop(
@@ -172,7 +190,9 @@ async def test_what_takes_long_is_done_outside_the_event_loop(
     indexes = Indexes(store, ExactIndex)
     async with indexes.reading(ANA, NORMALIZER) as owner_index:
         query = np.eye(DIMS, dtype=np.float32)[:1]
-        [hits] = await owner_index.search(query, 2)
-        await owner_index.remove([hits[0][0]])
-        [rest] = await owner_index.search(query, 9)
-    assert {i for i, _ in rest} == set(range(1, 6)) - {hits[0][0]}
+        everything = await owner_index.nearest(query, 9)
+        [gone, *_] = await store.page(ANA, limit=1)
+        await store.delete(ANA, [gone.id])
+        await owner_index.follow(store, ANA)
+        rest = await owner_index.nearest(query, 9)
+    assert rest < everything
