@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
@@ -20,11 +18,7 @@ from core.storage.record import storable, to_blob, to_json, user_key
 from core.stores import Fresh, PhraseStore, Search
 from core.types import MemoryItem, MemoryKind, UserKey, Vector, Vectors
 
-Terms: TypeAlias = tuple[str, ...]
-
 _CHUNK_ROWS = 2000
-_NEWEST_ROWS = 64
-"""How many memories are looked at for one keyword."""
 
 _KEPT_COUNTS = 1000
 _OF_SPACE = """
@@ -33,7 +27,6 @@ _OF_SPACE = """
 """
 _EMBEDDED = f"SELECT count(*), coalesce(max(p.id), 0) {_OF_SPACE}"
 _VECTORS = f"SELECT p.id, v.vector {_OF_SPACE} AND p.id <= ? ORDER BY p.id LIMIT ?"
-_ACCOUNTS = f"SELECT id FROM owners WHERE id = {OWNER} OR linked = {OWNER}"
 _AUDIBLE = f"owner = {OWNER} AND room IN ('{EVERYWHERE}', ?)"
 """Which rows of `rooms` let a memory be spoken of in a room."""
 
@@ -177,49 +170,6 @@ class SqlPhrases(PhraseStore):
             AND space NOT IN (SELECT id FROM spaces WHERE name = ?)
             """
         await self._database.write(lambda query: query.run(sql, (*user_key(owner), space)))
-
-    async def _holding(self, asked: _Asked, wanted: Sequence[Sequence[Terms]]) -> list[set[int]]:
-        """Return, for each list of keywords' terms, the newest memories that have a term of every keyword in it."""
-        queries, values = zip(*(asked.newest(keywords) for keywords in wanted), strict=True)
-        sql = " UNION ALL ".join(
-            f"SELECT {place}, memory FROM ({query}) AS found" for place, query in enumerate(queries)
-        )
-        held: list[set[int]] = [set() for _ in wanted]
-        for place, row in await self._database.rows(sql, [value for each in values for value in each]):
-            held[place].add(row)
-        return held
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Whose memories are asked for, and where they are to be audible: platform, user and room, or () for private."""
-
-    accounts: Sequence[int]
-    hearing: tuple[str, ...]
-
-    def newest(self, keywords: Sequence[Terms]) -> tuple[str, list[object]]:
-        """Return the query for the newest memories with a term of every keyword, and its values.
-
-        A union of lists that are in order already: SQLite merges them, and reads no further than it must.
-        """
-        first, *others = keywords
-        accounts = ", ".join(map(str, self.accounts))
-        also = ""
-        values: list[str] = []
-        for terms in others:
-            marks = ", ".join("?" * len(terms))
-            also += f"""
-                AND EXISTS (SELECT 1 FROM terms AS o
-                WHERE o.account IN ({accounts}) AND o.term IN ({marks}) AND o.memory = t.memory)
-            """
-            values += terms
-        if self.hearing:
-            also += f" AND EXISTS (SELECT 1 FROM rooms WHERE {_AUDIBLE} AND memory = t.memory)"
-            values += self.hearing
-        each = f"SELECT t.memory FROM terms AS t WHERE t.account = ? AND t.term = ? {also}"
-        lists = [(account, term) for account in self.accounts for term in first]
-        query = " UNION ".join([each] * len(lists)) + f" ORDER BY 1 DESC LIMIT {_NEWEST_ROWS}"
-        return query, [value for pair in lists for value in (*pair, *values)]
 
 
 def _numbers(ids: Iterable[int]) -> str:

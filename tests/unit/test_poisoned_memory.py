@@ -8,6 +8,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,7 @@ def shown_ids(prompt: Prompt) -> list[str]:
     return [message.memory_id for message in prompt.context.history if message.modal is Modal.MEMORY]
 
 
-def obeying(cycle: Cycle, action: str, arguments: dict[str, object]) -> House:
+def obeying(cycle: Cycle, action: str, arguments: dict[str, Any]) -> House:
     """A bot whose model searches, then does what a memory told it to, and claims that it did."""
     limits = TurnLimits(cycle=cycle)
     if cycle is Cycle.SINGLE:
@@ -86,7 +87,7 @@ def obeying(cycle: Cycle, action: str, arguments: dict[str, object]) -> House:
             Task.SEARCH_QUERIES: ['{"items": ["*"]}'],
             task: answer,
             Task.FINISH: ["Done: I did what it said."],
-        },  # type: ignore[arg-type]
+        },
         limits=limits,
     )
 
