@@ -23,13 +23,10 @@ from core.types import MemoryItem, UserKey
 _NEWEST: Final = 512
 """How many of the newest memories with a term are read at once: all of them, mostly."""
 
-_ROWS: Final = 4096
-"""How many rows of terms are read in all."""
+_ROWS: Final = 8192
+"""How many rows of terms are read in all, and how many memories with one are counted."""
 
-_COUNTED: Final = 16_384
-"""How many memories with a term are counted at most."""
-
-_BROUGHT: Final = 1024
+_BROUGHT: Final = 512
 """How many memories are looked up in a common word."""
 
 _ACCOUNTS = "SELECT id FROM owners WHERE id = ? OR linked = ?"
@@ -123,7 +120,7 @@ class _Asked:
     def frequency(self, terms: Terms) -> int:
         """Return about how many memories have a common word."""
         sql = f"SELECT count(*) FROM (SELECT 1 {_HELD} {self._heard.format(number='t.memory')} LIMIT ?) AS held"
-        return max(int(self._query.run(sql, (*values, _COUNTED))[0][0]) for values in self._postings(terms))
+        return max(int(self._query.run(sql, (*values, _ROWS))[0][0]) for values in self._postings(terms))
 
     def holders(self, terms: Terms, among: Collection[int] | None = None) -> set[int]:
         """Return the memories with a word: all, or those among some."""

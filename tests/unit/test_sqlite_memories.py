@@ -34,7 +34,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqlMemories]:
 @pytest.fixture
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a few memories many."""
-    for name, most in (("_NEWEST", 8), ("_ROWS", 100), ("_COUNTED", 400), ("_BROUGHT", 80)):
+    for name, most in (("_NEWEST", 8), ("_ROWS", 100), ("_BROUGHT", 80)):
         monkeypatch.setattr(memory_search, name, most)
 
 
