@@ -162,26 +162,6 @@ class MemoryStore(Protocol):
     act of a few memories. One of thousands is written some at a time, so that nobody waits for it.
     """
 
-    async def add(
-        self,
-        owner: UserKey,
-        drafts: Sequence[MemoryDraft],
-        *,
-        at: datetime,
-        source_ids: Sequence[int] = (),
-        vectors: Mapping[str, Vector] | None = None,
-        space: str = "",
-        context: ChangeContext = NO_CHANGE_CONTEXT,
-    ) -> Sequence[MemoryItem]:
-        """Store all drafts, in order. `vectors` maps phrase texts to vectors of `space`; others stay unembedded.
-
-        It was said in `context.room` ("": in private), and by `context.account` if that is one of the owner's. The
-        times of a draft are its `said_at`, at most `at`.
-
-        Raises:
-            ValueError: a draft without a binding, or with an empty one; nothing is stored.
-        """
-
     async def save(
         self,
         owner: UserKey,
@@ -195,6 +175,10 @@ class MemoryStore(Protocol):
         context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Saved:
         """Store the drafts that are new; what is known already (`find`) becomes what `merge` makes of both.
+
+        `vectors` maps phrase texts to vectors of `space`; others stay unembedded. It was said in `context.room` ("": in
+        private), and by `context.account` if that is one of the owner's. What is new has the times of its draft's
+        `said_at`, at most `at`.
 
         A memory that was said again gains the sources; one that changes by it is recorded as changed, without an
         earlier version. Looking and writing are one transaction, so that two who save the same store it once.
@@ -413,12 +397,6 @@ class PhraseStore(Protocol):
     ) -> Mapping[int, tuple[str, str]]:
         """Map those of the phrase ids that the owner has, or all of those memories', to (memory id, text)."""
 
-    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
-        """Return the phrase ids of the owner's memories that may be spoken of in that room: said there, or shared.
-
-        They are in ascending order.
-        """
-
     async def search(self, owner: UserKey, search: Search) -> Sequence[MemoryItem] | None:
         """Return the memories that `search.order` names, in its order; None if the owner's `version` is another.
 
@@ -433,12 +411,6 @@ class PhraseStore(Protocol):
 
         `removed` counts what was ever removed, or embedded later than it was stored.
         """
-
-    async def newest_phrase(self, owner: UserKey) -> int:
-        """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
-
-    async def foreign_version(self) -> int:
-        """Return a number that changes whenever another program, such as the command line, has changed the store."""
 
     async def vectors(
         self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None
@@ -459,13 +431,6 @@ class PhraseStore(Protocol):
 
     async def keep_space(self, owner: UserKey, space: str) -> None:
         """Delete the owner's vectors of every other space."""
-
-    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best matches by words, best first.
-
-        `query` is free text: no operator in it has a meaning, and text without a word finds nothing. With a `room`,
-        only what is audible there is looked at: what is not neither is found nor takes another's place.
-        """
 
 
 class SearchableMemoryStore(MemoryStore, PhraseStore, Protocol):

@@ -4,12 +4,8 @@
 from __future__ import annotations
 
 import json
-import math
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
@@ -22,12 +18,7 @@ from core.storage.record import storable, to_blob, to_json, user_key
 from core.stores import Fresh, PhraseStore, Search
 from core.types import MemoryItem, MemoryKind, UserKey, Vector, Vectors
 
-Terms: TypeAlias = tuple[str, ...]
-
 _CHUNK_ROWS = 2000
-_NEWEST_ROWS = 64
-"""How many memories are looked at for one keyword."""
-
 _KEPT_COUNTS = 1000
 _OF_SPACE = """
     FROM phrases AS p JOIN vectors AS v ON v.phrase = p.id
@@ -35,7 +26,6 @@ _OF_SPACE = """
 """
 _EMBEDDED = f"SELECT count(*), coalesce(max(p.id), 0) {_OF_SPACE}"
 _VECTORS = f"SELECT p.id, v.vector {_OF_SPACE} AND p.id <= ? ORDER BY p.id LIMIT ?"
-_ACCOUNTS = f"SELECT id FROM owners WHERE id = {OWNER} OR linked = {OWNER}"
 _AUDIBLE = f"owner = {OWNER} AND room IN ('{EVERYWHERE}', ?)"
 """Which rows of `rooms` let a memory be spoken of in a room."""
 
@@ -95,16 +85,6 @@ class SqlPhrases(PhraseStore):
             rows = await self._database.rows(_VECTORS, (state.owner, space, ids[-1], last, most)) if most else []
         read = vectors if len(ids) == count else vectors[: len(ids)]  # some were deleted meanwhile
         return Fresh(state.version, ids, read, state.removed, partial=count < new)
-
-    async def newest_phrase(self, owner: UserKey) -> int:
-        """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
-        query = f"SELECT coalesce(max(id), 0) FROM phrases WHERE owner = {OWNER}"
-        [(newest,)] = await self._database.rows(query, user_key(owner))
-        return int(newest)
-
-    async def foreign_version(self) -> int:
-        """Return a number that changes whenever another program has changed the store."""
-        return await self._database.foreign_version()
 
     async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
         """Return the ids of every phrase embedded in that space."""
@@ -189,87 +169,6 @@ class SqlPhrases(PhraseStore):
             AND space NOT IN (SELECT id FROM spaces WHERE name = ?)
             """
         await self._database.write(lambda query: query.run(sql, (*user_key(owner), space)))
-
-    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
-        """Return the phrase ids of the owner's memories that may be spoken of in that room, in ascending order."""
-        rows = await self._database.rows(
-            f"SELECT id FROM phrases WHERE memory IN (SELECT memory FROM rooms WHERE {_AUDIBLE}) ORDER BY id",
-            (*user_key(owner), storable(room)),
-        )
-        return [phrase_id for (phrase_id,) in rows]
-
-    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best matches by words, best first.
-
-        A keyword counts by how few of the owner's memories hold it, looked for among the newest that do: no other
-        person's words weigh anything, and a common word costs no more than a rare one.
-        """
-        person = user_key(owner)
-        terms = self._lexicon.query_terms(query)
-        accounts = [account for (account,) in await self._database.rows(_ACCOUNTS, person * 2)]
-        if not terms or not accounts or limit <= 0:
-            return []
-        asked = _Asked(accounts, (*person, storable(room)) if room else ())
-        held = await self._holding(asked, [[each] for each in terms])
-        common = [each for each, rows in zip(terms, held, strict=True) if len(rows) == _NEWEST_ROWS]
-        if len(common) > 1:  # the newest of each need not be those that hold them all
-            [both] = await self._holding(asked, [common])
-            held = [rows | both if each in common else rows for each, rows in zip(terms, held, strict=True)]
-        scores: dict[int, float] = defaultdict(float)
-        for rows in held:
-            for row in rows:
-                scores[row] += math.log1p(_NEWEST_ROWS / len(rows))
-        best = sorted(scores.items(), key=lambda hit: (-hit[1], -hit[0]))[:limit]
-        keys: dict[int, str] = dict(
-            await self._database.rows(
-                "SELECT id, key FROM memories WHERE id IN (SELECT value FROM numbers(?))",
-                (_numbers(row for row, _ in best),),
-            )
-        )
-        return [(keys[row], score) for row, score in best if row in keys]
-
-    async def _holding(self, asked: _Asked, wanted: Sequence[Sequence[Terms]]) -> list[set[int]]:
-        """Return, for each list of keywords' terms, the newest memories that have a term of every keyword in it."""
-        queries, values = zip(*(asked.newest(keywords) for keywords in wanted), strict=True)
-        sql = " UNION ALL ".join(
-            f"SELECT {place}, memory FROM ({query}) AS found" for place, query in enumerate(queries)
-        )
-        held: list[set[int]] = [set() for _ in wanted]
-        for place, row in await self._database.rows(sql, [value for each in values for value in each]):
-            held[place].add(row)
-        return held
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Whose memories are asked for, and where they are to be audible: platform, user and room, or () for private."""
-
-    accounts: Sequence[int]
-    hearing: tuple[str, ...]
-
-    def newest(self, keywords: Sequence[Terms]) -> tuple[str, list[object]]:
-        """Return the query for the newest memories with a term of every keyword, and its values.
-
-        A union of lists that are in order already: SQLite merges them, and reads no further than it must.
-        """
-        first, *others = keywords
-        accounts = ", ".join(map(str, self.accounts))
-        also = ""
-        values: list[str] = []
-        for terms in others:
-            marks = ", ".join("?" * len(terms))
-            also += f"""
-                AND EXISTS (SELECT 1 FROM terms AS o
-                WHERE o.account IN ({accounts}) AND o.term IN ({marks}) AND o.memory = t.memory)
-            """
-            values += terms
-        if self.hearing:
-            also += f" AND EXISTS (SELECT 1 FROM rooms WHERE {_AUDIBLE} AND memory = t.memory)"
-            values += self.hearing
-        each = f"SELECT t.memory FROM terms AS t WHERE t.account = ? AND t.term = ? {also}"
-        lists = [(account, term) for account in self.accounts for term in first]
-        query = " UNION ".join([each] * len(lists)) + f" ORDER BY 1 DESC LIMIT {_NEWEST_ROWS}"
-        return query, [value for pair in lists for value in (*pair, *values)]
 
 
 def _numbers(ids: Iterable[int]) -> str:

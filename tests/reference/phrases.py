@@ -57,14 +57,6 @@ class InMemoryPhrases(PhraseStore):
         version = await self.version(owner)
         return Fresh(version, ids, vectors, self._removed.get(self._owner(owner), 0), partial=len(ids) < len(new))
 
-    async def newest_phrase(self, owner: UserKey) -> int:
-        """Return the id of the owner's newest phrase, 0 where there is none: a greater one tells of an addition."""
-        return max((phrase_id for _, _, phrase_id in self._phrases(owner)), default=0)
-
-    async def foreign_version(self) -> int:
-        """Return 0: nobody else has it."""
-        return 0
-
     async def embedded(self, owner: UserKey, space: str) -> frozenset[int]:
         """Return the ids of every phrase embedded in that space."""
         return frozenset(i for _, _, i in self._phrases(owner) if (i, space) in self._vectors)
@@ -101,20 +93,6 @@ class InMemoryPhrases(PhraseStore):
         """Delete the owner's vectors of every other space."""
         held = {i for _, _, i in self._phrases(owner)}
         self._vectors = {(i, of): v for (i, of), v in self._vectors.items() if of == space or i not in held}
-
-    async def audible_phrases(self, owner: UserKey, room: str) -> Sequence[int]:
-        """Return the phrase ids of the owner's memories that may be spoken of in that room, in ascending order."""
-        heard = self._audible(owner, room)
-        return sorted(i for entry, _, i in self._phrases(owner) if entry.item.id in heard)
-
-    async def lexical(self, owner: UserKey, query: str, limit: int, *, room: str = "") -> Sequence[tuple[str, float]]:
-        """Return (memory id, score > 0, higher is better) of the best matches by words, best first."""
-        held = self._of(owner)
-        heard = self._audible(owner, room) if room else held.keys()
-        keys = {entry.number: key for key, entry in held.items() if key in heard}
-        terms = {number: frozenset(self._lexicon.index_terms(held[key].phrases)) for number, key in keys.items()}
-        scores = covers(self._lexicon, query, terms, len(terms))
-        return [(keys[number], scores[number]) for number in best(scores, keys)[: max(limit, 0)]]
 
     def _bump(self, owner: UserKey, *, removed: bool = False) -> None:
         self._versions[self._owner(owner)] = next(self._bumps)
